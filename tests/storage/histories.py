@@ -231,7 +231,7 @@ def server() -> Generator[Door]:
         def door(setting: Setting) -> Callable[[], Storage]:
             name = uuid.uuid4().hex
             url = f"unix://{running.socket_path}"
-            return lambda: Level(url, namespace=name, principal=None, history=setting.history)
+            return lambda: Level(url, namespace=name, principal=None, history=setting.history, timeout="5m")
 
         yield door
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from tests.storage.histories import history
 from tests.storage.machine import READS, SLUGS, Acting, found, shown
-from tests.storages import PatientStore, sqlite_storage
+from tests.storages import PatientStore, sqlite_storage, valkey_storage
 
-from restencil import Storage, Store, ValkeyStorage
+from restencil import Storage, Store
 from restencil.cache.actions import Collect
 
 
@@ -24,7 +24,7 @@ def storage_of(kind: str, where: str) -> Storage:
     if kind == "sqlite":
         return sqlite_storage(where, write_behind=5, poll=10)
     url, _, namespace = where.rpartition("#")
-    return ValkeyStorage(url, namespace=namespace, principal=None, write_behind=5)
+    return valkey_storage(url, namespace=namespace, write_behind=5)
 
 
 def take(store: Store, seed: int, number: int) -> Any:

@@ -16,7 +16,7 @@ from tests.storage.batches import batch, result, row
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
 from tests.storage.test_outages import Api, notes
-from tests.storages import sqlite_storage
+from tests.storages import sqlite_storage, valkey_storage
 
 from restencil import Controller, MemoryStorage, SQLiteStorage, StorageDown, Store, ValkeyStorage
 from restencil.storage import Batch
@@ -115,7 +115,7 @@ def test_commit_late_one_is_not_applied_again(scene: Scene) -> None:
     """What waits in a connection that its writer gave up does nothing once the writer has sent it anew."""
     with Proxy(scene.server.port) as proxy:
         one = ValkeyStorage(proxy.url, namespace="test", principal=None, timeout=150)
-        again = ValkeyStorage(scene.server.url, namespace="test", principal=None)
+        again = valkey_storage(scene.server.url)
         epoch = one.open("", time.time).epoch
         again.open("", time.time)
         one.commit(_numbered(batch(epoch, row("1", value=b"1")), 1))

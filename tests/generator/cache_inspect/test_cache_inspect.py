@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.storage.batches import batch, result, row
 from tests.storage.servers import ValkeyServer, needs_server
-from tests.storages import sqlite_storage
+from tests.storages import sqlite_storage, valkey_storage
 
-from restencil import StorageCorrupt, StorageDown, StorageOff, ValkeyStorage
+from restencil import StorageCorrupt, StorageDown, StorageOff
 from restencil.base.values import Meta
 from restencil_generator.cache_inspect import StoredNamespace, StoredTable, namespaces
 
@@ -156,7 +156,7 @@ def test_cache_inspect_path_that_is_no_folder(tmp_path: Path) -> None:
 @needs_server
 def test_cache_inspect_server_is_looked_into_as_a_folder_is() -> None:
     """By its URL: places, tables, rows, results, leases, the log; looking changes nothing, a reset is one for all."""
-    with ValkeyServer() as server, closing(ValkeyStorage(server.url, namespace="n", principal="a")) as storage:
+    with ValkeyServer() as server, closing(valkey_storage(server.url, namespace="n", principal="a")) as storage:
         epoch = storage.open(PLACE, now).epoch
         rows = [row(str(n), value=b"[%d]" % n, times=Meta(n, n, n)) for n in range(1, 703)]
         storage.commit(batch(epoch, *rows, row("gone", value=None), results=[result("k")]))

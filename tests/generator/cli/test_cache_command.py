@@ -16,9 +16,8 @@ import pytest
 from tests.patience import PATIENCE
 from tests.storage.batches import batch, result, row
 from tests.storage.servers import ValkeyServer, needs_server
-from tests.storages import sqlite_storage
+from tests.storages import sqlite_storage, valkey_storage
 
-from restencil import ValkeyStorage
 from restencil.base.values import Meta
 from restencil_generator.cli.main import run
 
@@ -250,7 +249,7 @@ def test_cache_command_server_is_named_by_its_url(capsys: pytest.CaptureFixture[
     """As a folder is by its path; nothing of the URL but the address is shown."""
     with ValkeyServer("--requirepass", "s3cret") as server:
         url = server.url.replace("://", "://:s3cret@")
-        with closing(ValkeyStorage(url, namespace="n", principal=None)) as storage:
+        with closing(valkey_storage(url, namespace="n")) as storage:
             epoch = storage.open(PLACE, now).epoch
             storage.commit(batch(epoch, row("1", table="Order"), results=[result(KEY)]))
         cache("ls", url)
