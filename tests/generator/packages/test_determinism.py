@@ -121,8 +121,10 @@ def shuffled(data: Any, chance: random.Random, ordered: bool = False) -> Any:
     }
 
 
-_ORDERED = {"fields", "servers", "objects", "enums", "body", "header_params", "search_params", "params", "schema"}
-_ORDERED |= {"examples", "members", "type", "returns", "schemes"}
+_ORDERED = frozenset(
+    {"fields", "servers", "objects", "enums", "body", "header_params", "search_params", "params", "schema"}
+    | {"examples", "members", "type", "returns", "schemes"}
+)
 """Keys below which order has a meaning, or may have one."""
 
 
