@@ -78,6 +78,15 @@ CASES: Final = {
         start 9: items.partial_update(id=1, body={'title': 'x1'}) -> whole
         watch items.get_list(title='x')
     """,
+    "a list of another store is loaded while an event waits for its commit": """
+        world asynchronous, sqlite
+        watch items.get_list(state='open')
+        items.get_list(owner=2)
+        items.get_list(rank=1)
+        items.get(id=2)
+        other.items.get_list()
+        teams.partial_update(id=2, body={'name': 'p'}) -> 500
+    """,
 }
 
 

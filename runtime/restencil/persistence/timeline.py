@@ -49,6 +49,8 @@ class Timeline:
         self._others: list[int] = []
         """The commits of others that made something stale."""
         self._taken = commit
+        self._numbers: dict[int, float] = {}
+        """The local numbers of commits, so that all that one response brought has one number whenever it is loaded."""
         self._forgotten: Event | None = None
         self._events = deque(event for event in self._events if event.commit is None)
 
@@ -95,6 +97,15 @@ class Timeline:
             return _STORED + commit + 0.5
         if self._forgotten is not None and commit < (self._forgotten.commit or 0):
             return _STORED + self._opened + 0.5
+        found = self._numbers.get(commit)
+        if found is None:
+            if len(self._numbers) >= _MOST_EVENTS:
+                self._numbers.clear()
+            found = self._numbers[commit] = self._number_after(commit)
+        return found
+
+    def _number_after(self, commit: int) -> float:
+        """The lowest number that is certainly not before what this commit tells of, and before what later ones do."""
         for event in self._events:
             if event.commit is None or event.commit > commit:
                 return event.number
