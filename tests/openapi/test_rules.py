@@ -1405,8 +1405,8 @@ def test_changes_name_a_list_whose_items_are_no_records() -> None:
     }
 
 
-def test_entities_inside_of_an_answer_are_records() -> None:
-    """An object that holds an entity is written with its members, since its class would hold copies."""
+def test_rules_object_that_holds_entities_refers_to_them() -> None:
+    """The class of an object has the entities in it as records, also below a list of other objects."""
     run, state = record("id", id="string"), record("id", id="string")
     outcome = record("status", status="string", state=ref("State"), more=many(ref("Detail")))
     result = made(
@@ -1417,14 +1417,14 @@ def test_entities_inside_of_an_answer_are_records() -> None:
         },
         {"Run": run, "State": state, "Outcome": outcome, "Detail": record("state", state=ref("State"), n="integer")},
     )
-    assert whole(result)["resources"]["runs"]["endpoints"]["act"]["schema"] == {
-        "object": {
-            "status": "string",
-            "state": "State?",
-            "more": [{"object": {"state": "State", "n": "integer?"}}],
-        },
-        "optional": ["more"],
+    spec = whole(result)
+    assert spec["resources"]["runs"]["endpoints"]["act"]["schema"] == "Outcome"
+    assert spec["objects"]["Outcome"] == {
+        "status": "string",
+        "state": "State?",
+        "more": {"type": ["Detail"], "optional": True},
     }
+    assert spec["objects"]["Detail"] == {"state": "State", "n": "integer?"}
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,6 @@ class Endpoints:
             self.lists.collection(resource, endpoint, many, entity, owner, scope)
             return
         part, envelope = self._in_envelope(result.schema)
-        if not result.optional and (members := self.lists.with_entities(part, owner, scope)) is not None:
-            values["schema"], endpoint.one = members, ".".join(envelope)
-            return
         typed = self.context.types.of(part, owner, scope)
         value = typed.value
         if isinstance(value, list) or (isinstance(value, dict) and "values" in value):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from restencil_generator.openapi.document.model import Part, Schema, Where
+from restencil_generator.openapi.document.model import Part, Schema
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, pascal_case, snake_case
@@ -19,7 +19,6 @@ from restencil_generator.openapi.infer.parameters import Query
 from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import Many
-from restencil_generator.openapi.infer.schema_types import Typed
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.type_words import FORMS
 
@@ -57,8 +56,6 @@ NARROWED: Final = re.compile(
 )
 """What descriptions say of lists that have not all records if nothing selects them."""
 
-_DEEPEST: Final = 3
-"""How deep entities are looked for in the response of an operation."""
 
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 """Members that make a mapping something else than an object."""
@@ -232,39 +229,7 @@ class Lists:
         call = endpoint.call
         assert call.response is not None
         owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
-        return _members_of(self._wrapped(call.response, many.path, held, owner, scope, frozenset()))
-
-    def with_entities(self, part: Part, owner: str, scope: frozenset[str]) -> Value:
-        """An object with the entities in it as members, so that they are records; None where it holds none.
-
-        What a class of an object holds are copies, which no change of a record reaches.
-        """
-        if self.context.shapes.of(part).nullable:
-            return None
-        form = self._inlined(part, owner, scope, frozenset())
-        return _members_of(form) if isinstance(form, dict) else None
-
-    def _inlined(self, part: Part, owner: str, scope: frozenset[str], above: frozenset[Where]) -> Value:
-        """An object that holds entities, or a list of them, with all members written out; None for other types."""
-        schema = self.context.shapes.of(part)
-        if schema.at in above or not self._holds_entities(part, scope):
-            return None
-        if schema.type == "array" and schema.items is not None:
-            item = self._inlined(schema.items, owner, scope, above | {schema.at})
-            return None if item is None else [item]
-        if schema.type != "object" or not schema.properties:
-            return None
-        return self._wrapped(part, (), None, owner, scope, above | {schema.at})
-
-    def _holds_entities(self, part: Part, scope: frozenset[str], depth: int = 0) -> bool:
-        schema = self.context.shapes.of(part)
-        known = self.context.types.entities.get(schema.at)
-        if known is not None:
-            return depth > 0 and known.scope <= scope
-        if depth > _DEEPEST:
-            return False
-        inner = [*schema.properties.values(), *(each for each in (schema.items, schema.values) if each is not None)]
-        return any(self._holds_entities(each, scope, depth + 1) for each in inner)
+        return _members_of(self._wrapped(call.response, many.path, held, owner, scope))
 
     def _wrapped(
         self,
@@ -273,7 +238,6 @@ class Lists:
         held: Value,
         owner: str,
         scope: frozenset[str],
-        above: frozenset[Where],
     ) -> Value:
         """An object with its members written out; the part at `path` is replaced by `held`."""
         if held is not None and not path:
@@ -290,14 +254,11 @@ class Lists:
             if (spelled := self.context.types.wire_of(name, wire)) is not None:
                 wires[name] = spelled
             if path and wire == path[0]:
-                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope, above)
+                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope)
                 continue
             member = Member((inner,), wire in schema.required, True)
-            value = self._inlined(inner, owner + pascal_case(wire), scope, above)
-            typed = Typed(value, self.context.shapes.of(inner).nullable)
-            if value is None:
-                typed = self.context.types.member(member, owner, wire)[0]
-                value = self.context.types.item(dataclasses.replace(typed, nullable=False))
+            typed = self.context.types.member(member, owner, wire)[0]
+            value = self.context.types.item(dataclasses.replace(typed, nullable=False))
             if not self.context.types.is_optional(member, typed) or value == "any":
                 members[name] = value
             elif isinstance(value, str):
