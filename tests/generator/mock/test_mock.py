@@ -1144,7 +1144,7 @@ def test_mock_several_specs_stand_under_the_names_of_their_packages() -> None:
 def test_mock_two_specs_of_one_package_are_rejected() -> None:
     """One would hide the other."""
     with pytest.raises(
-        CannotServe, match=r"spec\.yaml: another spec has the package 'blog' too; serve them one by one"
+        CannotServe, match=r"shop\.yaml: another spec has the package 'blog' too; serve them one by one"
     ):
         Api(BLOG, BLOG)
 
