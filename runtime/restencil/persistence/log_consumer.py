@@ -182,7 +182,7 @@ class LogConsumer:
         """
         store_state, timeline = self._store_state, self._connection.known.timeline
         loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (), (ANYTHING,)))
-        timeline.knows(number, taken=True)
+        timeline.misses(number)
         if loaded is None or loaded.marks.get(ANYTHING, 0) > before:
             store_state.base.marks.miss_events(store_state.next_number())
             timeline.event_elsewhere(store_state.last_number, number)

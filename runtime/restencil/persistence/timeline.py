@@ -49,6 +49,8 @@ class Timeline:
         self._others: list[int] = []
         """The commits of others that made something stale."""
         self._taken = commit
+        self._missed = commit
+        """What commits up to this one tell of was not all learned."""
         self._numbers: dict[int, float] = {}
         """The local numbers of commits, so that all that one response brought has one number whenever it is loaded."""
         self._forgotten: Event | None = None
@@ -86,6 +88,11 @@ class Timeline:
                 del self._known[:_MOST_EVENTS], self._known_at[:_MOST_EVENTS]
         if taken:
             self._taken = max(self._taken, commit)
+
+    def misses(self, commit: int) -> None:
+        """What commits up to this one tell of is not known any more."""
+        self.knows(commit, taken=True)
+        self._missed = commit
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -142,7 +149,7 @@ class Timeline:
 
     def _is_own_time(self, known: int, commit: int) -> bool:
         """Whether no other store made anything stale between these commits."""
-        if commit > self._taken + 1:
+        if commit > self._taken + 1 or known < self._missed:
             return False
         at = bisect_left(self._others, known + 1)
         return at == len(self._others) or self._others[at] > commit
