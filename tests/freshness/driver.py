@@ -463,7 +463,8 @@ class Run:
             case "deliver":
                 session.step_held(step.number, deliver=True)
             case "reopen":
-                if not session.network.under_way:
+                waits = [one for one in self.operations if not one.task.done]  # for another store's response, perhaps
+                if not session.network.under_way and not waits:
                     session.shut("")
                     session.open("")
             case _:
