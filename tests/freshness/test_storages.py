@@ -78,6 +78,13 @@ CASES: Final = {
         start 9: items.partial_update(id=1, body={'title': 'x1'}) -> whole
         watch items.get_list(title='x')
     """,
+    "another store writes a record anew that a list refers from": """
+        world sqlite, embeds_owner
+        start 2: other.items.get_list(order='id')
+        items.get_list(kind='a')
+        teams.partial_update(id=1, body={'name': 'q'}) -> 204
+        deliver 2
+    """,
     "a list of another store is loaded while an event waits for its commit": """
         world asynchronous, sqlite
         watch items.get_list(state='open')

@@ -271,6 +271,8 @@ class _Judge:
             stored, whole = self._base.get(*place), self._base.whole(*place)
             if whole is None or stored is UNDEFINED or stored is INVALID:
                 return False
+            if max(whole.number, *whole.later.values(), NEVER) < number:
+                return False  # another store has written it since, so what this response left out is not known
             record = record_of(stored)
             for name in self._names_of(place[0], cell[0]):
                 since = whole.later.get(name, whole.number if name in whole.fields else NEVER)
