@@ -111,6 +111,13 @@ OVER_A_SERVER: Final = {
         users.partial_update(id=2, body={'name': 'dee'}) -> ok
         other.items.by_page.iterate()
     """,
+    "a read of another store, after a change, is older by the clock": """
+        world valkey
+        start 1: items.by_cursor()
+        serve 1
+        other.items.partial_update(id=1, body={'body': 'C'}) -> 500
+        other.items.get(id=1)
+    """,
     "two stores get one result at once, and one of them asks once more": """
         world valkey
         items.partial_update(id=1, body={'rank': 1}) -> whole

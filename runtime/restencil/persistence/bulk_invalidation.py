@@ -71,7 +71,7 @@ class BulkInvalidator:
         if isinstance(invalidation, PageExtension):
             return self._extended(invalidation, result)
         known = self._connection.known
-        times = self._connection.inward(result.times)
+        times = self._connection.inward(result.times, result.requested_rev)
         if times.date > invalidation.moment or (invalidation.invalidates and result.invalidated):
             return None
         if invalidation.invalidates:
@@ -84,7 +84,7 @@ class BulkInvalidator:
     def _extended(self, page: PageExtension, result: StoredResult) -> StoredResult | None:
         """The result of a list that is not newer than the page; a stale result stays stale."""
         known = self._connection.known
-        times = self._connection.inward(result.times)
+        times = self._connection.inward(result.times, result.requested_rev)
         if result.invalidated or result.value is None or times.date > page.times.date:
             return None
         try:

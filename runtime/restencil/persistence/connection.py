@@ -243,16 +243,17 @@ class StorageConnection:
         """Decodes what actions captured, before the version map is used (locked)."""
         self._events.drain_capture()
 
-    def inward(self, times: Meta) -> Meta:
-        """Times of the storage in the store's time, none of them later than now.
+    def inward(self, times: Meta, requested_rev: int) -> Meta:
+        """Times of the storage in the store's time, by the commit that was known when they were requested.
 
-        What another store has committed was requested before all that is requested here from now on, whatever the
-        clocks of both say.
+        None is later than now, as what another store has committed was requested before all that is requested here from
+        now on; and none is earlier than the last event that this request knew. Clocks may say otherwise.
         """
-        offset = self.known.offset
+        offset, event = self.known.offset, self.known.timeline.last_event(requested_rev)
         if offset:
             times = Meta(*(time if time <= 1 else time - offset for time in times))
-        return arrived(times, self._now())
+        times = arrived(times, self._now())
+        return times if times.fetched_at >= event else times._replace(fetched_at=event)
 
     # -- asking
 

@@ -78,9 +78,9 @@ class Hydrator(Provenance):
 
     # -- times -----------------------------------------------------------------------------------------------------
 
-    def times(self, meta: Meta) -> Meta | None:
+    def times(self, meta: Meta, requested_rev: int) -> Meta | None:
         """Times of the storage in the store's time, never in the future; None if they are older than `max_age`."""
-        times = self._connection.inward(meta)
+        times = self._connection.inward(meta, requested_rev)
         return None if self._store.now() - times.date > self._connection.storage.max_age else times
 
     # -- rows ------------------------------------------------------------------------------------------------------
@@ -188,14 +188,14 @@ class Hydrator(Provenance):
 
     def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: ChangeSet) -> None:
         """Takes in rows that memory does not hold and that nothing waits for, as `_take_row` does one."""
-        known, arrived_at = self._connection.known, dict[Meta, Meta]()
-        moments = {row.times for row in rows}
+        known, arrived_at = self._connection.known, dict[tuple[Meta, int], Meta]()
+        moments = {(row.times, row.whole_rev) for row in rows}
         for stored_at in moments:
-            times = self.times(stored_at)
+            times = self.times(*stored_at)
             if times is not None:
                 arrived_at[stored_at] = times
         came_at_once = len(arrived_at) == len(moments) == 1  # (Benchmark: `cached()` of a list of 1,000, cold.)
-        recent = rows if came_at_once else [row for row in rows if row.times in arrived_at]
+        recent = rows if came_at_once else [row for row in rows if (row.times, row.whole_rev) in arrived_at]
         values = self._values_of(table, recent)
         usable: list[StoredRow] = []
         written: dict[str, Any] = {}
@@ -222,7 +222,7 @@ class Hydrator(Provenance):
         times_of = (
             dict.fromkeys(written, *arrived_at.values())
             if came_at_once
-            else {row.pk: arrived_at[row.times] for row in usable}
+            else {row.pk: arrived_at[row.times, row.whole_rev] for row in usable}
         )
         new.metas.setdefault(table, {}).update(times_of)
         wholes = new.partial.setdefault(table, {})
@@ -243,7 +243,7 @@ class Hydrator(Provenance):
         is_joined = not is_pending and self._write_behind.is_joined(cell)
         unverified = self.unverified.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
-        times = self.times(row.times)
+        times = self.times(row.times, row.whole_rev)
         if unverified == row.rev and not is_pending and not is_joined:
             _confirm(self._store_state.base, cell, self._store.now())
             return
@@ -416,7 +416,7 @@ class Hydrator(Provenance):
         table, pk = cell
         base, known = self._store_state.base, self._connection.known
         stored = base.get(table, pk)
-        here = self.times(times)
+        here = self.times(times, requested_rev)
         rev = known.rev(table, pk)
         if rev is None or rev >= number or self._write_behind.is_pending(cell) or cell in self.unusable or here is None:
             return  # unknown, or written here since
@@ -512,7 +512,7 @@ class Hydrator(Provenance):
             return
         known.key_revs[key] = result.rev
         result = self._after_bulk_invalidations(result)
-        times = self.times(result.times)
+        times = self.times(result.times, result.requested_rev)
         if waits is not None and (times is None or times.date <= waits):
             return
         if shape is None and times is not None and not result.invalidated:

@@ -118,6 +118,13 @@ class Timeline:
                 return event.number
         return nextafter(max(0.0, self._last_number()), inf)
 
+    def last_event(self, commit: int) -> float:
+        """The local number of the newest event that a request which knew this commit knew of; NEVER: of none."""
+        for event in reversed(self._events):
+            if event.commit is not None and event.commit <= commit:
+                return event.number
+        return NEVER
+
     def number_of_event(self, commit: int) -> float:
         """The local number of the event of a commit."""
         if commit <= self._opened:

@@ -251,7 +251,7 @@ class WriteQueue:
         if self._forms.is_readable(row):
             try:
                 number = self._connection.known.timeline.number_of(row.whole_rev)
-                times = self._connection.inward(row.times)
+                times = self._connection.inward(row.times, row.whole_rev)
                 held = self._forms.held(row, times, number, self._store_state.base.get(*cell))
             except ValueError:
                 held = None  # it is no JSON: what is written replaces it
