@@ -118,6 +118,21 @@ OVER_A_SERVER: Final = {
         other.items.partial_update(id=1, body={'body': 'C'}) -> 500
         other.items.get(id=1)
     """,
+    "a change spares a list that an earlier change of another store left stale": """
+        world valkey, has_etags
+        wait 45
+        start 2: items.by_offset()
+        serve 2
+        deliver 2
+        users.partial_update(id=1, body={'name': 'cy'}) -> whole
+        items.get(id=2)
+        items.by_offset.get_page(offset=4)
+        items.get_list(owner=2)
+        other.items.delete(id=3) -> whole
+        watch items.by_page()
+        start 4: notes.create(item_id=2, body={'text': 'w'}) -> 204
+        deliver 4
+    """,
     "two stores get one result at once, and one of them asks once more": """
         world valkey
         items.partial_update(id=1, body={'rank': 1}) -> whole

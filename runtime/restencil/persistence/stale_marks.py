@@ -49,13 +49,11 @@ def spared_by(stale: StaleSet, commit_of: Callable[[float], int]) -> dict[Mark, 
     found: dict[Mark, Spared] = {
         ("spared", key, ""): Spared(paths, commit_of(number)) for key, number in stale.spared.items()
     }
-    lists: tuple[Mark, ...] = tuple(
-        (kind, table, "")
-        for kind, tables in (("lists", stale.lists), ("filtered lists", stale.filtered_lists))
-        for table in tables
-    )
+    tables = {*stale.lists, *stale.filtered_lists}
     for (table, pk), number in stale.certain_lists():
-        found["spared", table, pk] = Spared(lists, commit_of(number))
+        kinds = ("lists", "filtered lists") if identity_of_text(pk) else ("lists",)
+        against: tuple[Mark, ...] = tuple((kind, entity, "") for kind in kinds for entity in tables)
+        found["spared", table, pk] = Spared(against, commit_of(number))
     return found
 
 
