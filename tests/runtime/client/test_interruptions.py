@@ -7,11 +7,12 @@ and the next call are compared with those of a store that nothing disturbed.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from typing import Any, Final
 
@@ -28,6 +29,14 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_left_for_other_tests() -> Iterator[None]:
+    """What strikes have left is thrown away here, where that may warn."""
+    yield
+    gc.collect()
+
 
 LIBRARY: Final = os.path.dirname(restencil.__file__) + os.sep
 FIRST: Final = {"id": "1"}
