@@ -288,11 +288,6 @@ class StaleMarks:
             (marks[cell].number for cell in cells if cell in marks and marks[cell].event != EVICTED), default=NEVER
         )
 
-    @property
-    def has_cells(self) -> bool:
-        """Whether any record or list has a mark."""
-        return bool(self._newest) or self._floor is not NO_MARK
-
     def newest_of(self, tables: Iterable[str]) -> float:
         """The highest number of a mark on anything in these tables."""
         newest = self._newest

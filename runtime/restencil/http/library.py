@@ -27,7 +27,6 @@ AsyncClient: TypeAlias = "httpx.AsyncClient"
 AnyClient: TypeAlias = "httpx.Client | httpx.AsyncClient"
 RawRequest: TypeAlias = "httpx.Request"
 RawResponse: TypeAlias = "httpx.Response"
-RawHeaders: TypeAlias = "httpx.Headers"
 Url: TypeAlias = "httpx.URL"
 
 T = TypeVar("T")

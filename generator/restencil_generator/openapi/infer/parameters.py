@@ -93,7 +93,6 @@ class Parameters:
         self.search_style = self._search_style()
         self.client_headers = self._client_headers()
         self.client_queries = self._client_queries()
-        self.uncarried: Counter[str] = Counter()
 
     # --------------------------------------------------------------------------------------------------------- queries
 
