@@ -98,6 +98,11 @@ class ResultMeta:
         self.rules = rules
         """Those of the endpoint that was answered, as far as it is known here."""
 
+    @property
+    def times(self) -> Meta:
+        """The three times of the response, in ms."""
+        return Meta(self.fetched_at, self.date, self.expires_at)
+
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> ResultMeta:
         """What is known with another expiry, in ms; of an invalidated key the error is forgotten."""
         # One by one, as many keys may change at once. (Benchmark: a look at every key.)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store_state import StoreState
-    from ..cache.tables import ChangeSet, EntityPath, ResultMeta
+    from ..cache.tables import ChangeSet, EntityPath
     from ..cache.transition import Transition
     from ..schema.protocol import Schema
     from .connection import StorageConnection
@@ -246,7 +246,7 @@ class ChangeCapture:
             return False
         for key, _, were in metas:
             if were is not None and were.error is None:
-                self._under_error[key] = _times(were)
+                self._under_error[key] = were.times
         return True
 
     def _results(self, pending: PendingWrite, captured: CapturedAction) -> dict[str, Result]:
@@ -277,16 +277,12 @@ class ChangeCapture:
             under = self._under_error.get(key, own._replace(expires_at=0))
             times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
         else:
-            times = _times(meta)
+            times = meta.times
         rules = None if request is None else request.rules
         invalidated = meta is not None and meta.invalidated
         terms = None if meta is None else meta.terms
         number, contained = (None, None) if meta is None or meta.error is not None else (meta.number, meta.received)
         return Result(value, times, rules, invalidated, terms, None, number, contained)
-
-
-def _times(meta: ResultMeta) -> Meta:
-    return Meta(meta.fetched_at, meta.date, meta.expires_at)
 
 
 def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:

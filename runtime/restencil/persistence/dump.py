@@ -218,7 +218,7 @@ class _Dumping:
             return
         is_stale = meta.error is not None or self._is_marked(key, meta)
         expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
-        times = _outward(Meta(meta.fetched_at, meta.date, expires_at))
+        times = _outward(meta.times._replace(expires_at=expires_at))
         if not meta.invalidated and (meta.terms is not None or meta.received is not None):
             value = with_details(value, times, meta.terms, None, meta.received)
         self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)

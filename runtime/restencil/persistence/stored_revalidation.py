@@ -50,7 +50,7 @@ class StoredRevalidation:
         meta = base.key_meta(key)
         if meta is None or meta.error is not None:
             return
-        change = self._found(rev, Meta(meta.fetched_at, meta.date, 0), walk)
+        change = self._found(rev, meta.times._replace(expires_at=0), walk)
         condition = condition_of(validator.headers)
         is_whole = self._known.key_revs.get(key) == rev and base.result(key) is not UNDEFINED and not meta.invalidated
         is_whole = is_whole and sum(map(len, change.entities.values())) == validator.cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...base.values import UNDEFINED, Meta
+from ...base.values import UNDEFINED
 from ...schema.collection import list_result
 from ..tables import ResultMeta
 from .races import received_records
@@ -39,7 +39,7 @@ def extend_list(tx: Transaction) -> None:
     received, is_complete = received_records(tx.writer)
     here, there = received or {}, meta.received or {}
     change.key_metas[key] = ResultMeta(
-        Meta(meta.fetched_at, meta.date, meta.expires_at).with_page(change.times),
+        meta.times.with_page(change.times),
         prev_expires_at=meta.expires_at,
         rules=meta.rules,
         received={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
