@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_async(case: Case) -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_compiled_form_compiles_at_once(compiled: bool) -> None:
     """What a case writes or reads first goes through compiled functions already; else none of it does."""
-    case = next(case for case in ALL if case["id"] == "own_pages/001")
+    case = next(case for case in ALL if case["id"] == "own_pages/a-page-has-a-place-of-its-own-and-extends-its-list")
     before = set(definitions.compiled)
     store = StoreCase(case, "sync", compiled=compiled)
     try:
@@ -61,6 +62,12 @@ def test_every_case_has_an_id_of_its_own() -> None:
     """No two cases share an id."""
     ids = [case["id"] for case in ALL]
     assert len(ids) == len(set(ids))
+
+
+def test_own_cases_are_named_by_their_rule() -> None:
+    """The id of a case of our own says its rule, and so does the line that reports its failure."""
+    own = [case["id"].partition("/")[2] for case in cases([FOLDER / "own_cases"])]
+    assert [name for name in own if not re.search("[a-z]{2}.*-", name)] == []
 
 
 def test_only_given_cases_are_overridden() -> None:
