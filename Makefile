@@ -15,7 +15,8 @@
 PY := .venv/bin/python
 # Two workers take one file after another, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-NIGHT := $(TESTS) --hypothesis-profile explore -m "slow or not slow" --shuffle $(shell date +%Y%m%d)
+NIGHT := $(TESTS) --hypothesis-profile explore -m "slow or not slow" --shuffle $(shell date +%Y%m%d) \
+	--collect-garbage -W error::pytest.PytestUnraisableExceptionWarning
 export PYTHON
 # Compiled once and kept, whatever is usual here: each of hundreds of processes would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE

@@ -40,9 +40,11 @@ def hundred_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--http` names the HTTP library of the tests; without it those marked `network` run under both.
 
-    `--shuffle` is for finding tests that pass only after another one, or before it.
+    `--shuffle` is for finding tests that pass only after another one, or before it. `--collect-garbage` is for finding
+    the file whose tests leave open what they opened.
     """
     parser.addoption("--http", choices=(*LIBRARIES, "both"), help="the HTTP library of the tests, or both of them")
+    parser.addoption("--collect-garbage", action="store_true", help="collect garbage after each file")
     parser.addoption("--shuffle", type=int, metavar="SEED", help="files in another order, and so the tests of each")
 
 
@@ -51,6 +53,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     asked = metafunc.config.getoption("--http")
     if asked == "both" or (asked is None and metafunc.definition.get_closest_marker("network") is not None):
         metafunc.parametrize("http_library", LIBRARIES, indirect=True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage_of_a_file(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With `--collect-garbage` what a file leaves is found in its last test."""
+    yield
+    if request.config.getoption("--collect-garbage"):
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
