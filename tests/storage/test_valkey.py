@@ -432,37 +432,30 @@ def _space(server: ValkeyServer) -> str:
     return f"{names.pop().decode()}}}"
 
 
-# -- commits of more rows than a script handles
+# -- big commits
 
 
-def test_valkey_big_commit_goes_in_parts_and_is_one_here(server: ValkeyServer) -> None:
-    """Entities come first and what leads to them with the last part; this process knows all by the last number."""
+def test_valkey_big_commit_is_one_for_all(server: ValkeyServer) -> None:
+    """Thousands of rows have one number and one entry, also for other processes."""
     first, second = opened(server), opened(server)
-    rows = [row("[]", value=b"[]", shape=""), row("gone", value=None), *(row(str(at)) for at in range(1_200))]
-    big = batch(first, *rows, results=[result("GET /a")], release=["k"])
+    pks = [str(at) for at in range(9_000)]
+    index = {("A", "slug", pk): pk for pk in pks}
+    big = batch(first, *map(row, pks), results=[result("GET /a")], index=index, release=["k"])
     first.lease("k", "me", _LONG)
-    outcome = first.commit(big)
-    assert (outcome.number, outcome.moved) == (4, None)
-    entries = second.changes(0, 0).entries
-    assert [len(entry.changed["A"]) for entry in entries] == [500, 500, 200, 2]
-    assert entries[3].changed["A"] == ["[]", "gone"]
-    assert [entry.keys for entry in entries] == [[], [], [], ["GET /a"]]
+    assert first.commit(big) == (1, big.epoch, None)
+    (entry,) = second.changes(0, 0).entries
+    assert (entry.changed["A"], entry.keys) == (pks, ["GET /a"])
     assert second.lease("k", "you", _LONG)
-    assert {held.rev for held in first.load([("A", str(at)) for at in range(1_200)]).rows} == {4}
-    assert {held.rev for held in second.load([("A", str(at)) for at in range(1_200)]).rows} == {1, 2, 3}
-    seen = first.changes(0, 0).entries
-    assert [(entry.number, entry.writer, len(entry.changed.get("A", []))) for entry in seen] == [
-        (1, "", 0),
-        (2, "", 0),
-        (3, "", 0),
-        (4, "me", 2),
-    ]
-    assert first.commit(batch(first, row("1", rev=4), row("700", rev=4), row("[]", rev=4))).number == 5
-    assert first.commit(batch(first, row("1", rev=4))).moved is not None
+    assert {held.rev for held in second.load([("A", pk) for pk in pks[-5_000:]]).rows} == {1}
+    assert second.load([], [], [("A", "slug", pk) for pk in pks[-5_000:]]).index == {
+        ("A", "slug", pk): pk for pk in pks[-5_000:]
+    }
+    assert first.commit(batch(first, drop=[("A", pk) for pk in pks[1:]])).number == 2
+    assert second.scan("A", None, 5).items == ["0"]
 
 
 def test_valkey_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> None:
-    """Where a row of a later part is not as the batch says, no part is written."""
+    """If one of many rows is not as the batch says, none is written."""
     storage = opened(server)
     storage.commit(batch(storage, row("900")))
     outcome = storage.commit(batch(storage, *(row(str(at)) for at in range(1_000))))
@@ -470,58 +463,6 @@ def test_valkey_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> No
     assert outcome.moved is not None
     assert [(held.pk, held.rev) for held in outcome.moved.rows] == [("900", 1)]
     assert storage.stats().rows == 1
-
-
-def test_valkey_big_commit_that_moves_between_its_parts_says_all_that_is_there(server: ValkeyServer) -> None:
-    """Where another process writes in between, the rows of the parts that were written count as moved too."""
-    second = opened(server)
-    first = opened(server, url=None, client=Meanwhile(server, lambda: second.commit(batch(second, row("900")))))
-    outcome = first.commit(batch(first, *(row(str(at)) for at in range(1_000))))
-    assert outcome.number == 0
-    assert outcome.moved is not None
-    assert len(outcome.moved.rows) == 501
-    revs = {held.pk: held.rev for held in outcome.moved.rows}
-    again = [row(str(at), rev=revs.get(str(at), 0)) for at in range(1_000)]
-    assert first.commit(batch(first, *again)).number == 4
-
-
-def test_valkey_big_commit_that_another_wrote_over_is_not_taken_for_newer(server: ValkeyServer) -> None:
-    """Where another process writes a row of a part before the last part is written, the commit counts as moved."""
-    second = opened(server)
-    first = opened(
-        server,
-        url=None,
-        client=Meanwhile(server, lambda: second.commit(batch(second, row("1", rev=1, value=b'"theirs"')))),
-    )
-    outcome = first.commit(batch(first, *(row(str(at)) for at in range(1_000))))
-    assert outcome.number == 0
-    assert outcome.moved is not None
-    assert [(held.rev, held.value) for held in outcome.moved.rows if held.pk == "1"] == [(2, b'"theirs"')]
-
-
-def test_valkey_big_commit_next_to_others_is_one_too(server: ValkeyServer) -> None:
-    """Commits in between that touch none of its rows leave it one commit."""
-    second = opened(server)
-    first = opened(server, url=None, client=Meanwhile(server, lambda: second.commit(batch(second, row("x")))))
-    outcome = first.commit(batch(first, *(row(str(at)) for at in range(1_000))))
-    assert (outcome.number, outcome.moved) == (3, None)
-
-
-class Meanwhile:
-    """A client after whose first commit something happens, once."""
-
-    def __init__(self, server: ValkeyServer, happening: Callable[[], object]) -> None:
-        self._server = server
-        self._happening: Callable[[], object] | None = happening
-
-    def execute_command(self, *words: Any, **options: Any) -> Any:
-        """What the server says."""
-        with valkey.Valkey(port=self._server.port) as client:
-            found = client.execute_command(*words, **options)
-        if len(words) > 500 and isinstance(found, list) and found[3] == b"done" and self._happening is not None:
-            happening, self._happening = self._happening, None
-            happening()
-        return found
 
 
 # -- how long it is kept

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from .pending_write import CapturedAction
     from .stored_forms import StoredForms
 
-_ROWS: Final = 5_000
-"""A commit takes at most so many rows, or one action."""
+_ROWS: Final = 500
+"""A commit takes at most so many rows, or one action: a shared server serves nobody else meanwhile."""
 _PIECE: Final = 50
 """So many captured actions are decoded before other threads get the lock."""
 _ATTEMPTS: Final = 8

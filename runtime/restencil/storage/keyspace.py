@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -28,8 +27,8 @@ def decoded(text: bytes | str) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
 
 
-def split_commits(joined: bytes, lengths: bytes) -> list[bytes]:
-    """Split joined commits by their lengths; an empty one means that there is none."""
+def split_texts(joined: bytes, lengths: bytes) -> list[bytes]:
+    """Split joined texts by their lengths; an empty one means that there is none."""
     ends = [0, *accumulate(map(int, lengths.split()))]
     return [joined[start:end] for start, end in pairwise(ends)]
 
@@ -103,15 +102,13 @@ def row_text(row: StoredRow) -> bytes:
     return _line(row.times, row.whole_rev, row.shape) + (row.value or b"")
 
 
-def row_from_text(
-    table: str, pk: str, text: bytes, rev_of: Callable[[int], int] = int, stale: int = 0
-) -> StoredRow | None:
+def row_from_text(table: str, pk: str, text: bytes, stale: int = 0) -> StoredRow | None:
     """Decode a row from its stored string and stale mark; None if the string is no row."""
     try:
         rev, born, times, whole, shape, value = _read(text)
     except ValueError:
         return None
-    return StoredRow(table, pk, rev_of(rev), born, times, shape, value or None, whole, stale)
+    return StoredRow(table, pk, rev, born, times, shape, value or None, whole, stale)
 
 
 def result_text(result: StoredResult) -> bytes:
@@ -120,7 +117,7 @@ def result_text(result: StoredResult) -> bytes:
     return b" %d" % result.invalidated + line + encoded(result.key) + b"\n" + (result.value or b"")
 
 
-def result_from_text(key: str, text: bytes, rev_of: Callable[[int], int] = int, stale: int = 0) -> StoredResult | None:
+def result_from_text(key: str, text: bytes, stale: int = 0) -> StoredResult | None:
     """Decode a result from its stored string and stale mark; None if it is no result, or that of another key."""
     try:
         rev, invalidated, times, requested, shape, rest = _read(text)
@@ -130,7 +127,7 @@ def result_from_text(key: str, text: bytes, rev_of: Callable[[int], int] = int, 
     if not rest.startswith(name):
         return None
     value = rest[len(name) :] or None
-    return StoredResult(key, rev_of(rev), times, shape, bool(invalidated), value, requested, stale)
+    return StoredResult(key, rev, times, shape, bool(invalidated), value, requested, stale)
 
 
 def _line(times: Meta, known: int, shape: str) -> bytes:

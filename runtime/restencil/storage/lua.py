@@ -23,6 +23,17 @@ local function number(text) return tonumber(text or '') or 0 end
 local function is_there(set) return #redis.call('ZRANGEBYSCORE', set, '-inf', '+inf', 'LIMIT', 0, 1) > 0 end
 local function has_marks(begun, marks) return not begun or redis.call('HMGET', marks, '')[1] end
 local function append(list, more) for _, item in ipairs(more) do list[#list + 1] = item end end
+-- Calls a command with some of a list at a time: Lua makes no call of more than some thousands of arguments.
+local function call(list, command, key)
+  local found = {}
+  for from = 1, #list, 1000 do
+    local words = {unpack(list, from, math.min(from + 999, #list))}
+    if key then table.insert(words, 1, key) end
+    local given = redis.call(command, unpack(words))
+    if type(given) == 'table' then append(found, given) end
+  end
+  return found
+end
 """
 
 _KNOWN: Final = _HELP + """
@@ -70,11 +81,9 @@ if not has_marks(redis.call('HMGET', KEYS[1], 'marks')[1], KEYS[#KEYS]) then
 end
 local count, at = number(ARGV[2]), 3
 local lengths, texts = {}, {}
-for from = 1, count, 1000 do
-  for i, text in ipairs(redis.call('MGET', unpack(KEYS, from + 1, math.min(from + 999, count) + 1))) do
-    texts[from + i - 1] = text or ''
-    lengths[from + i - 1] = text and #text or 0
-  end
+for i, text in ipairs(call({unpack(KEYS, 2, count + 1)}, 'MGET')) do
+  texts[i] = text or ''
+  lengths[i] = text and #text or 0
 end
 local function taken(prefix)
   local found = {}
@@ -84,16 +93,9 @@ local function taken(prefix)
 end
 local tables, losses = taken('v:'), {}
 for i, name in ipairs(tables) do losses[i] = 'l' .. string.sub(name, 2) end
-local versions = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(tables)) or {}
-local lost = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(losses)) or {}
+local versions, lost = call(tables, 'HMGET', KEYS[1]), call(losses, 'HMGET', KEYS[1])
 local index = {}
-for i = count + 2, #KEYS do
-  local values, given = taken(''), {}
-  for from = 1, #values, 1000 do
-    append(given, redis.call('HMGET', KEYS[i], unpack(values, from, math.min(from + 999, #values))))
-  end
-  index[#index + 1] = given
-end
+for i = count + 2, #KEYS do index[#index + 1] = call(taken(''), 'HMGET', KEYS[i]) end
 return {info[1], info[2], info[3], table.concat(lengths, ' '), table.concat(texts), versions, lost, index}
 """
 
@@ -159,21 +161,19 @@ COMMIT: Final = _HELP + r"""
 -- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit, the marks; then, in the
 -- order of ARGV: sets of tables, hashes, leases, what was used, what is dropped, rows, results.
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
--- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by so
--- many items:
+-- where nothing is written; id of the commit, or '0'; then counts, each followed by so many items:
 --   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
 --   hashes: name, count, value and '+pk' or '-';
---   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;
+--   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, rev, text;
 --   results: key, date, text;    spared: mark, number, count of the marks against it, these;    marks.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
--- 'done', versions of tables.
+-- 'done'.
 --
--- The writer's last commit is a hash: its id, by part the number and the versions that it was answered with, and
--- 'moved' where a part of it was: the writer makes another commit of it then, so what comes late of this one is not
--- written.
+-- The writer's last commit is its id, and the number that it got: 0 where it moved, for the writer makes another commit
+-- of it then, so what comes late of this one is not written.
 local keep, keep_tombstone, keep_list = number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
-local id, part = number(ARGV[8]), ARGV[9]
-local at, key = 9, 6
+local id = number(ARGV[8])
+local at, key = 8, 6
 local function take() at = at + 1 return ARGV[at] end
 local function take_key() key = key + 1 return KEYS[key] end
 local function taken(read)
@@ -199,7 +199,7 @@ local leases = taken(take_key)
 local used = taken(take_key)
 local dropped = taken(function() return {key = take_key(), table = tables[number(take())], member = take()} end)
 local rows = taken(function()
-  return {key = take_key(), table = tables[number(take())], pk = take(), revs = take(), text = take()}
+  return {key = take_key(), table = tables[number(take())], pk = take(), rev = take(), text = take()}
 end)
 local results = taken(function() return {key = take_key(), name = take(), date = number(take()), text = take()} end)
 
@@ -209,20 +209,14 @@ local marks = taken(take)
 -- What is there.
 local fields = {'epoch', 'reset', 'n', 'keys', 'born', 'kept', 'touched', 'marks'}
 for i, it in ipairs(tables) do fields[8 + i] = 'v:' .. it.name end
-local info = redis.call('HMGET', KEYS[1], unpack(fields))
+local info = call(fields, 'HMGET', KEYS[1])
 if info[1] ~= ARGV[1] then return {info[1], info[2], info[3]} end
-local last = id > 0 and redis.call('HMGET', KEYS[5], 'id', part, 'moved') or {}
-if number(last[1]) > id then return {info[1], info[2], info[3], 'late'} end
-local is_same = number(last[1]) == id
-if id > 0 and is_same and last[2] then
-  local versions = {}
-  for version in string.gmatch(last[2], '%d+') do versions[#versions + 1] = version end
-  return {info[1], info[2], table.remove(versions, 1), 'done', versions}
-end
-local function remember(field, value)
-  if not is_same then redis.call('UNLINK', KEYS[5]) end
-  redis.call('HSET', KEYS[5], 'id', ARGV[8], field, value)
-  redis.call('PEXPIRE', KEYS[5], 86400000)
+local last_id, last_number = string.match(id > 0 and redis.call('GET', KEYS[5]) or '', '^(%d+) (%d+)$')
+if number(last_id) > id then return {info[1], info[2], info[3], 'late'} end
+local is_again = number(last_id) == id and id > 0
+if is_again and last_number ~= '0' then return {info[1], info[2], last_number, 'done'} end
+local function remember(result)
+  if id > 0 then redis.call('SET', KEYS[5], ARGV[8] .. ' ' .. result, 'PX', 86400000) end
 end
 local lost = info[4] and not is_there(KEYS[4]) or not has_marks(info[8], KEYS[6])
 for i, it in ipairs(tables) do
@@ -234,7 +228,7 @@ local places = {}
 for _, list in ipairs({dropped, rows, results}) do append(places, list) end
 local names = {}
 for i, place in ipairs(places) do names[i] = place.key end
-local texts = #names > 0 and redis.call('MGET', unpack(names)) or {}
+local texts = call(names, 'MGET')
 for i, place in ipairs(places) do place.was = texts[i] end
 
 -- What is not as the batch says.
@@ -242,15 +236,15 @@ local moved, versions = {}, {}
 for i, row in ipairs(rows) do
   local rev = string.match(row.was or '', '^(%d+) %d+ ')
   if not rev then row.was = false end
-  if not string.find(row.revs, ' ' .. (rev or '0') .. ' ', 1, true) then append(moved, {digits(i), row.was or ''}) end
+  if row.rev ~= (rev or '0') then append(moved, {digits(i), row.was or ''}) end
 end
-local as_said = #moved == 0 and not (is_same and last[3])
+local as_said = #moved == 0 and not is_again
 for _, it in ipairs(tables) do
   versions[#versions + 1] = it.version or '0'
   if it.wanted ~= '' and it.wanted ~= (it.version or '0') then as_said = false end
 end
 if not as_said then
-  if id > 0 then remember('moved', '1') end
+  remember('0')
   return {info[1], info[2], info[3], 'moved', moved, versions}
 end
 
@@ -289,7 +283,7 @@ for _, place in ipairs(dropped) do
   end
 end
 for _, it in ipairs(tables) do
-  if #it.lost > 0 then redis.call('ZREM', it.set, unpack(it.lost)) end
+  call(it.lost, 'ZREM', it.set)
 end
 local born = number(info[5])
 for _, row in ipairs(rows) do
@@ -319,19 +313,19 @@ for _, result in ipairs(results) do
     put(result, n .. result.text)
   end
 end
-for i, it in ipairs(tables) do
+for _, it in ipairs(tables) do
   if #it.added > 0 or #it.lost > 0 or (it.told and not it.version) then
     if not it.version then begin('t:' .. it.name, it.set) end
-    if #it.added > 0 then redis.call('ZADD', it.set, unpack(it.added)) end
-    versions[i] = digits(redis.call('HINCRBY', KEYS[1], 'v:' .. it.name, 1))
+    call(it.added, 'ZADD', it.set)
+    redis.call('HINCRBY', KEYS[1], 'v:' .. it.name, 1)
   end
   if it.lacks or #it.lost > 0 then redis.call('HSET', KEYS[1], 'l:' .. it.name, '1')
   elseif it.told then redis.call('HDEL', KEYS[1], 'l:' .. it.name) end
 end
 for _, hash in ipairs(hashes) do
-  if #hash.lost > 0 then redis.call('HDEL', hash.key, unpack(hash.lost)) end
+  call(hash.lost, 'HDEL', hash.key)
   if #hash.put > 0 then
-    redis.call('HSET', hash.key, unpack(hash.put))
+    call(hash.put, 'HSET', hash.key)
     if redis.call('ZADD', KEYS[3], 0, 'x:' .. hash.name) > 0 then begun[#begun + 1] = 'x:' .. hash.name end
   end
 end
@@ -353,7 +347,7 @@ if #marks > 0 and not info[8] then
   redis.call('HSET', KEYS[6], '', '1')
   begun[#begun + 1] = 's'
 end
-if id > 0 and writes then remember(part, n .. ' ' .. table.concat(versions, ' ')) end
+if writes then remember(n) end
 for _, name in ipairs(leases) do redis.call('UNLINK', name) end
 if keep > 0 then
   for _, name in ipairs(used) do redis.call('PEXPIRE', name, ARGV[2]) end
@@ -378,5 +372,5 @@ if kept > 0 and moment - number(info[7]) > kept / 16 or longer and (kept > 0 or 
   append(sets, {KEYS[2], KEYS[3], KEYS[4]})
   for _, set in ipairs(sets) do redis.call('PEXPIRE', set, kept > 0 and digits(kept) or '3153600000000') end
 end
-return {info[1], info[2], n, 'done', versions}
+return {info[1], info[2], n, 'done'}
 """

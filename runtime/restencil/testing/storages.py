@@ -450,11 +450,11 @@ def _notes_use(bench: _Bench) -> None:
 
 @_rule
 def _commits_plenty(bench: _Bench) -> None:
-    """A big batch is written as a whole, in one commit or several; nothing of it where one row has moved."""
+    """A big batch is one commit; nothing of it is written where one row has moved."""
     number = bench.commit(*(_row(str(pk)) for pk in range(_ROWS)), results=[_result("k")])
     loaded = bench.load(*(("A", str(pk)) for pk in range(_ROWS)), keys=["k"])
-    _same("how many there are", (len(loaded.rows), len(loaded.results), loaded.number), (_ROWS, 1, number))
-    _same("the numbers of entries", [one.number for one in bench.other.changes(0, 0).entries], [*range(1, number + 1)])
+    _same("how many there are", (len(loaded.rows), len(loaded.results), loaded.number), (_ROWS, 1, 1))
+    _same("the numbers of entries", [one.number for one in bench.other.changes(0, 0).entries], [number])
     _moved(bench.one.commit(bench.batch(_row("new"), _row("0"), _row("1", 77))), "a row of rev 77")
     _same("what was written", bench.pks("new"), [])
 
