@@ -132,7 +132,7 @@ class ChangeCapture:
         results = {
             key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
             for key, meta in (transition.metas if isinstance(transition, RecordKeys) else EMPTY).items()
-            if key not in self.unstored_keys and self._forms.is_kept_key(key)
+            if key not in self.unstored_keys and self._forms.registry.keeps_key(key)
         }
         if not results:
             return self._marked(transition, Meta(moment, moment, 0))
@@ -221,7 +221,7 @@ class ChangeCapture:
         """Extends the stored list by a page if memory does not have the latest list."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
-        if not is_latest and key not in self.unstored_keys and self._forms.is_kept_key(key):
+        if not is_latest and key not in self.unstored_keys and self._forms.registry.keeps_key(key):
             results.pop(key, None)
             refreshes = pending.request is None or pending.request.rules.lists.joins_refresh
             pending.bulk_invalidations = [
@@ -254,7 +254,7 @@ class ChangeCapture:
         own = None if request is None else request.key
         for written in captured.keys:
             key = written[0]
-            if key in self.unstored_keys or not self._forms.is_kept_key(key):
+            if key in self.unstored_keys or not self._forms.registry.keeps_key(key):
                 continue
             if key == own and request is not None:
                 if request.rules.side_effect:

@@ -30,8 +30,6 @@ from .row_codec import (
     encode_result,
     encoded_whole,
     is_collection,
-    is_kept_cell,
-    is_kept_key,
     with_details,
 )
 from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
@@ -179,7 +177,7 @@ class _Dumping:
         found: dict[str, Any] = {}
         for pk, stored in base.entities[table].items():
             cell = table, pk
-            if cell in self._unstored or not is_kept_cell(table, pk, self._registry.secrets):
+            if cell in self._unstored or not self._registry.keeps(cell):
                 incomplete = True
                 continue
             times = _outward(base.metas[table][pk])
@@ -207,13 +205,12 @@ class _Dumping:
         return known or usual
 
     def _result(self, key: str, meta: ResultMeta) -> None:
-        base, rules, secrets = self._base, meta.rules, self._registry.secrets
-        if not is_kept_key(key, secrets) or (meta.error is not None and key not in base.results):
-            return
-        if rules is not None and (rules.side_effect or not rules.persistence.persist):
+        base, rules, registry = self._base, meta.rules, self._registry
+        is_kept = registry.keeps_key(key) if rules is None else registry.keeps_result(key, rules)
+        if not is_kept or (meta.error is not None and key not in base.results):
             return
         try:
-            value = encode_result(base.result(key), None if rules is None else rules.schema, secrets)
+            value = encode_result(base.result(key), None if rules is None else rules.schema, registry.secrets)
         except Unstorable:
             return
         is_stale = meta.error is not None or self._is_marked(key, meta)

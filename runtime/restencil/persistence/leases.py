@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..storage.protocol import Storage
     from .connection import StorageConnection
     from .read_through import ReadThrough
+    from .schema_fingerprint import SchemaRegistry
     from .waiters import Waiters
 
 _RENEWED: Final = 1.0
@@ -70,8 +71,11 @@ class _Held:
 class Leases:
     """The leases that requests of one store hold, and its requests that wait for those of other processes."""
 
-    def __init__(self, connection: StorageConnection, read_through: ReadThrough, waiters: Waiters) -> None:
+    def __init__(
+        self, connection: StorageConnection, read_through: ReadThrough, registry: SchemaRegistry, waiters: Waiters
+    ) -> None:
         self._connection = connection
+        self._registry = registry
         self._read_through = read_through
         self._waiters = waiters
         self.forked()
@@ -96,7 +100,7 @@ class Leases:
         """
         connection = self._connection
         wait = connection.storage.lease_wait
-        if wait <= 0 or not connection.storage.writable or not self._read_through.misses.keeps(request):
+        if wait <= 0 or not connection.storage.writable or not self._registry.keeps_result(request.key, request.rules):
             return False
         lease = Lease(_name_of(request), f"{connection.writer}:{fetch_id}", request.key)
         with self._lock:

@@ -11,7 +11,7 @@ from ..schema.collection import Collection
 from ..schema.entity import EntitySchema
 from .hydration import MOST_ABSENT
 from .read_set import ReadSet
-from .row_codec import is_kept_cell, is_kept_key, kept_pks
+from .row_codec import kept_pks
 
 if TYPE_CHECKING:
     from ..cache.request import Request
@@ -39,15 +39,6 @@ class Misses:
         self._registry = registry
         self._hydrator = hydrator
 
-    def keeps(self, request: Request) -> bool:
-        """Whether results of the endpoint are stored."""
-        rules = request.rules
-        return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(request.key)
-
-    def keeps_key(self, key: str) -> bool:
-        """Whether results may be stored under a key."""
-        return is_kept_key(key, self._registry.secrets)
-
     def misses_key(self, key: str, *, waits: bool) -> bool:
         """Whether the stored result of a key is unknown; see `of` for `waits`."""
         if key in self._connection.known.key_revs:
@@ -65,7 +56,7 @@ class Misses:
         for table, node, pks in wanted:
             revs = known.get(table, EMPTY)
             unknown = [pk for pk in pks if pk not in revs]
-            if not unknown or not self._keeps_table(table):
+            if not unknown or not self._registry.keeps_table(table):
                 continue
             held, is_whole = entities.get(table, EMPTY), table in self._hydrator.whole
             if is_whole or not waits:
@@ -103,25 +94,18 @@ class Misses:
             return False
         return self._store_state.shows_base and self._connection.known.rev(table, pk) is not None
 
-    def keeps_cell(self, table: str, pk: str) -> bool:
-        """Whether rows with this primary key are stored."""
-        return is_kept_cell(table, pk, self._registry.secrets) and self._keeps_table(table)
-
-    def _keeps_table(self, table: str) -> bool:
-        return table[:1] in ("[", "{") or self._registry.rules(table).kept
-
     def of_index(self, wanted: Iterable[IndexEntry]) -> list[IndexEntry]:
         """The index entries that were not asked for yet, and lead nowhere in memory."""
         found: list[IndexEntry] = []
         for entry in wanted:
             table, field, text = entry
-            if (field, text) not in self._hydrator.indexed.get(table, ()) and self._keeps_table(table):
+            if (field, text) not in self._hydrator.indexed.get(table, ()) and self._registry.keeps_table(table):
                 found.append(entry)
         return found
 
     def misses_whole(self, table: str) -> bool:
         """Whether a table may have rows that memory does not know of."""
-        return table not in self._hydrator.whole and self._keeps_table(table)
+        return table not in self._hydrator.whole and self._registry.keeps_table(table)
 
     def has_dangling_reference(self, references: References, absent: list[str]) -> bool:
         """True if a stored value refers to a row that is missing or incomplete."""
@@ -141,7 +125,7 @@ class Misses:
     def _is_dangling(self, table: str, pk: str) -> bool:
         """Whether a value of the storage refers to something that should be there, and is not."""
         hydrator = self._hydrator
-        if (table, pk) in hydrator.unusable or hydrator.has_earlier or not self.keeps_cell(table, pk):
+        if (table, pk) in hydrator.unusable or hydrator.has_earlier or not self._registry.keeps((table, pk)):
             return True
         if self._connection.known.rev(table, pk) is None and table not in hydrator.whole:
             return True
@@ -153,7 +137,7 @@ class Misses:
         hydrator = self._hydrator
         if table in hydrator.listed:
             return False
-        if not self._keeps_table(table):
+        if not self._registry.keeps_table(table):
             return False
         info = hydrator.infos.get(table)
         return info is not None and info.incomplete

@@ -100,7 +100,7 @@ class ReadThrough:
             return False
         if key in connection.known.key_revs or self._write_behind.is_pending_key(key) or connection.state == "off":
             return True
-        if not self.misses.keeps_key(key):
+        if not self._registry.keeps_key(key):
             return True
         if (
             not asks
@@ -128,7 +128,7 @@ class ReadThrough:
         return (
             request.key in self._connection.known.key_revs
             or not self._connection.may_be_read
-            or not self.misses.keeps(request)
+            or not self._registry.keeps_result(request.key, request.rules)
         )
 
     def knows_entity(self, table: str, pk: str) -> bool:
@@ -136,7 +136,7 @@ class ReadThrough:
         self._connection.drain_capture()
         if self._connection.known.rev(table, pk) is not None:
             return True
-        return not self._connection.may_be_read or not self.misses.keeps_cell(table, pk)
+        return not self._connection.may_be_read or not self._registry.keeps((table, pk))
 
     def steps(self, request: Request) -> Steps:
         """Steps: the same for a read that may wait."""
@@ -203,7 +203,7 @@ class ReadThrough:
         self._check_shape(request)
         is_loaded = False
         ahead: dict[EntityPath, Any] = {}
-        if self.misses.keeps(request):
+        if self._registry.keeps_result(request.key, request.rules):
             if self._connection.may_be_read and self.misses.misses_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
                 is_loaded = yield from self._levels.load_key(request, ahead)
@@ -317,7 +317,7 @@ class ReadThrough:
         request = pending.request
         if request is None or not captured.header.is_answer or request.key not in self._store_state.base.key_metas:
             return  # or memory has let go of it since
-        if self.misses.keeps(request):
+        if self._registry.keeps_result(request.key, request.rules):
             self.hydrator.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
 
     # -- what others wrote -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import hashlib
 import json
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from ..cache.request import Rules
@@ -21,7 +21,11 @@ from ..schema.kinds import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema, definitions
 from ..schema.record import Field, Model, class_record, class_records
-from .row_codec import TableRules, is_collection, plain_name
+from .row_codec import TableRules, is_collection, is_kept_cell, is_kept_key, plain_name
+
+if TYPE_CHECKING:
+    from ..cache.tables import EntityPath
+    from ..storage.protocol import IndexEntry
 
 ANY_SHAPE: Final = "*"
 """The shape of a result that fits every endpoint: what functions of `update` wrote."""
@@ -231,6 +235,32 @@ class SchemaRegistry:
         if found is None:
             found = self._rules[table] = TableRules(sorted(classes, key=fingerprint_of), self.secrets)
         return found
+
+    # -- what is stored at all
+
+    def keeps_key(self, key: str) -> bool:
+        """Whether a result may be stored under a key."""
+        return is_kept_key(key, self.secrets)
+
+    def keeps_result(self, key: str, rules: Rules) -> bool:
+        """Whether the result of an endpoint is stored under a key."""
+        return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
+
+    def keeps_table(self, table: str) -> bool:
+        """Whether rows of a table are stored."""
+        return is_collection(table) or self.rules(table).kept
+
+    def keeps(self, cell: EntityPath) -> bool:
+        """Whether a cell is stored."""
+        table, pk = cell
+        return is_kept_cell(table, pk, self.secrets) and self.keeps_table(table)
+
+    def keeps_index(self, entry: IndexEntry, pk: str) -> bool:
+        """Whether an index entry that leads to a primary key is stored."""
+        table, field, _ = entry
+        return self.keeps((table, pk)) and self.rules(table).keeps(field)
+
+    # -- what can be read
 
     def readable(self, table: str, shape: str) -> bool:
         """Whether each class that wrote a row is as one that is known for its table; a collection has no shape."""

@@ -51,7 +51,7 @@ class StoragePersistence:
         self.write_behind = write_behind = WriteBehind(store, store_state, connection, StoredForms(registry), self)
         waiters = Waiters()
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
-        self.leases = Leases(connection, self.read_through, waiters)
+        self.leases = Leases(connection, self.read_through, registry, waiters)
         self.trim_schedule = TrimSchedule(connection)
         # Methods of the port that its parts have.
         self.committed: Callable[[list[Any] | PendingWrite], None] = write_behind.take

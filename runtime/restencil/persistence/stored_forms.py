@@ -1,4 +1,4 @@
-"""Conversion of records, lists and results between memory and storage, and whether they are stored at all."""
+"""Conversion of records, lists and results between memory and storage."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from .row_codec import (
     encode_collection,
     encode_result,
     is_collection,
-    is_kept_cell,
-    is_kept_key,
     row_value,
     whole_of,
     with_details,
@@ -24,9 +22,8 @@ from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoi
 
 if TYPE_CHECKING:
     from ..base.values import Meta
-    from ..cache.tables import EntityPath
     from ..schema.entity import EntityModel, EntitySchema
-    from ..storage.protocol import IndexEntry, StoredRow
+    from ..storage.protocol import StoredRow
     from .pending_write import Result
     from .schema_fingerprint import SchemaRegistry
 
@@ -36,23 +33,6 @@ class StoredForms:
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self.registry = registry
-
-    # -- what is stored at all
-
-    def is_kept(self, cell: EntityPath) -> bool:
-        """Whether a cell is stored at all."""
-        table, pk = cell
-        registry = self.registry
-        return is_kept_cell(table, pk, registry.secrets) and (is_collection(table) or registry.rules(table).kept)
-
-    def keeps_index(self, entry: IndexEntry, pk: str | None) -> bool:
-        """Whether an index entry is stored."""
-        table, field, _ = entry
-        return pk is None or (self.is_kept((table, pk)) and self.registry.rules(table).keeps(field))
-
-    def is_kept_key(self, key: str) -> bool:
-        """Whether a result may be stored under a key."""
-        return is_kept_key(key, self.registry.secrets)
 
     # -- into a storage
 

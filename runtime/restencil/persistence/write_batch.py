@@ -158,7 +158,7 @@ class WriteBatch:
         size = 0
         for cell, row in self.rows.items():
             table, pk = cell
-            if not forms.is_kept(cell):
+            if not forms.registry.keeps(cell):
                 misses.add(table)
                 continue
             try:
@@ -184,7 +184,7 @@ class WriteBatch:
             index.update(
                 (entry, pk)
                 for entry, pk in (*self._found_by(action), *action.index.items())
-                if pk is not None and forms.keeps_index(entry, pk) and self._has(entry, pk)
+                if pk is not None and forms.registry.keeps_index(entry, pk) and self._has(entry, pk)
             )
             listed |= action.listed
             misses |= action.misses
