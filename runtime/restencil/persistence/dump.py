@@ -37,6 +37,7 @@ from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, finge
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath, ResultMeta, Tables
+    from ..storage.memory import Namespace
     from ..storage.protocol import IndexEntry, Opened
     from .storage_persistence import StoragePersistence
 
@@ -56,55 +57,45 @@ def dump(store_state: StoreState, persistence: StoragePersistence | None) -> byt
     if persistence is not None and isinstance(persistence.connection.storage, DumpStorage):
         persistence.connection.opened()
         return persistence.connection.storage.dump()
-    return _Dumping(store_state, persistence).text()
+    with MemoryStorage().filling("") as space:
+        _Dumping(store_state, persistence, space).fill()
+        return _text_of(space)
 
 
-class _Document:
-    """A dump in the making."""
+def _text_of(space: Namespace) -> bytes:
+    """The dump of what a storage holds."""
+    times: dict[Meta, int] = {}
 
-    def __init__(self) -> None:
-        self._times: dict[Meta, int] = {}
-        self._tables: dict[str, tuple[bool, dict[str, Any]]] = {}
-        self._index: dict[str, dict[str, dict[str, str]]] = {}
-        self._results: dict[str, Any] = {}
+    def item(shape: str, at: Meta, *members: Any) -> list[Any]:
+        return [shape, times.setdefault(at, len(times)), *members]
 
-    def table(self, table: str, *, incomplete: bool) -> dict[str, Any]:
-        """The rows of a table, to be filled."""
-        rows: dict[str, Any] = {}
-        self._tables[table] = incomplete, rows
-        return rows
-
-    def row(self, shape: str, times: Meta, value: bytes | None) -> list[Any]:
-        """One row."""
-        return [shape, self._place(times), None if value is None else decode_json(value)]
-
-    def result(self, key: str, shape: str, times: Meta, invalidated: bool, value: bytes | None) -> None:
-        """One result."""
-        found = [shape, self._place(times), invalidated]
-        self._results[key] = found if value is None else [*found, decode_json(value)]
-
-    def entry(self, table: str, field: str, text: str, pk: str) -> None:
-        """An index entry."""
-        self._index.setdefault(table, {}).setdefault(field, {})[text] = pk
-
-    def _place(self, times: Meta) -> int:
-        return self._times.setdefault(times, len(self._times))
-
-    def text(self) -> bytes:
-        """The dump."""
-        found: dict[str, Any] = {
-            "restencil": FORMAT,
-            "times": [[_number(time) for time in times] for times in self._times],
-            "tables": {
-                table: {"incomplete": incomplete, "rows": rows} for table, (incomplete, rows) in _sorted(self._tables)
+    tables = {
+        table: {
+            "incomplete": info.incomplete,
+            "rows": {
+                row.pk: item(row.shape, row.times, None if row.value is None else decode_json(row.value))
+                for row in space.tables.get(table, {}).values()
             },
         }
-        if self._index:
-            found["index"] = {
-                table: {field: dict(_sorted(entries)) for field, entries in _sorted(fields)}
-                for table, fields in _sorted(self._index)
-            }
-        return encode_exactly({**found, "results": dict(_sorted(self._results))}, portable=True)
+        for table, info in _sorted(space.infos)
+    }
+    results = {
+        key: item(
+            found.shape, found.times, found.invalidated, *([] if found.value is None else [decode_json(found.value)])
+        )
+        for key, found in _sorted(space.results)
+    }
+    index: dict[str, dict[str, dict[str, str]]] = {}
+    for (table, field, text), pk in sorted(space.index.items()):
+        index.setdefault(table, {}).setdefault(field, {})[text] = pk
+    document: dict[str, Any] = {
+        "restencil": FORMAT,
+        "times": [[_number(time) for time in at] for at in times],
+        "tables": tables,
+        **({"index": index} if index else {}),
+        "results": results,
+    }
+    return encode_exactly(document, portable=True)
 
 
 def _sorted(members: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -118,13 +109,13 @@ def _number(time: float) -> float | None:
 
 
 class _Dumping:
-    """A dump of what memory holds."""
+    """Fills a storage with what memory holds."""
 
-    def __init__(self, store_state: StoreState, persistence: StoragePersistence | None) -> None:
+    def __init__(self, store_state: StoreState, persistence: StoragePersistence | None, space: Namespace) -> None:
         self._store_state = store_state
         self._tier = persistence
         self._base: Tables = store_state.base
-        self._document = _Document()
+        self._space = space
         self._registry = registry = SchemaRegistry(store_state.secrets)
         if persistence is not None:
             persistence.connection.drain_capture()
@@ -138,8 +129,8 @@ class _Dumping:
             set() if capture is None else capture.local_only | capture.unstored_keys
         )
 
-    def text(self) -> bytes:
-        """All of it."""
+    def fill(self) -> None:
+        """Puts all of it in."""
         base = self._base
         for table in sorted(base.entities):
             if is_collection(table):
@@ -150,7 +141,6 @@ class _Dumping:
             meta = base.key_meta(key)
             if meta is not None and key not in self._unstored:
                 self._result(key, meta)
-        return self._document.text()
 
     def _records(self, table: str) -> None:
         registry = self._registry
@@ -165,16 +155,15 @@ class _Dumping:
         if not rules.kept:
             return
         shape = shape_of(map(fingerprint_of, registry.met(table)))
-        kept = self._rows(table, shape, lambda stored, whole: rules.encode(stored, whole=whole))
+        self._rows(table, shape, lambda stored, whole: rules.encode(stored, whole=whole))
         for field, entries in self._base.indexes.get(table, {}).items():
             for text, pk in entries.items() if rules.keeps(field) else ():
-                if pk in kept:
-                    self._document.entry(table, field, text, pk)
+                if self._space.row((table, pk)) is not None:
+                    self._space.index[table, field, text] = pk
 
-    def _rows(self, table: str, shape: str, encode: Callable[[Any, Any], bytes]) -> Mapping[str, Any]:
+    def _rows(self, table: str, shape: str, encode: Callable[[Any, Any], bytes]) -> None:
         base, is_marked = self._base, self._store_state.is_marked
         incomplete = self._is_incomplete(table)
-        found: dict[str, Any] = {}
         for pk, stored in base.entities[table].items():
             cell = table, pk
             if cell in self._unstored or not self._registry.keeps(cell):
@@ -190,9 +179,9 @@ class _Dumping:
                 continue
             if is_marked(cell):
                 times = times._replace(expires_at=min(times.expires_at, _STALE))
-            found[pk] = self._document.row("" if value is None else self._shape(cell, shape), times, value)
-        self._document.table(table, incomplete=incomplete).update(found)
-        return found
+            known_shape = "" if value is None else self._shape(cell, shape)
+            self._space.put(StoredRow(table, pk, 0, 0, times, known_shape, value), 0)
+        self._space.infos[table] = TableInfo(1, incomplete)
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):
@@ -218,7 +207,7 @@ class _Dumping:
         times = _outward(meta.times._replace(expires_at=expires_at))
         if not meta.invalidated and (meta.terms is not None or meta.received is not None):
             value = with_details(value, times, meta.terms, None, meta.received)
-        self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
+        self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)
 
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:
         """Whether a result is stale by its own marks."""
@@ -290,18 +279,8 @@ class DumpStorage(MemoryStorage):
 
     def dump(self) -> bytes:
         """The dump of its content."""
-        document = _Document()
         with self.filling("", changes=False) as space:
-            for table in sorted(space.infos):
-                rows = document.table(table, incomplete=space.infos[table].incomplete)
-                for row in space.tables.get(table, {}).values():
-                    rows[row.pk] = document.row(row.shape, row.times, row.value)
-            for key in sorted(space.results):
-                found = space.results[key]
-                document.result(key, found.shape, found.times, found.invalidated, found.value)
-            for (table, field, text), pk in space.index.items():
-                document.entry(table, field, text, pk)
-        return document.text()
+            return _text_of(space)
 
 
 def _moved(times: Meta, now: float) -> Meta:

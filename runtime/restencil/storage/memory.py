@@ -41,7 +41,7 @@ _AT_ONCE: Final = 500
 _NOTHING: Final = TableInfo(0, False)
 
 
-class _Namespace:
+class Namespace:
     """The data of one place, which all storages that were made from one see."""
 
     def __init__(self) -> None:
@@ -144,8 +144,8 @@ class MemoryStorage:
         self.poll = bounded(poll, "poll", 1, endless=True)
         self.lease_wait = bounded(lease_wait, "lease_wait", 0)
         self.history = history
-        self._places: dict[str, _Namespace] = {}
-        self._opened: _Namespace | None = None
+        self._places: dict[str, Namespace] = {}
+        self._opened: Namespace | None = None
         self._now: Callable[[], float] = time.monotonic
 
     def another(self) -> MemoryStorage:
@@ -164,7 +164,7 @@ class MemoryStorage:
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
         """Finds or makes the namespace of a place; `now` is the store's time, which is the storage's too."""
-        space = self._opened = self._places.setdefault(place, _Namespace())
+        space = self._opened = self._places.setdefault(place, Namespace())
         self._now = now
         with space.lock:
             return Opened(space.epoch, space.last_reset, space.number, 0.0)
@@ -243,7 +243,7 @@ class MemoryStorage:
                 space.leases.pop(name, None)
             return Outcome(number, space.epoch, None)
 
-    def _write(self, space: _Namespace, batch: Batch, now: float) -> int:
+    def _write(self, space: Namespace, batch: Batch, now: float) -> int:
         space.number += 1
         space.mark(batch)
         for table in batch.listed:
@@ -319,7 +319,7 @@ class MemoryStorage:
                 break
         return dropped
 
-    def _trim_some(self, space: _Namespace, now: float) -> int:
+    def _trim_some(self, space: Namespace, now: float) -> int:
         gone: dict[str, list[str]] = {}
         keys: list[str] = []
         for place in list(islice((place for place in space.used if self._is_old(space, place, now)), _AT_ONCE)):
@@ -334,7 +334,7 @@ class MemoryStorage:
             space.append(Entry(0, "", None, {}, {}, gone, keys, False), self.history)
         return len(keys) + sum(map(len, gone.values()))
 
-    def _is_old(self, space: _Namespace, place: Cell | str, now: float) -> bool:
+    def _is_old(self, space: Namespace, place: Cell | str, now: float) -> bool:
         row = None if isinstance(place, str) else space.row(place)
         kept = max(self.max_age, HOUR) if row is not None and row.value is None else self.max_age
         return now - space.used[place] > kept
@@ -352,21 +352,21 @@ class MemoryStorage:
         """Does nothing: there is no connection."""
 
     @contextmanager
-    def filling(self, place: str, *, changes: bool = True) -> Generator[_Namespace]:
+    def filling(self, place: str, *, changes: bool = True) -> Generator[Namespace]:
         """The data of a place, locked, to be filled as its first commit."""
-        space = self._places.setdefault(place, _Namespace())
+        space = self._places.setdefault(place, Namespace())
         with space.lock:
             if changes:
                 space.number = 1
             yield space
 
-    def _space(self) -> _Namespace:
+    def _space(self) -> Namespace:
         if self._opened is None:
             raise StorageDown("this storage was not opened; `open` comes before all else")
         return self._opened
 
 
-def _moved(space: _Namespace, batch: Batch) -> Loaded | None:
+def _moved(space: Namespace, batch: Batch) -> Loaded | None:
     """The rows and tables that are not as the batch says; a row of rev 0 says that there is none."""
     rows: list[StoredRow] = []
     for row in batch.rows:
