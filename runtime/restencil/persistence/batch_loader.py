@@ -51,10 +51,12 @@ class BatchLoader:
         if late is None or key in late:
             return False
         result = next((result for result in loaded.results if result.key == key), None)
-        schema = request.rules.schema
-        shape = fingerprint_of_endpoint(request.rules)
-        taken = [cell for cell in cells if cell not in late] if late else cells
-        self._hydrator.take_result(key, result, shape, schema is None or is_plain(schema), (taken, loaded, ahead))
+        hydrator, schema = self._hydrator, request.rules.schema
+        shape = hydrator.key_shapes[key] = fingerprint_of_endpoint(request.rules)
+        intake = hydrator.intake()
+        hydrator.take_result(key, result, shape, intake, is_plain=schema is None or is_plain(schema))
+        hydrator.take_rows([cell for cell in cells if cell not in late] if late else cells, loaded, ahead, intake)
+        hydrator.put(intake)
         return result is not None
 
     def peek(self, key: str) -> bool:
@@ -90,7 +92,9 @@ class BatchLoader:
             if late is None:
                 return False
             taken = [cell for cell in piece if cell not in late]
-            hydrator.take_rows(taken, loaded, cells)
+            intake = hydrator.intake()
+            hydrator.take_rows(taken, loaded, cells, intake)
+            hydrator.put(intake)
             hydrator.take_index(entries, loaded)
             todo, index = todo[MOST_PLACES:], []
             if len(taken) < len(piece):

@@ -57,6 +57,22 @@ class Renewal(NamedTuple):
     requested_rev: int
 
 
+class Intake:
+    """What is to be put into memory of what was loaded, all at once."""
+
+    __slots__ = ("gone", "new", "other", "unread")
+
+    def __init__(self, base: Tables) -> None:
+        self.new = ChangeSet(base, _NO_TIMES)
+        """What memory holds nothing of."""
+        self.other = ChangeSet(base, _NO_TIMES)
+        """What differs from what memory holds."""
+        self.gone: dict[str, ResultMeta] = {}
+        """Results that were invalidated."""
+        self.unread: list[str] = []
+        """Keys to evict, as no endpoint has read them here."""
+
+
 class Hydrator(Provenance):
     """Hydrates memory from storage (locked)."""
 
@@ -85,17 +101,15 @@ class Hydrator(Provenance):
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
+    def intake(self) -> Intake:
+        """A new intake, for `put`."""
+        return Intake(self._store_state.base)
+
     def take_rows(
-        self,
-        cells: Collection[EntityPath],
-        loaded: Loaded,
-        nodes: Mapping[EntityPath, Any],
-        into: tuple[ChangeSet, ChangeSet] | None = None,
+        self, cells: Collection[EntityPath], loaded: Loaded, nodes: Mapping[EntityPath, Any], intake: Intake
     ) -> None:
-        """Takes in the rows of these cells, and which are absent; `into`: what is put into memory later."""
-        base, known = self._store_state.base, self._connection.known
-        entities = base.entities
-        new, other = (ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES)) if into is None else into
+        """Takes in the rows of these cells, and which are absent."""
+        known, entities = self._connection.known, self._store_state.base.entities
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
         self.take_marks(loaded)
@@ -110,14 +124,12 @@ class Hydrator(Provenance):
             rev = known.rev(table, pk)
             if row is None:
                 if rev is None:
-                    self._is_absent(cell, other)
+                    self._is_absent(cell, intake)
             elif rev is None or row.rev > rev:
-                self._take_row(row, nodes.get(cell), rev is not None, new, other)
+                self._take_row(row, nodes.get(cell), rev is not None, intake)
         for table, rows in came.items():
-            self._take_new(table, rows, nodes, new)
+            self._take_new(table, rows, nodes, intake.new)
         self._connection.count.loaded_rows += len(loaded.rows)
-        if into is None:
-            self.put(new, other)
 
     def _whole(self, row: StoredRow, value: Any, times: Meta) -> Whole:
         """The response that last brought a row whole, by the numbers that hold here."""
@@ -127,23 +139,17 @@ class Hydrator(Provenance):
             return whole
         return requested_by(StoredEntry(value, times, whole), times.fetched_at).whole or whole
 
-    def put(
-        self,
-        new: ChangeSet,
-        other: ChangeSet,
-        gone: Mapping[str, ResultMeta] | None = None,
-        unread: Collection[str] = (),
-    ) -> None:
+    def put(self, intake: Intake) -> None:
         """Puts into memory what is new, and what differs from memory, which notifies listeners."""
-        store_state = self._store_state
+        store_state, new, other = self._store_state, intake.new, intake.other
         if new.entities or new.results or new.key_metas:
             store_state.take_in(new)
         if other.entities or other.results or other.key_metas:
             self._tell(WriteChange(other))
-        if gone:
-            self._tell(RecordKeys(gone, drops_results=True))
-        if unread:
-            store_state.commit(RemoveEntries((), unread))
+        if intake.gone:
+            self._tell(RecordKeys(intake.gone, drops_results=True))
+        if intake.unread:
+            store_state.commit(RemoveEntries((), intake.unread))
         if self._met:
             met, self._met = self._met, []
             moved = self._write_behind.moved_lists(met)
@@ -157,7 +163,7 @@ class Hydrator(Provenance):
         self._store_state.commit(transition)
         self._store.changed()
 
-    def _is_absent(self, cell: EntityPath, other: ChangeSet) -> None:
+    def _is_absent(self, cell: EntityPath, intake: Intake) -> None:
         """There is no row."""
         table, pk = cell
         known = self._connection.known
@@ -172,7 +178,7 @@ class Hydrator(Provenance):
             held = self._write_behind.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
             if held.stored is not UNDEFINED:
-                _write(other, cell, held)
+                _write(intake.other, cell, held)
                 return
         self.is_memory_only(cell)
 
@@ -235,7 +241,7 @@ class Hydrator(Provenance):
             self.dangling.difference_update([(table, pk) for pk in written])
         self.loaded.setdefault(table, set()).update(written)
 
-    def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: ChangeSet, other: ChangeSet) -> None:
+    def _take_row(self, row: StoredRow, node: Any, was_known: bool, intake: Intake) -> None:
         """Takes in one row that is newer than what memory knows."""
         table, pk = cell = row.table, row.pk
         base, known = self._store_state.base, self._connection.known
@@ -280,7 +286,8 @@ class Hydrator(Provenance):
             self.loaded.setdefault(table, set()).add(pk)
         if stored is not before and not isinstance(stored, Sentinel) and _is_same(stored, before):
             stored = before
-        _write(new if before is UNDEFINED or stored is before else other, cell, StoredEntry(stored, times, whole))
+        change = intake.new if before is UNDEFINED or stored is before else intake.other
+        _write(change, cell, StoredEntry(stored, times, whole))
 
     def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
         """The new value of a cell that memory holds; members that were left out of the row stay."""
@@ -374,10 +381,7 @@ class Hydrator(Provenance):
         same: Mapping[EntityPath, Renewal],
     ) -> None:
         """Takes in what others wrote, all of it as one change."""
-        base = self._store_state.base
-        new, other = ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES)
-        gone: dict[str, ResultMeta] = {}
-        unread: list[str] = []
+        intake = self.intake()
         if loaded is not None:
             found = {(row.table, row.pk): row for row in loaded.rows}
             known = self._connection.known
@@ -387,18 +391,21 @@ class Hydrator(Provenance):
                 if row is None:
                     self.dropped([cell])
                 elif rev is None or row.rev > rev:
-                    self._take_row(row, None, rev is not None, new, other)
+                    self._take_row(row, None, rev is not None, intake)
             self._connection.count.loaded_rows += len(loaded.rows)
             results = {result.key: result for result in loaded.results}
             for key in keys:
-                self._take_result(key, results.get(key), self.shape_of(key), False, (other, other, gone, unread))
+                self.take_result(key, results.get(key), self.shape_of(key), intake)
         for cell, renewal in same.items():
-            self._renew(cell, renewal, other)
+            self._renew(cell, renewal, intake.other)
+        new, intake.new = intake.new, ChangeSet(self._store_state.base, _NO_TIMES)
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
                 whole = new.partial.get(table, EMPTY).get(pk)
-                _write(other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
-        self.put(ChangeSet(base, _NO_TIMES), other, gone, unread)
+                _write(intake.other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
+        intake.other.results.update(new.results)
+        intake.other.key_metas.update(new.key_metas)
+        self.put(intake)
         for table in self.whole.intersection(new.entities) if self._write_behind.is_open else ():
             self._order(table)
 
@@ -448,63 +455,35 @@ class Hydrator(Provenance):
 
     def take_keys(self, keys: Iterable[str], loaded: Loaded) -> None:
         """Takes in what the storage has under keys that memory has."""
-        base = self._store_state.base
-        found = {result.key: result for result in loaded.results}
-        new, other, gone = ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES), dict[str, ResultMeta]()
-        unread: list[str] = []
+        found, intake = {result.key: result for result in loaded.results}, self.intake()
         for key in keys:
-            self._take_result(key, found.get(key), self.shape_of(key), False, (new, other, gone, unread))
-        self.put(new, other, gone, unread)
-
-    def take_result(
-        self,
-        key: str,
-        result: StoredResult | None,
-        shape: str | None,
-        is_plain: bool,
-        ahead: tuple[Collection[EntityPath], Loaded, Mapping[EntityPath, Any]] | None = None,
-    ) -> None:
-        """Takes in the result of a key, and rows that were loaded with it.
-
-        `shape` is that of the endpoint, None where nobody has read it.
-        """
-        base = self._store_state.base
-        if shape is not None:
-            self.key_shapes[key] = shape
-        new, other, gone = ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES), dict[str, ResultMeta]()
-        unread: list[str] = []
-        self._take_result(key, result, shape, is_plain, (new, other, gone, unread))
-        if ahead is not None:
-            self.take_rows(*ahead, (new, other))
-        self.put(new, other, gone, unread)
+            self.take_result(key, found.get(key), self.shape_of(key), intake)
+        self.put(intake)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
         """Takes in a result that memory does not hold, before its endpoint is known: whether it can be used."""
+        intake = self.intake()
         if result is not None:
             if self._after_bulk_invalidations(result).invalidated:
                 return False
             self.unread.add(key)
-        self.take_result(key, result, None if result is None else result.shape, False)
+            self.key_shapes[key] = result.shape
+        self.take_result(key, result, None if result is None else result.shape, intake)
+        self.put(intake)
         return key not in self.unusable_keys
 
-    def _take_result(
-        self,
-        key: str,
-        result: StoredResult | None,
-        shape: str | None,
-        is_plain: bool,
-        into: tuple[ChangeSet, ChangeSet, dict[str, ResultMeta], list[str]],
+    def take_result(
+        self, key: str, result: StoredResult | None, shape: str | None, intake: Intake, *, is_plain: bool = False
     ) -> None:
-        """Notes in `into` what to put into memory, then keys without a result and keys to evict."""
+        """Takes in the result of a key; `shape` is that of the endpoint, None where nobody has read it."""
         known, base = self._connection.known, self._store_state.base
-        _, other, _, unread = into
         rev, unverified = known.key_revs.get(key), self.unverified_keys.pop(key, None)
         meta, waits = base.key_meta(key), self._write_behind.date_of(key)
         if unverified is not None and waits is not None:
             self.unverified_keys[key] = unverified  # what waits is compared once it is committed
         if result is None:
             was_there = (bool(rev) or unverified is not None) and waits is None
-            self._take_no_result(key, meta, was_there=was_there, into=other)
+            self._take_no_result(key, meta, was_there=was_there, into=intake.other)
             return
         if result.stale_rev > max(0, result.requested_rev):
             base.marks.load("keys", key, known.timeline.number_of_event(result.stale_rev))
@@ -519,32 +498,26 @@ class Hydrator(Provenance):
             # Nobody has read the key here, so what it is to hold is not known: whoever reads it loads it.
             del known.key_revs[key]
             if meta is not None or base.result(key) is not UNDEFINED:
-                unread.append(key)
+                intake.unread.append(key)
             return
         is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
         parts = self._parts_under(key, result, times, is_plain) if times and is_usable else None
         if times is None or parts is None:
             self.unusable_keys.add(key)
             if meta is not None and meta.expires_at > 1:
-                other.key_metas[key] = meta.with_expiry(1)
+                intake.other.key_metas[key] = meta.with_expiry(1)
             return
         self.unusable_keys.discard(key)
         if unverified is not None and meta is not None and unverified != result.rev and times.date < meta.date:
             self.validators.pop(key, None)
             if meta.expires_at > 1:
-                other.key_metas[key] = meta.with_expiry(1)
+                intake.other.key_metas[key] = meta.with_expiry(1)
             return  # the storage has lost what came later, or it is on its way; that stays, and is stale
-        self._put_result(result, times, parts, into)
+        self._put_result(result, times, parts, intake)
 
-    def _put_result(
-        self,
-        result: StoredResult,
-        times: Meta,
-        parts: ResultParts,
-        into: tuple[ChangeSet, ChangeSet, dict[str, ResultMeta], list[str]],
-    ) -> None:
+    def _put_result(self, result: StoredResult, times: Meta, parts: ResultParts, intake: Intake) -> None:
         """Notes in the changes a result that memory takes over."""
-        key, (value, terms, _, contained), (new, other, gone, _) = result.key, parts, into
+        key, (value, terms, _, contained) = result.key, parts
         timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
         self.just_loaded.add(key)
@@ -564,9 +537,9 @@ class Hydrator(Provenance):
         )
         if result.invalidated:
             if not is_failed:
-                gone[key] = made
+                intake.gone[key] = made
             return
-        change = new if meta is None and before is UNDEFINED else other
+        change = intake.new if meta is None and before is UNDEFINED else intake.other
         if value is not UNDEFINED:
             change.results[key] = before if before is not UNDEFINED and same_json(before, value) else value
         if not is_failed:
