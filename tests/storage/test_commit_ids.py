@@ -114,7 +114,7 @@ def test_commit_idle_connections_cut_loses_no_write(scene: Scene) -> None:
 def test_commit_late_one_is_not_applied_again(scene: Scene) -> None:
     """What waits in a connection that its writer gave up does nothing once the writer has sent it anew."""
     with Proxy(scene.server.port) as proxy:
-        one = ValkeyStorage(proxy.url, namespace="test", principal=None, timeout=150)
+        one = ValkeyStorage(proxy.url, namespace="test", principal=None, timeout=3_000)  # a commit that hangs gives up
         again = valkey_storage(scene.server.url)
         epoch = one.open("", time.time).epoch
         again.open("", time.time)

@@ -67,9 +67,9 @@ def test_contact_lost_by_stopped_process_is_noticed(tmp_path: Path) -> None:
             process.stdin.flush()
             return int(process.stdout.readline())
 
-        assert breaks() == 0
+        before = breaks()
         process.send_signal(signal.SIGSTOP)
         time.sleep(4)
         process.send_signal(signal.SIGCONT)
-        eventually(lambda: breaks() > 0)
+        eventually(lambda: breaks() > before)
         process.communicate()

@@ -19,7 +19,7 @@ from restencil import Entity, RestEndpoint, SQLiteStorage, StorageDown
 from restencil.storage.memory import MemoryStorage
 
 SCRIPT = """
-import os, sys, threading, time
+import faulthandler, os, sys, threading, time
 from restencil import Entity, SQLiteStorage, Store
 from restencil.cache.actions import Meta, Set
 
@@ -34,6 +34,7 @@ def written(store, pk, word=""):
 def shown(store, pk):
     return store.query(Tag, ({"id": str(pk)},))
 
+faulthandler.dump_traceback_later(250, exit=True)  # a process that hangs shows where
 folder = sys.argv[1]
 store = Store(storage=SQLiteStorage(folder, principal=None, timeout=300_000))
 """
@@ -68,8 +69,8 @@ def stored(folder: Path, pk: str) -> str | None:
 
 
 def test_endings_script_leaves_on_the_disk_what_it_wrote(tmp_path: Path) -> None:
-    """A process that ends waits for the last commit."""
-    run(tmp_path / "cache", "written(store, 1, 'kept')")
+    """A process that ends waits for the last commit; the file is there already, so that this takes no time."""
+    run(tmp_path / "cache", "written(store, 2); store.flush(200_000); written(store, 1, 'kept')")
     assert stored(tmp_path / "cache", "1") == "kept"
 
 
@@ -109,7 +110,7 @@ for number in range(int(FORKED)):
         code = 1
         try:
             written(store, f"child-{number}", "child")
-            code = 0 if store.flush(20_000) and shown(store, f"child-{number}").word == "child" else 2
+            code = 0 if store.flush(200_000) and shown(store, f"child-{number}").word == "child" else 2
         finally:
             os._exit(code)
     children.append(child)
@@ -121,7 +122,7 @@ stop.set()
 for thread in threads:
     thread.join()
 written(store, "parent", "parent")
-assert store.flush(20_000)
+assert store.flush(200_000)
 print(store.storage_stats().state)
 """
 
@@ -129,7 +130,7 @@ print(store.storage_stats().state)
 LISTENING = """
 import os, time
 written(store, "1", "before")
-assert store.flush(20_000)
+assert store.flush(200_000)
 told, tell = os.pipe()
 child = os.fork()
 if child == 0:
@@ -137,7 +138,7 @@ if child == 0:
     try:
         assert shown(store, "1").word == "before"
         os.write(tell, b".")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 200
         while shown(store, "1").word != "after" and time.monotonic() < end:
             time.sleep(0.02)
         code = 0 if shown(store, "1").word == "after" else 2
@@ -145,7 +146,7 @@ if child == 0:
         os._exit(code)
 os.read(told, 1)
 written(store, "1", "after")
-assert store.flush(20_000)
+assert store.flush(200_000)
 print(os.waitpid(child, 0)[1])
 """
 
@@ -223,7 +224,7 @@ def test_endings_what_is_in_progress_when_a_store_is_closed_leaves_nothing_open(
 
     others = threading.enumerate()
     with opened_connections() as connections:
-        with PatientStore(storage=Slow(tmp_path / "cache", principal=None, poll=1)) as store:
+        with PatientStore(storage=Slow(tmp_path / "cache", principal=None, poll=1, timeout=PATIENCE * 1_000)) as store:
             store.query(Tag, ({"id": "1"},))
             assert asked.wait(PATIENCE)
             thread = thread_beside(others)

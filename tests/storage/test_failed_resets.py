@@ -14,7 +14,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
-from tests.storages import PatientStore, sqlite_storage
+from tests.storages import PatientStore, sqlite_storage, valkey_storage
 
 from restencil import (
     AsyncController,
@@ -22,7 +22,6 @@ from restencil import (
     Entity,
     StorageError,
     Store,
-    ValkeyStorage,
     create_resource,
 )
 
@@ -173,7 +172,7 @@ def test_failed_resets_reset_while_server_is_away_raises_and_is_tried_again(serv
     with Proxy(server.port) as proxy:
 
         def opened(url: str) -> Store:
-            return Store(storage=ValkeyStorage(url, namespace="test", principal=None, timeout=150))
+            return PatientStore(storage=valkey_storage(url))
 
         with opened(proxy.url) as store:
             controller = Controller(store)
@@ -195,7 +194,7 @@ def test_failed_resets_reset_in_a_loop_never_waits_for_the_server(server: Valkey
 
     async def run() -> None:
         with Proxy(server.port) as proxy:
-            store = Store(storage=ValkeyStorage(proxy.url, namespace="test", principal=None, timeout=150))
+            store = PatientStore(storage=valkey_storage(proxy.url))
             async with store, AsyncController(store) as controller:
                 controller.set_response(items.get, {"id": 1}, {"id": 1})
                 assert store.flush(PATIENCE * 1_000)

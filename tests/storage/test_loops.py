@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.servers import Reply, Server
+from tests.storages import PatientStore
 
 from restencil import AsyncController, Controller, Entity, MemoryStorage, SQLiteStorage, Store, create_resource
 
@@ -116,7 +118,7 @@ class Disk(SQLiteStorage):
     """A storage on disk that notes where it was read from."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, principal=None, write_behind=0, poll=60_000)
+        super().__init__(path, principal=None, write_behind=0, poll=60_000, timeout=PATIENCE * 1_000)
         self.store: Any = None
         self.loads: list[str] = []
 
@@ -139,7 +141,7 @@ def test_loops_file_is_read_by_a_thread_without_the_lock(tmp_path: Path) -> None
 
         async def read() -> tuple[Any, list[str]]:
             disk = Disk(tmp_path)
-            disk.store = Store(storage=disk)
+            disk.store = PatientStore(storage=disk)
             async with disk.store as store, AsyncController(store, base_url=server.url) as controller:
                 return await controller.read(items.get, id="1"), disk.loads
 
