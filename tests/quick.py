@@ -23,6 +23,7 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
     "runtime/restencil/persistence": ("tests/storage",),
     "runtime/restencil/schema": ("tests/runtime/schema", "tests/runtime/cache/test_list_membership.py"),
     "runtime/restencil/storage": (
+        "tests/storage/test_contract.py",
         "tests/storage/test_sqlite.py",
         "tests/storage/test_valkey.py",
         "tests/storage/test_memory.py",

@@ -19,16 +19,15 @@ from math import inf
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.storage.batches import batch, result, row
 from tests.storage.connections import opened_connections
 from tests.storages import sqlite_storage
 
-from restencil import SQLiteStorage, Storage, StorageCorrupt, StorageDown, StorageError, StorageOff
+from restencil import SQLiteStorage, StorageCorrupt, StorageDown, StorageError, StorageOff
 from restencil.base.values import Meta
 from restencil.storage import Entry, Loaded, Opened, TableInfo
 from restencil.storage.epochs import Epochs
-from restencil.testing import check_storage
 
 PLACE = "https://api.test"
 HOUR = 3_600_000
@@ -100,12 +99,6 @@ def finish(process: subprocess.Popen[str]) -> str:
 # What it is given
 
 
-def test_sqlite_is_a_storage(storage: SQLiteStorage) -> None:
-    """The protocol is met, as seen at run time."""
-    assert isinstance(storage, Storage)
-    assert storage.inline and storage.writable
-
-
 @pytest.mark.parametrize(
     "members",
     [
@@ -171,12 +164,6 @@ def test_sqlite_constructor_touches_no_disk(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_sqlite_nothing_is_done_before_open(folder: Path) -> None:
-    """Without a place there is no namespace."""
-    with pytest.raises(StorageDown, match="was not opened"):
-        sqlite_storage(folder).load([])
-
-
 def test_sqlite_relative_path_is_that_of_its_making(
     tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,11 +178,6 @@ def test_sqlite_relative_path_is_that_of_its_making(
 
 
 # What is kept
-
-
-def test_sqlite_keeps_every_rule_of_storages(folder: Path) -> None:
-    """The rules that hold for any storage hold for this one."""
-    check_storage(lambda: sqlite_storage(folder))
 
 
 def test_sqlite_what_was_committed_outlives_its_process(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
@@ -225,17 +207,6 @@ def test_sqlite_principals_and_places_are_apart(folder: Path, storage: SQLiteSto
             another.open(place, clock)
             assert another.load([("A", "1")]).rows == []
     assert len(list(folder.iterdir())) == 4
-
-
-def test_sqlite_times_may_be_infinite_and_strings_may_be_odd(storage: SQLiteStorage) -> None:
-    """What never turns stale is kept as such; primary keys are any text."""
-    times = Meta(1.5, 2.5, inf)
-    pks = ["", "ü", "a'b", "1", "01", "\n", "🦉"]
-    storage.commit(batch(epoch_of(storage), *(row(pk, times=times) for pk in pks)))
-    rows = storage.load([("A", pk) for pk in pks]).rows
-    assert [each.pk for each in rows] == pks
-    assert {each.times for each in rows} == {times}
-    assert list(storage.scan("A", None, 10).items) == pks
 
 
 @pytest.mark.parametrize(
@@ -274,14 +245,6 @@ def test_sqlite_damaged_row_between_others_keeps_none_of_them(folder: Path, stor
         file.execute("UPDATE row SET pk = CAST(x'ff' AS TEXT) WHERE pk = '20'")
     loaded = storage.load([("A", str(pk)) for pk in range(40)])
     assert [found.pk for found in loaded.rows] == [str(pk) for pk in range(40) if pk != 20]
-
-
-def test_sqlite_more_than_can_be_loaded_at_once_is_rejected(storage: SQLiteStorage) -> None:
-    """5,000 places a call are the most."""
-    cells = [("A", str(n)) for n in range(5_001)]
-    assert storage.load(cells[1:]).rows == []
-    with pytest.raises(ValueError, match="at most 5,000"):
-        storage.load(cells)
 
 
 def test_sqlite_read_that_takes_too_long_is_given_up(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
@@ -359,22 +322,6 @@ def test_sqlite_nonsense_among_rows_that_came_together_spoils_no_other(folder: P
     assert all(found.times == (1.0, 2.0, 3.0 + int(found.pk) // 10) for found in rows if found not in broken)
 
 
-def test_sqlite_changes_of_others_are_seen_and_own_ones_too(storage: SQLiteStorage, other: SQLiteStorage) -> None:
-    """Each entry comes once, in order, whoever wrote it; asking again costs nothing and brings nothing."""
-    epoch = epoch_of(storage)
-    storage.commit(batch(epoch, row("1")))
-    other.commit(batch(epoch, row("2")))
-    other.commit(batch(epoch, row("3")))
-    for asking in (storage, other):
-        changes = asking.changes(0, 0)
-        assert [entry.changed for entry in changes.entries] == [{"A": ["1"]}, {"A": ["2"]}, {"A": ["3"]}]
-        assert asking.changes(3, 0).entries == []
-        assert [entry.number for entry in asking.changes(1, 0).entries] == [2, 3]
-    storage.commit(batch(epoch, row("4")))
-    assert [entry.number for entry in storage.changes(3, 0).entries] == [4]
-    assert [entry.number for entry in other.changes(3, 0).entries] == [4]
-
-
 def rest(folder: Path, *asking: SQLiteStorage) -> None:
     """Nothing was written for long, and each of these has looked since."""
     log = file_of(folder).with_suffix(".db-wal")
@@ -447,14 +394,6 @@ def test_sqlite_of_the_log_ten_thousand_entries_are_kept(folder: Path, storage: 
     assert storage.commit(batch(epoch, row("2"))).number == 12_100
     assert not storage.changes(12_100 - 9_999, 0).lost
     assert storage.changes(1_000, 0).lost
-
-
-def test_sqlite_what_is_too_long_to_list_says_everything(storage: SQLiteStorage) -> None:
-    """An entry of more than 256 KiB doubts all."""
-    keys = [f"GET /{n:0500}" for n in range(600)]
-    entry = Entry(0, "me", None, {}, {}, {}, keys, False)
-    storage.commit(batch(epoch_of(storage), row("1"), entry=entry))
-    assert storage.changes(0, 0).entries[0].everything
 
 
 # Files
@@ -848,13 +787,6 @@ def test_sqlite_reset_begins_an_empty_epoch_for_all(folder: Path, storage: SQLit
     assert [path.name for path in folder.glob("*/*.db*")] == [f"{after}.db"]
 
 
-def test_sqlite_resets_at_the_same_time_are_two(storage: SQLiteStorage, other: SQLiteStorage, clock: Time) -> None:
-    """Each reset is a new epoch; the higher one is the current one for all."""
-    first, second = storage.reset(), other.reset()
-    assert second > first
-    assert storage.changes(0, 0)[:2] == other.changes(0, 0)[:2] == (second, second)
-
-
 def test_sqlite_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteStorage) -> None:
     """Whoever logs out is not held up by who writes."""
     before = epoch_of(storage)
@@ -920,26 +852,6 @@ def test_sqlite_name_never_comes_again(folder: Path, storage: SQLiteStorage) -> 
 # Leases
 
 
-def test_sqlite_one_owner_has_a_lease(storage: SQLiteStorage, other: SQLiteStorage) -> None:
-    """Until it is given back, and anew for who has it; only its owner gives it back."""
-    assert storage.lease("k", "a", 60_000)
-    assert not other.lease("k", "b", 60_000)
-    assert storage.lease("k", "a", 60_000)
-    assert other.lease("other", "b", 60_000)
-    assert not other.lease("k", "b", 0)
-    assert not other.lease("k", "b", 60_000)
-    assert not storage.lease("k", "a", 0)
-    assert other.lease("k", "b", 60_000)
-
-
-def test_sqlite_lease_ends_with_the_commit_that_releases_it(storage: SQLiteStorage, other: SQLiteStorage) -> None:
-    """Also where nothing else is in the batch."""
-    epoch = epoch_of(storage)
-    storage.lease("k", "a", 60_000)
-    assert storage.commit(batch(epoch, release=["k"])).number == 0
-    assert other.lease("k", "b", 60_000)
-
-
 def test_sqlite_lease_ends_by_itself(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """By the clock of the system, as its owner may be gone."""
     assert storage.lease("k", "a", 60_000)
@@ -996,10 +908,14 @@ def test_sqlite_beyond_its_bytes_it_drops_what_was_not_used_for_longest(folder: 
         assert "1" in {key for entry in entries for key in entry.keys}
         info = storage.load([], [], [], ["A"]).tables["A"]
         assert info.incomplete and info.version > 20
-        for _ in range(20):
-            storage.trim()  # each gives pages back for some time only, which is short on a busy machine
-        storage.close()
-        assert file_of(folder).stat().st_size < 520_000, "free pages go back to the disk"
+
+        def is_small() -> bool:
+            """Free pages go back to the disk, by each call for some time only, which is short on a busy machine."""
+            storage.trim()
+            storage.close()
+            return file_of(folder).stat().st_size < 520_000
+
+        eventually(is_small)
 
 
 def test_sqlite_results_that_are_long_stale_go_first(folder: Path, clock: Time) -> None:
@@ -1157,21 +1073,3 @@ def test_sqlite_child_that_was_spawned_inherits_nothing(folder: Path, storage: S
     command = ["ls", "-l", "/proc/self/fd"]
     out = subprocess.run(command, capture_output=True, text=True, close_fds=False, check=True).stdout
     assert str(folder) not in out and "/dev" in out
-
-
-def test_sqlite_closing_twice_is_safe_and_a_later_call_opens_again(storage: SQLiteStorage) -> None:
-    """A storage that was closed lets go of its files until it is asked again."""
-    epoch = epoch_of(storage)
-    storage.commit(batch(epoch, row("1")))
-    storage.close()
-    storage.close()
-    assert revs_of(storage.load([("A", "1")])) == {"1": 1}
-    assert storage.commit(batch(epoch, row("2"))).number == 2
-
-
-def test_sqlite_statistics_say_how_much_there_is(storage: SQLiteStorage) -> None:
-    """Rows, results, and the bytes of the pages in use."""
-    storage.commit(batch(epoch_of(storage), row("1"), row("2"), results=[result("k")]))
-    stats = storage.stats()
-    assert (stats.rows, stats.results) == (2, 1)
-    assert stats.bytes % 4096 == 0 and stats.bytes > 0
