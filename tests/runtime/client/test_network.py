@@ -551,6 +551,15 @@ def test_network_budget_bounds_retries_to_a_share_of_the_requests() -> None:
     assert len(flaky.times) == 10 + 2 + 4
 
 
+@pytest.mark.parametrize(("saved", "retried"), [(1, True), (0.99, False), (0, False)])
+def test_network_retry_costs_one_whole_of_the_budget(saved: float, retried: bool) -> None:
+    flaky = Flaky(503)
+    controller = flaky.controller(retries=steady(budget=RetryBudget(ratio=0, reserve=saved)))
+    with pytest.raises(NetworkError):
+        controller.fetch(Users.get, id="1")
+    assert len(flaky.times) == 1 + retried
+
+
 def test_network_signal_ends_the_waiting_for_a_retry() -> None:
     flaky = Flaky(503)
     abort = AbortController()
@@ -563,10 +572,29 @@ def test_network_signal_ends_the_waiting_for_a_retry() -> None:
     flaky.clock.close()
 
 
-def test_network_retries_reject_numbers_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match="attempts of Retries must not be negative: -1"):
-        Retries(-1)
-    with pytest.raises(ValueError, match="jitter of Retries must be between 0 and 1: 2"):
-        Retries(jitter=2)
-    with pytest.raises(ValueError, match="retry budget"):
-        RetryBudget(ratio=-1)
+@pytest.mark.parametrize(
+    ("kind", "wrong", "message"),
+    [
+        (Retries, {"attempts": -1}, "attempts of Retries must not be negative: -1"),
+        (Retries, {"factor": -0.5}, "factor of Retries must not be negative: -0.5"),
+        (Retries, {"jitter": 1.01}, "jitter of Retries must be between 0 and 1: 1.01"),
+        (Retries, {"jitter": -0.01}, "jitter of Retries must be between 0 and 1: -0.01"),
+        (RetryBudget, {"ratio": -1}, "ratio and reserve of a retry budget must not be negative: -1, 10"),
+        (RetryBudget, {"reserve": -1}, "ratio and reserve of a retry budget must not be negative: 0.2, -1"),
+    ],
+)
+def test_network_retries_reject_numbers_that_make_no_sense(kind: Any, wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kind(**wrong)
+
+
+def test_network_retries_take_numbers_at_their_limits() -> None:
+    flaky = Flaky(503)
+    for retries in (
+        Retries(0),
+        Retries(1, base_delay=0, factor=0, max_delay=0, jitter=1),
+        Retries(1, base_delay=0, jitter=0, max_retry_after=0),
+    ):
+        with pytest.raises(NetworkError):
+            flaky.controller(retries=retries).fetch(Users.get, id="1")
+    assert flaky.times == [0] * 5
