@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.patience import PATIENCE, eventually_async
+from tests.patience import PATIENCE, eventually, eventually_async
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, answered_by
 
@@ -434,7 +434,7 @@ def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> Non
     is_over = threading.Event()
     with Server(_serve(wiki, is_over)) as server:
         pages = resource(url=server.url)
-        quick = pages.partial_update.extend(timeout=150)
+        quick = pages.partial_update.extend(timeout="1s")
         if asynchronous:
 
             async def run() -> TimeoutExceededError:
@@ -454,15 +454,14 @@ def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> Non
                 client.fetch(pages.get, ONE)
                 first = threading.Thread(target=client.fetch, args=(pages.partial_update, ONE, {"text": "a"}))
                 first.start()
-                while not client.store.in_flight.turns:
-                    time.sleep(0.005)
+                eventually(lambda: bool(client.store.in_flight.turns))
                 with pytest.raises(TimeoutExceededError) as raised:
                     client.fetch(quick, ONE, {"tag": "b"})
                 error = raised.value
                 is_over.set()
                 first.join()
     assert isinstance(error, TimeoutExceededError)
-    assert "within 150 ms (it waited for an earlier change of the same entity, and was not sent)" in str(error)
+    assert "within 1000 ms (it waited for an earlier change of the same entity, and was not sent)" in str(error)
     assert wiki.pages["1"] == {"id": "1", "text": "a"}
 
 

@@ -626,7 +626,8 @@ def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchro
     """As long as the HTTP client waits for any other, and no longer."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: Reply(held=True, body=b"{}")
-        own: Any = (httpx.AsyncClient if asynchronous else httpx.Client)(timeout=0.1)
+        limits = httpx.Timeout(PATIENCE, read=0.1)
+        own: Any = (httpx.AsyncClient if asynchronous else httpx.Client)(timeout=limits)
 
         def work(client: Any, run: Any) -> None:
             with pytest.raises(restencil.AuthError, match=r"/token: no answer within 100 ms \(read\)$"):

@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 
@@ -416,8 +416,10 @@ def test_views_timeout_of_a_view_wins_over_that_of_the_request_init() -> None:
     """It is the strongest there is."""
     endpoint: Any = RestEndpoint(path="/a", request_init={"timeout": "20s", "headers": {"X-A": "1"}}, timeout="30s")
     with Server(lambda request: Reply(held=True)) as server, Controller(base_url=server.url) as controller:
+        limits = Timeout(read=110, connect="5m", write="5m", pool="5m")
         with pytest.raises(TimeoutExceededError, match="within 110 ms"):
-            controller.with_options(timeout=110).fetch(endpoint)
+            controller.with_options(timeout=limits).fetch(endpoint)
+        eventually(lambda: bool(server.arrived))
         assert server.arrived[0].headers["x-a"] == "1"
 
 

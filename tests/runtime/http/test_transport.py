@@ -438,7 +438,7 @@ def test_transport_timeout_is_given_in_milliseconds_and_is_a_network_error(async
     with Server(lambda request: Reply(held=request.target == "/a")) as server:
         for options in ({"timeout": 80}, {"request_init": {"timeout": 80}}):
             endpoint = RestEndpoint(path="/a", url_prefix=server.url, **options)
-            with pytest.raises(TimeoutExceededError, match=r"GET .*/a: no answer within 80 ms \(read\)") as caught:
+            with pytest.raises(TimeoutExceededError, match=r"GET .*/a: no answer within 80 ms \(") as caught:
                 # On a busy machine connecting alone may take as long.
                 called(endpoint, asynchronous, before=f"{server.url}/before")
             assert (caught.value.status, caught.value.has_response) == (500, False)
