@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,7 +13,8 @@ import pytest
 from tests.conventions.imports import ROOT
 
 PAGES = ("docs/reference/semantics.md", "docs/explanation/promises.md")
-"""The pages on which each rule is followed by a comment, `<!-- tests: FILE::TEST, … -->`, with files below `tests/`."""
+"""The pages on which each rule is followed by a comment, `<!-- tests: FILE::TEST, … -->`, with files below `tests/`:
+functions, and conformance cases by their ids."""
 
 INTRODUCTIONS = {"Semantics", "The example", "Guarantees: freshness, consistency, optimistic updates, security"}
 """Sections that explain the page, and promise nothing."""
@@ -74,5 +76,9 @@ def test_promises_named_test_exists(page: str, test: str) -> None:
     file, _, name = test.partition("::")
     path = ROOT / "tests" / file
     assert path.is_file(), f"{page} names {test}, but there is no file tests/{file}"
-    names = [node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)]
+    text = path.read_text("utf-8")
+    if path.suffix == ".json":
+        names = [case["id"] for case in json.loads(text)["cases"]]
+    else:
+        names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     assert not name or name in names, f"{page} names {test}, but tests/{file} has no test of that name"

@@ -168,33 +168,3 @@ def test_gc_policy_serves_one_store_and_rejects_numbers_that_make_no_sense() -> 
         Store(gc=policy)
     with pytest.raises(ValueError, match="interval above 0"):
         GCPolicy(interval=0)
-
-
-# bounds
-
-
-# deletions
-
-
-def test_gc_deletion_outlives_reads_that_began_before() -> None:
-    """In a bounded store a read that is older than a deletion does not undo it, however much came meanwhile."""
-    world = UsersWorld(max_entities=3)
-    delays = {"GET http://mock/users/1": 500}
-
-    def respond(request: Any) -> Answer:
-        return Answer(json={"id": request.url[-2:].strip("/")}, delay=delays.get(f"{request.method} {request.url}", 1))
-
-    def fetch(endpoint: Any, number: int) -> None:
-        world.clock.start(lambda: world.controller.fetch(endpoint, id=str(number)))
-        world.clock.advance(10)
-
-    world.server.respond = respond
-    fetch(Users.get, 1)
-    fetch(Users.delete, 1)
-    for number in range(10, 20):
-        fetch(Users.get, number)
-    world.clock.advance(1_000)
-    assert world.controller.get(User, id="1") is None
-    for number in range(20, 30):
-        fetch(Users.get, number)
-    assert "1" not in world.stored()

@@ -17,69 +17,9 @@ class Author(Entity):
     name: str = ""
 
 
-class Article(Entity, schema={"author": Author}):
-    id: str = ""
-    title: str = ""
-    author: Author | None = None
-
-
-get: Any = RestEndpoint(path="/articles/:id", schema=Article)
-listed: Any = RestEndpoint(path="/articles", schema=schema.Collection([Article]))
-plain: Any = RestEndpoint(path="/plain", schema=[Article])
-wrapped: Any = RestEndpoint(
-    path="/wrapped", schema={"results": [Article], "mapped": schema.Values(Article), "total": 0}
-)
 author: Any = RestEndpoint(path="/authors/:id", schema=Author)
 authors: Any = RestEndpoint(path="/authors", schema=[Author])
 gone: Any = RestEndpoint(path="/gone", method="POST", schema=[schema.Invalidate(Author)])
-LIST = [
-    {"id": "1", "title": "A", "author": {"id": "a1", "name": "Ada"}},
-    {"id": "2", "title": "B", "author": "a1"},
-]
-
-
-@pytest.fixture
-def desk() -> Desk:
-    """A store with two articles of one author, in three kinds of results."""
-    made = Desk()
-    made.answer(listed, LIST)
-    made.answer(plain, ["1", "2"])
-    made.answer(wrapped, {"results": ["2"], "mapped": {"x": "1"}, "total": 2})
-    return made
-
-
-# -- what stays ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("endpoint", [listed, plain, wrapped])
-def test_identity_reading_twice_gives_the_identical_object(desk: Desk, endpoint: Any) -> None:
-    """From unchanged state the result and all in it are the same objects."""
-    assert desk.data(endpoint) is desk.data(endpoint)
-
-
-def test_identity_entity_is_one_object_everywhere(desk: Desk) -> None:
-    """Across endpoints and positions that use the same class."""
-    one, two = desk.data(listed)
-    assert desk.data(plain)[0] is one
-    assert desk.data(wrapped)["mapped"]["x"] is one
-    assert desk.data(wrapped)["results"][0] is two
-    assert desk.data(get, {"id": "1"}) is one
-    assert one.author is two.author is desk.data(author, {"id": "a1"})
-
-
-def test_identity_after_a_change_exactly_what_depends_on_it_is_rebuilt(desk: Desk) -> None:
-    """A new title of B: a new list and a new B, the same A and the same author."""
-    before, results = desk.data(listed), desk.data(wrapped)
-    mapped = results["mapped"]
-    desk.answer(get, {"id": "2", "title": "B2"}, {"id": "2"})
-    after = desk.data(listed)
-    assert after is not before
-    assert after[0] is before[0]
-    assert after[1] is not before[1]
-    assert after[1].author is before[1].author
-    assert desk.data(wrapped) is not results
-    assert desk.data(wrapped)["mapped"]["x"] is mapped["x"]
-    assert before[1].title == "B"
 
 
 # -- rings -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from tests.runtime.worlds import World
 from restencil import Entity, Resource, RestEndpoint, create_resource, rest, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.schema import Collection, Invalidate, Union, Values
-from restencil.testing import Answer
 
 
 class Task(Entity, key="FollowingTask"):
@@ -49,8 +48,8 @@ PATCHED: Any = Tasks.partial_update
 class Desk(World):
     """A controller, and lists as they were answered."""
 
-    def answered(self, *ids: int, total: int, done: bool = False, **arguments: Any) -> None:
-        rows = [{"id": pk, "title": f"t{pk}", "done": done} for pk in ids]
+    def answered(self, *ids: int, total: int, **arguments: Any) -> None:
+        rows = [{"id": pk, "title": f"t{pk}", "done": False} for pk in ids]
         self.controller.set_response(LISTED, {"items": rows, "total": total}, arguments)
 
     def shows(self, **arguments: Any) -> tuple[list[int], int]:
@@ -65,50 +64,8 @@ class Desk(World):
 def desk() -> Iterator[Desk]:
     desk = Desk()
     desk.answered(1, 2, 3, total=3)
-    desk.answered(1, 2, 3, total=3, done=False)
-    desk.controller.set_response(
-        LISTED, {"items": [{"id": 1, "done": False}], "total": 9}, {"done": False, "title": "t1"}
-    )
-    desk.controller.set_response(LISTED, {"items": [], "total": 0}, {"done": True})
-    desk.controller.set_response(LISTED, {"items": [{"id": 1}], "total": 1}, {"q": "1"})
-    desk.controller.set_response(LISTED, {"items": [{"id": 1}, {"id": 2}], "total": 3}, {"sort": "title"})
     yield desk
     desk.close()
-
-
-def test_list_membership_entity_leaves_and_joins_lists_with_its_fields(desk: Desk) -> None:
-    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
-    assert desk.shows() == ([1, 2, 3], 3) and not desk.is_stale()
-    assert desk.shows(done=True) == ([1], 1) and not desk.is_stale(done=True)
-    assert desk.shows(done=False, title="t1") == ([], 8) and not desk.is_stale(done=False, title="t1")
-
-
-def test_lists_that_cannot_be_decided_for_are_left_and_stale(desk: Desk) -> None:
-    """Arguments that are no fields, and those that order."""
-    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
-    for arguments, ids in (({"q": "1"}, [1]), ({"sort": "title"}, [1, 2])):
-        assert desk.shows(**arguments)[0] == ids and desk.is_stale(**arguments)
-
-
-def test_list_membership_what_was_expected_is_undone(desk: Desk) -> None:
-    """A change that is refused leaves every list as it was, totals included."""
-    desk.server.respond = lambda request: Answer(status=400, json={}, delay=10)
-    task = desk.clock.start(lambda: desk.controller.fetch(PATCHED, {"id": 1}, {"done": True}))
-    desk.clock.settle()
-    assert desk.shows(done=True) == ([1], 1)
-    assert desk.shows(done=False, title="t1") == ([], 8)
-    desk.clock.advance(10)
-    assert task.state == "rejected"
-    assert desk.shows(done=True) == ([], 0)
-    assert desk.shows(done=False, title="t1") == ([1], 9)
-    assert not desk.is_stale(done=True) and not desk.is_stale(q="1")
-
-
-def test_lists_without_the_option_are_left(desk: Desk) -> None:
-    plain: Any = LISTED.extend(schema={"items": Collection([Task]), "total": None}, path="/others")
-    desk.controller.set_response(plain, {"items": [], "total": 0}, {"owner": "a"})
-    desk.controller.set_response(PATCHED, {"id": 1, "owner": "a"}, {"id": 1}, {})
-    assert desk.controller.cached(plain, {"owner": "a"}) == {"items": [], "total": 0}
 
 
 def test_list_membership_collection_apart_is_another_list(desk: Desk) -> None:

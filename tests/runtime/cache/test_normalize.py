@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
-from restencil.base.values import INVALID, Meta
+from restencil.base.values import Meta
 from restencil.cache.normalize_compiled import compile_normalizer
 from restencil.schema import schema_of
 
@@ -37,39 +37,12 @@ def _endpoint(raw: Any, *, compiled: bool = False, path: str = "/notes/:id?") ->
     return endpoint
 
 
-def _gone(get: AnyEndpoint) -> AnyEndpoint:
-    return RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(get.schema))
-
-
-def test_normalize_newer_response_wins_and_keeps_what_it_misses(get: AnyEndpoint) -> None:
-    """The merge is shallow, and an explicit null overwrites."""
-    desk = Desk()
-    desk.answer(get, {"id": "1", "title": "a", "x": {"deep": 1}, "y": 1})
-    desk.now = 2_000
-    desk.answer(get, {"id": "1", "x": {"other": 1}, "y": None})
-    assert desk.table("Note")["1"] == {"id": "1", "title": "a", "x": {"other": 1}, "y": None}
-    assert desk.store.entity_meta("Note", "1") == (2_000, 2_000, 62_000)
-
-
 def test_normalize_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) -> None:
     """One started at the same moment is not older."""
     desk = Desk()
     desk.answer(get, {"id": "1", "title": "a"}, started=500)
     desk.answer(get, {"id": "1", "title": "b"}, started=500)
     assert desk.table("Note")["1"]["title"] == "b"
-
-
-def test_normalize_removed_record_stays_removed_for_what_was_requested_before(get: AnyEndpoint) -> None:
-    """A response that started before the deletion does not bring it back; a later one does, alone."""
-    desk = Desk()
-    desk.answer(get, {"id": "1", "title": "a", "x": 1})
-    desk.now = 3_000
-    desk.answer(_gone(get), "1", started=2_000)
-    desk.answer(get, {"id": "1", "title": "b"}, started=1_500)
-    assert desk.store.state["entities"]["Note"]["1"] is INVALID
-    assert desk.store.entity_meta("Note", "1") == (2_000, 3_000, 63_000)
-    desk.answer(get, {"id": "1", "title": "c"}, started=2_000)
-    assert desk.table("Note")["1"] == {"id": "1", "title": "c"}
 
 
 def test_normalize_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None:

@@ -19,7 +19,6 @@ from restencil import (
     create_resource,
     schema,
 )
-from restencil.base.values import INVALID
 from restencil.cache.snapshot import Snapshot
 
 
@@ -77,57 +76,6 @@ def desk() -> Desk:
 # -- the queue and the view --------------------------------------------------------------------------------------------
 
 
-def test_optimistic_worked_example_of_a_patch(desk: Desk) -> None:
-    """The optimistic value shows at once; a refetch that started later wins over it and over the late answer."""
-    patch = optimistic(params_and_body)
-    desk.now = 200
-    fetch = desk.start(patch, ONE, {"name": "opt"})
-    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, ONE).count) == ("opt", 1)
-    desk.now = 250
-    desk.answer(Todos.get, {"id": "1", "name": "newer", "count": 9}, ONE, started=210)
-    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, ONE).count) == ("newer", 9)
-    desk.now = 300
-    desk.answer(patch, {"id": "1", "name": "server", "count": 2}, ONE, {"name": "opt"}, started=200, fetch=fetch)
-    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, ONE).count) == ("newer", 9)
-    assert desk.store.state["optimistic"] == []
-
-
-def test_optimistic_worked_example_of_two_increments() -> None:
-    """Each builds on the one before; the later start wins whatever the order of answers."""
-
-    def increment(snapshot: Snapshot, params: Any, body: Any) -> Any:
-        return {**params, "count": snapshot.get(Todo, params).count + 1}
-
-    plus = optimistic(increment)
-    desk = Desk(start=0)
-    desk.answer(Todos.get, {"id": "1", "count": 0}, ONE)
-
-    def counts() -> tuple[int, int]:
-        return desk.store.read_base(Todos.get.request((ONE,))).data.count, desk.data(Todos.get, ONE).count
-
-    desk.now = 1
-    first = desk.start(plus, ONE, {})
-    desk.now = 2
-    second = desk.start(plus, ONE, {})
-    assert counts() == (0, 2)
-    desk.now = 3
-    desk.answer(plus, {"id": "1", "count": 2}, ONE, {}, started=2, fetch=second)
-    assert counts() == (2, 2)
-    desk.answer(plus, {"id": "1", "count": 1}, ONE, {}, started=1, fetch=first)
-    assert counts() == (2, 2)
-
-
-def test_optimistic_after_a_newer_response_the_optimistic_value_only_adds_what_is_missing(desk: Desk) -> None:
-    """Fields that the newer record has are the record's."""
-    patch = optimistic(params_and_body)
-    desk.now = 200
-    desk.start(patch, ONE, {"name": "opt", "extra": 5})
-    desk.now = 300
-    desk.answer(Todos.get, {"id": "1", "name": "new"}, ONE)
-    found = desk.data(Todos.get, ONE)
-    assert (found.name, found.extra) == ("new", 5)
-
-
 @pytest.mark.parametrize("error", [NetworkError("no", status=500), AbortError("stop")])
 def test_optimistic_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
     """The action goes, base was never touched; a real error is recorded under the mutation's key."""
@@ -163,27 +111,6 @@ def test_optimistic_only_mutations_with_an_optimistic_response_are_queued(desk: 
     assert (desk.store.state["optimistic"], heard, desk.data(Todos.get, ONE).name) == ([], [], "base")
     desk.start(Todos.partial_update, ONE, {})
     assert heard == [1]
-
-
-# -- creates and deletes -----------------------------------------------------------------------------------------------
-
-
-def test_optimistic_worked_example_of_a_create() -> None:
-    """A placeholder stands in the view, the same in every computation; the answer replaces it."""
-    desk = Desk()
-    desk.answer(Todos.get_list, [{"id": 1}])
-    fetch = desk.start(Todos.get_list.push, {"name": "new"})
-    placeholder = f"MISS-{fetch}-0"
-    assert desk.table("[Todo]") == {"{}": ["1", placeholder]}
-    shown = desk.data(Todos.get_list)[1]
-    assert (shown.id, shown.name) == ("", "new")
-    desk.now = 2_000
-    desk.answer(Todos.get_list, [{"id": 1}, {"id": 5}])
-    assert desk.table("[Todo]") == {"{}": ["1", "5", placeholder]}
-    assert desk.data(Todos.get_list)[2] is shown
-    desk.answer(Todos.get_list.push, {"id": 12, "name": "new"}, {"name": "new"}, fetch=fetch)
-    assert desk.table("[Todo]") == {"{}": ["1", "5", "12"]}
-    assert placeholder not in desk.table("Todo")
 
 
 # -- exceptions --------------------------------------------------------------------------------------------------------
@@ -422,10 +349,3 @@ def test_optimistic_hook_that_reads_the_store_while_the_view_is_computed(desk: D
     desk.start(optimistic(look), ONE, {"name": "a"})
     assert desk.data(Todos.get, ONE).name == "a"
     assert seen == ["base"]
-
-
-def test_optimistic_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk) -> None:
-    """Updates lie over the base and are never in it."""
-    desk.start(Todos.delete, ONE)
-    assert desk.store.state["entities"]["Todo"]["1"] is INVALID
-    assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"

@@ -8,7 +8,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.libraries import httpx
@@ -89,27 +89,6 @@ def test_response_rules_set_where_a_hook_fails() -> None:
 
     with Controller() as controller, pytest.raises(ProcessingError, match="does not fit its schema: KeyError"):
         controller.set(Odd, {"id": 1})
-
-
-@pytest.mark.parametrize("value", [5, 0, True, False, 1.5])
-def test_response_rules_number_where_a_collection_stands_is_missing(value: object) -> None:
-    """It is no list, and names none."""
-    page: Any = RestEndpoint(path="/page", schema={"items": schema.Collection([Task]), "of": None})
-    with Controller() as controller:
-        for place in range(100):
-            controller.set_response(page, {"items": value, "of": place})
-            assert controller.cached(page) == {"items": None, "of": place}
-
-
-@pytest.mark.parametrize("value", [5, True, "x", [{"id": 1}]])
-def test_response_rules_what_is_no_map_is_kept_where_values_stand(value: object) -> None:
-    """The shape is not checked by hand, and nothing of it is written into tables."""
-    board: Any = RestEndpoint(path="/board", schema={"by_name": schema.Values(Task), "first": {"task": Task}})
-    with Controller() as controller:
-        for _ in range(100):
-            controller.set_response(board, {"by_name": value, "first": value})
-        assert controller.cached(board) == {"by_name": value, "first": value}
-        assert controller.store.state["entities"] == {}
 
 
 # -- mutations through a client --------------------------------------------------------------------------------------
@@ -303,52 +282,6 @@ def test_response_rules_creation_that_says_nothing_makes_every_list_stale(life: 
         assert controller.explain(Notes.get_list, slug="elsewhere").needs_fetch
 
     life(program, both(), httpx.Response(200, json=[]), httpx.Response(201, headers=headers))
-
-
-def test_response_of_a_put_replaces_the_record(life: Any) -> None:
-    """Fields that the server no longer sends are gone; PATCH merges, and so does what is only expected."""
-
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield Notes.get_list, {}
-        yield Notes.partial_update, {"id": 1, "body": {"title": "p"}}
-        assert controller.cached(Notes.get_list)[0] == Note(**cast(Any, {**FIRST, "title": "p"}))
-        value = yield Notes.update, {"id": 1, "body": {"title": "new"}}
-        assert (value.title, value.made) == ("new", "")
-        assert controller.cached(Notes.get_list)[0] is value
-        yield Lax.update, {"id": 2, "body": {"title": "new"}}
-        assert controller.cached(Notes.get_list)[1].made == "server"
-
-    answers = [{"id": 1, "title": "p"}, {"id": 1, "title": "new"}, {"id": 2, "title": "new"}]
-    life(program, both(), *(httpx.Response(200, json=answer) for answer in answers))
-
-
-@pytest.mark.parametrize("answer", [{"error": "try later"}, "text", 5, True])
-def test_response_rules_where_a_list_is_declared_nothing_else_will_do(life: Any, answer: object) -> None:
-    """It is a ProcessingError that shows what came and what was expected, and nothing is written."""
-
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield Notes.get_list, {}
-        with pytest.raises(ProcessingError, match="expected a"):
-            yield Notes.get_list, {}
-        assert len(controller.store.state["entities"]["Note"]) == 2
-
-    life(program, both(), httpx.Response(200, json=answer))
-
-
-@pytest.mark.parametrize("answer", [[], [FIRST], "text", 5])
-@pytest.mark.parametrize("member", ["get", "update", "create"])
-def test_response_rules_where_an_object_is_declared_nothing_else_will_do(
-    life: Any, member: str, answer: object
-) -> None:
-    """Of one entity as well as of an object around it; `create` may bring several."""
-
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        with pytest.raises(ProcessingError):
-            yield getattr(Notes, member), {"id": 1, "body": {"title": "x"}} if member != "get" else {"id": 1}
-        assert controller.store.state["entities"] == {}
-
-    if member != "create" or not isinstance(answer, list):
-        life(program, httpx.Response(200, json=answer))
 
 
 @pytest.mark.parametrize(

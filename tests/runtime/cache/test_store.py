@@ -24,10 +24,10 @@ from restencil import (
     create_resource,
     schema,
 )
-from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse
+from restencil.cache.actions import Invalidate, InvalidateAll, Meta, Set
 from restencil.cache.reading import ExpiryStatus
 
-Valid, InvalidIfStale, Invalid = ExpiryStatus.Valid, ExpiryStatus.InvalidIfStale, ExpiryStatus.Invalid
+Valid = ExpiryStatus.Valid
 INFINITE = float("inf")
 
 
@@ -45,9 +45,6 @@ class Article(Entity, schema={"author": User}):
 Articles: Any = create_resource(path="/articles/:id", schema=Article)
 Users: Any = create_resource(path="/users/:id", schema=User)
 bare: Any = RestEndpoint(path="/bare/:id?")
-strict: Any = Articles.get.extend(invalid_if_stale=True)
-soft: Any = Articles.get.extend(error_policy=lambda error: "soft" if error.status >= 500 else None)
-everyone: Any = RestEndpoint(path="/everyone", schema=schema.All(User))
 
 ONE = {"id": "1"}
 BROKEN = NetworkError("no", status=503)
@@ -64,103 +61,7 @@ def fetched(desk: Desk) -> None:
     desk.answer(Articles.get, {"id": "1", "author": {"id": "u"}}, ONE)
 
 
-# -- the table of situations -------------------------------------------------------------------------------------------
-
-EVENTS: dict[str, Callable[[Desk], object]] = {
-    "fetched": fetched,
-    "author fetched": lambda desk: desk.answer(Users.get, {"id": "u"}, {"id": "u"}),
-    "author deleted": lambda desk: desk.answer(Users.delete, "u", {"id": "u"}),
-    "list fetched": lambda desk: desk.answer(Articles.get_list, [{"id": "1", "author": "u"}]),
-    "failed": lambda desk: desk.fail(Articles.get, BROKEN, ONE),
-    "plain failed": lambda desk: desk.fail(bare, BROKEN, ONE),
-    "invalidated": lambda desk: desk.invalidate(Articles.get, ONE),
-    "all expired": lambda desk: desk.expire_all(Articles.get),
-    "all users expired": lambda desk: desk.expire_all(Users.get),
-}
-"""What happens at 1000, 2000 and so on."""
-
-
-@pytest.mark.parametrize(
-    ("events", "endpoint", "found", "status", "expires_at"),
-    [
-        ("", Articles.get, False, InvalidIfStale, 1),
-        ("", bare, False, Invalid, 0),
-        ("", everyone, False, Invalid, INFINITE),
-        ("author fetched, list fetched", Articles.get, True, Valid, 61_000),
-        ("fetched, author fetched", Articles.get, True, Valid, 61_000),
-        ("fetched", strict, True, InvalidIfStale, 61_000),
-        ("fetched, all expired", Articles.get, True, Valid, 1),
-        ("fetched, all users expired", Articles.get, True, Valid, 61_000),
-        ("fetched, invalidated", Articles.get, True, Invalid, 61_000),
-        ("invalidated", Articles.get, False, Invalid, 1),
-        ("fetched, author deleted", Articles.get, False, Invalid, 61_000),
-        ("fetched, author deleted, failed", Articles.get, False, InvalidIfStale, 4_000),
-        ("failed", Articles.get, False, InvalidIfStale, 2_000),
-        ("plain failed", bare, False, InvalidIfStale, 2_000),
-        ("fetched, failed", Articles.get, True, Valid, 3_000),
-    ],
-)
-def test_store_status_of_a_read(
-    desk: Desk, events: str, endpoint: AnyEndpoint, found: bool, status: ExpiryStatus, expires_at: float
-) -> None:
-    """Whether there is data, its status and when it expires, after what happened."""
-    for event in filter(None, events.split(", ")):
-        EVENTS[event](desk)
-        desk.now += 1_000
-    reading = desk.read(endpoint, ONE)
-    assert (reading.data is not None) is reading.found
-    assert (reading.found, reading.expiry_status, reading.expires_at) == (found, status, expires_at)
-
-
-def test_store_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
-    """`found` tells a null that was answered from nothing."""
-    desk.answer(bare, None, {})
-    reading = desk.read(bare, {})
-    assert (reading.data, reading.found, reading.expiry_status) == (None, True, Valid)
-
-
-# -- when a read fetches -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("endpoint", "now", "needs_fetch", "suspends"),
-    [
-        (Articles.get, 61_000, False, False),
-        (Articles.get, 61_001, True, False),
-        (strict, 61_000, False, False),
-        (strict, 61_001, True, True),
-    ],
-)
-def test_store_fresh_and_stale(
-    desk: Desk, endpoint: AnyEndpoint, now: float, needs_fetch: bool, suspends: bool
-) -> None:
-    """Fresh data is returned; stale data too, with a fetch behind it; `invalid_if_stale` waits for the fetch."""
-    fetched(desk)
-    desk.now = now
-    reading = desk.read(endpoint, ONE)
-    assert (reading.needs_fetch, reading.suspends) == (needs_fetch, suspends)
-
-
-def test_store_invalid_always_waits(desk: Desk) -> None:
-    """Whatever its age."""
-    fetched(desk)
-    desk.invalidate(Articles.get, ONE)
-    reading = desk.read(Articles.get, ONE)
-    assert (reading.needs_fetch, reading.suspends) == (True, True)
-
-
 # -- get_error ---------------------------------------------------------------------------------------------------------
-
-
-def test_store_soft_error_needs_usable_data(desk: Desk) -> None:
-    """Wherever the data comes from; without it the error is raised all the same."""
-    desk.fail(soft, BROKEN, ONE)
-    assert desk.read(soft, ONE).error is BROKEN
-    desk.answer(Articles.get_list, [{"id": "1", "author": {"id": "u"}}])
-    reading = desk.read(soft, ONE)
-    assert (reading.error, reading.raw_error) == (None, BROKEN)
-    desk.answer(Users.delete, "u", {"id": "u"})
-    assert desk.read(soft, ONE).error is BROKEN
 
 
 def test_store_policy_is_requested_once_when_the_error_is_recorded(desk: Desk) -> None:
@@ -183,37 +84,6 @@ def test_store_policy_is_requested_once_when_the_error_is_recorded(desk: Desk) -
 
 
 # -- the reducer -------------------------------------------------------------------------------------------------------
-
-
-def test_store_response_clears_error_policy_and_invalidation(desk: Desk) -> None:
-    """The key's meta is that of the answer, with the former expiry beside it."""
-    desk.fail(soft, BROKEN, ONE)
-    desk.invalidate(soft, ONE)
-    desk.now = 2_000
-    fetched(desk)
-    assert desk.store.state["meta"]["GET /articles/1"] == {
-        "fetched_at": 2_000,
-        "date": 2_000,
-        "expires_at": 62_000,
-        "prev_expires_at": 0,
-    }
-
-
-def test_store_error_keeps_result_and_tables(desk: Desk) -> None:
-    """Only the key's meta changes: error, policy and the error's own times."""
-    fetched(desk)
-    before = desk.store.state
-    desk.now = 2_000
-    desk.fail(soft, BROKEN, ONE)
-    after = desk.store.state
-    assert (after["entities"], after["endpoints"]) == (before["entities"], before["endpoints"])
-    assert after["meta"]["GET /articles/1"] == {
-        "fetched_at": 2_000,
-        "date": 2_000,
-        "expires_at": 3_000,
-        "error": BROKEN,
-        "error_policy": "soft",
-    }
 
 
 @pytest.mark.parametrize("error", [AbortError("stop"), asyncio.CancelledError(), KeyboardInterrupt()])
@@ -282,88 +152,7 @@ def test_store_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog:
         desk.set(5, {})
 
 
-def test_store_invalidate_deletes_the_result_and_the_error(desk: Desk) -> None:
-    """`expires_at` is 0, `invalidated` set; entities are not touched."""
-    fetched(desk)
-    desk.fail(Articles.get, BROKEN, ONE)
-    desk.invalidate(Articles.get, ONE)
-    state = desk.store.state
-    assert state["endpoints"] == {}
-    assert state["meta"]["GET /articles/1"] == {
-        "fetched_at": 1_000,
-        "date": 1_000,
-        "expires_at": 0,
-        "invalidated": True,
-    }
-    assert desk.pks("Article") == ["1"]
-
-
-def test_store_invalidate_all_takes_keys_with_a_result(desk: Desk) -> None:
-    """Keys that only have an error, and keys of other endpoints, are not touched."""
-    fetched(desk)
-    desk.answer(Articles.get_list, [])
-    desk.fail(Articles.get, BROKEN, {"id": "2"})
-    desk.invalidate_all(Articles.get)
-    assert desk.read(Articles.get, ONE).expiry_status is Invalid
-    assert desk.read(Articles.get, {"id": "2"}).error is BROKEN
-    assert desk.read(Articles.get_list).expiry_status is Valid
-
-
-def test_store_expire_all_takes_errors_too(desk: Desk) -> None:
-    """So that they may be retried; a predicate on keys does as well as an endpoint."""
-    fetched(desk)
-    desk.fail(Articles.get, BROKEN, {"id": "2"})
-    desk.store.apply(ExpireAll(lambda key: key.startswith("GET /articles/")))
-    assert [desk.read(Articles.get, {"id": pk}).expires_at for pk in ("1", "2")] == [1, 1]
-    assert desk.read(Articles.get, {"id": "2"}).error is BROKEN
-
-
-def test_store_reset_starts_over(desk: Desk) -> None:
-    """Nothing is left; the moment is noted, and resets are counted."""
-    fetched(desk)
-    desk.now = 5_000
-    desk.reset()
-    state = desk.store.state
-    assert {name: part for name, part in state.items() if part} == {"last_reset": 5_000}
-    assert (desk.store.resets, desk.store.last_reset) == (1, 5_000)
-    assert desk.read(Articles.get, ONE).expiry_status is InvalidIfStale
-
-
-def test_store_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
-    """Within the same millisecond too; the caller of a mutation still gets its value or its error."""
-    desk.reset()
-    value = desk.answer(Articles.partial_update, {"id": "1", "title": "x", "author": {"id": "u"}}, ONE, {}, resets=0)
-    assert (value.title, value.author.id) == ("x", "u")
-    with pytest.raises(ProcessingError):
-        desk.answer(Articles.partial_update, {"title": "x"}, ONE, {}, resets=0)
-    state = desk.store.state
-    assert (state["entities"], state["endpoints"], state["meta"]) == ({}, {}, {})
-    desk.answer(Articles.partial_update, {"id": "1"}, ONE, {}, resets=1)
-    assert desk.pks("Article") == ["1"]
-
-
 # -- the value of a fetch ----------------------------------------------------------------------------------------------
-
-
-def test_store_entity_that_the_store_does_not_hold_is_built_from_the_response(desk: Desk) -> None:
-    """One deleted meanwhile by a later request; with `process` applied and nested ones filled in."""
-
-    class Marked(Entity, schema={"author": User}):
-        id: str = ""
-        mark: str = ""
-        author: User | None = None
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            return {**input, "mark": "processed"}
-
-    marked: Any = RestEndpoint(path="/marked/:id", schema=Marked)
-    desk.now = 3_000
-    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Marked)), "1", started=2_000)
-    value = desk.answer(marked, {"id": "1", "author": {"id": "u", "name": "Uma"}}, ONE, started=1_000)
-    assert (value.id, value.mark) == ("1", "processed")
-    assert value.author is desk.get(User, "u")
-    assert desk.read(marked, ONE).expiry_status is Invalid
 
 
 def test_store_entities_returned_by_process_are_found_again(desk: Desk) -> None:
@@ -691,31 +480,6 @@ def test_store_hooks_of_endpoints_are_plain_functions(desk: Desk, hook: str, cap
         desk.fail(endpoint, BROKEN, ONE, {})
     assert f"{hook} " in caplog.text
     assert "Article.partial_update" in caplog.text
-
-
-def test_store_no_reader_sees_half_of_a_response() -> None:
-    """Two entities that every response changes together are always read together, from many threads."""
-    store = Store()
-    both: Any = RestEndpoint(path="/both", schema={"a": User, "b": User})
-    stop = threading.Event()
-    torn: list[Any] = []
-
-    def read() -> None:
-        while not stop.is_set():
-            found = store.read(both.request(())).data
-            if found["a"] is not None and found["a"].name != found["b"].name:
-                torn.append(found)
-
-    readers = [threading.Thread(target=read) for _ in range(4)]
-    for reader in readers:
-        reader.start()
-    for number in range(500):
-        response = {name: {"id": name, "name": str(number)} for name in ("a", "b")}
-        store.apply(SetResponse(both.request(()), response, Meta(number, number, number + 1), fetch_id=number + 1))
-    stop.set()
-    for reader in readers:
-        reader.join(PATIENCE)
-    assert torn == []
 
 
 def test_store_state_is_plain_data_of_your_own(desk: Desk) -> None:

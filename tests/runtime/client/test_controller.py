@@ -23,12 +23,10 @@ from restencil import (
     NetworkError,
     NetworkManager,
     ProcessingError,
-    ResetError,
     RestEndpoint,
     Store,
     SubscriptionManager,
     create_resource,
-    soft_on_server_error,
 )
 from restencil.testing import Answer, Fixture, NetworkDown, fill
 
@@ -62,44 +60,6 @@ def world(make: Callable[..., World]) -> World:
 
 
 # reading
-
-
-def test_controller_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(world: World) -> None:
-    get = Users.get.extend(data_expiry_length=5000, error_policy=soft_on_server_error)
-    world.server.on(get, response=ANN, id="1")
-    world.server.on(get, error=503, id="1")
-    world.do("read", get, id="1")
-    world.clock.advance(5001)
-    world.do("read", get, id="1")
-    world.clock.settle()
-    assert world.controller.get_response(get, id="1").expires_at == world.clock() + 1000
-    assert world.controller.get_error(get, id="1") is None
-    world.clock.advance(450)
-    assert world.do("read", get, id="1").name == "Ann"
-    assert len(world.urls()) == 2
-    world.clock.advance(600)
-    assert world.do("read", get, id="1").name == "Ann"
-    world.clock.settle()
-    assert len(world.urls()) == 3
-
-
-def test_controller_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_expired_one_is_not(
-    world: World,
-) -> None:
-    get = Users.get.extend(data_expiry_length=5000)
-    world.server.on(get, response=ANN, id="1")
-    world.server.on(get, error=503, id="1")
-    world.do("read", get, id="1")
-    world.clock.advance(5001)
-    world.do("read", get, id="1")
-    world.clock.settle()
-    with pytest.raises(NetworkError, match="Service Unavailable"):
-        world.do("read", get, id="1")
-    assert len(world.urls()) == 2
-    world.clock.advance(1001)
-    assert world.do("read", get, id="1").name == "Ann"
-    world.clock.settle()
-    assert len(world.urls()) == 3
 
 
 def test_controller_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
@@ -171,53 +131,12 @@ def test_controller_response_by_hand_that_does_not_decode_is_reported_where_it_i
         world.controller.set_response(days.get, {"id": "1", "day": "soon"}, id="1")
 
 
-def test_controller_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:
-    world.server.respond = lambda request: Answer(json=ANN, delay=20)
-    reads = [world.begin("fetch", Users.get, id="1") for _ in range(3)]
-    writes = [world.begin("fetch", Users.update, id="1", body={"name": "Ann"}) for _ in range(2)]
-    world.clock.advance(20)
-    assert len({id(task.result()) for task in reads}) == 1
-    assert all(task.state == "resolved" for task in writes)
-    assert [request.method for request in world.server.requests] == ["GET", "PUT", "PUT"]
-
-
-def test_controller_pages_of_one_list_are_separate_requests_although_they_share_its_key(world: World) -> None:
-    users: Any = create_resource(path="/users/:id", schema=User, pagination_field="page")
-    world.server.respond = lambda request: Answer(json=[{"id": request.url[-1], "name": ""}], delay=20)
-    pages = [world.begin("fetch", users.get_list.get_page, page=n) for n in (2, 3)]
-    world.clock.advance(20)
-    assert [[user.id for user in page.result()] for page in pages] == [["2"], ["3"]]
-    assert world.urls() == ["/users?page=2", "/users?page=3"]
-
-
 def test_controller_aborted_fetch_raises_and_records_nothing(world: World) -> None:
     abort = AbortController()
     abort.abort("no longer wanted")
     with pytest.raises(AbortError, match="no longer wanted"):
         world.do("fetch", Users.get.extend(signal=abort.signal), id="1")
     assert world.store.state["meta"] == {} and world.store.in_flight.by_id == {}
-
-
-def test_controller_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -> None:
-    world.server.on(Users.get, response=ANN, delay=50, id="1")
-    tasks = [world.begin("fetch", Users.get, id="1"), world.begin("read", Users.get, id="1")]
-    world.controller.reset_entire_store()
-    world.clock.settle()
-    for task in tasks:
-        assert isinstance(task.error, ResetError) and "GET http://mock/users/1" in str(task.error)
-    world.clock.advance(50)
-    assert world.controller.cached(Users.get, id="1") is None
-    assert world.store.state["entities"] == {}
-
-
-def test_controller_read_after_a_reset_does_not_join_the_request_from_before(world: World) -> None:
-    world.server.respond = lambda request: Answer(json=ANN, delay=50)
-    world.begin("fetch", Users.get, id="1")
-    world.controller.reset_entire_store()
-    later = world.begin("fetch", Users.get, id="1")
-    assert len(world.urls()) == 2
-    world.clock.advance(50)
-    assert later.result() is world.controller.cached(Users.get, id="1")
 
 
 def test_controller_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(

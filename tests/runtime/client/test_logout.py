@@ -61,13 +61,6 @@ def world(asynchronous: bool) -> Iterator[LogoutWorld]:
     world.close()
 
 
-def test_logout_401_resets_the_store_after_its_caller_got_the_error(world: LogoutWorld) -> None:
-    world.controller.set_response(Users.get, {"id": "1"}, id="1")
-    world.server.respond = lambda request: Answer(status=401, json={})
-    assert getattr(world.fail(Users.get, id="2"), "status", None) == 401
-    assert world.store.resets == 1 and world.store.state["entities"] == {}
-
-
 def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> None:
     seen: list[Any] = []
     world = LogoutWorld(asynchronous, should_logout=lambda error: error.status == 418, handle_logout=seen.append)

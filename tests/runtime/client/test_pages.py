@@ -6,12 +6,16 @@ from typing import Any
 
 from tests.runtime.doubles import Desk
 
-from restencil import Controller, Entity, Resource, Store, create_resource, rest_list
+from restencil import Controller, Entity, Resource, create_resource, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.testing import Answer, FakeClock, MockServer
 
 
 class Thing(Entity, key="PagesThing"):
+    id: str = ""
+
+
+class Other(Entity, key="PagesOther"):
     id: str = ""
 
 
@@ -29,15 +33,6 @@ def test_pages_explain_reports_of_the_page() -> None:
     assert "it is a page: `get_page` always asks for it" in str(explanation)
 
 
-def test_pages_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
-    """And leaves the list's own result as it is."""
-    controller = Controller()
-    controller.set_response(Things.get_list, [{"id": "1"}])
-    controller.set_response(Things.get_list.get_page.push, {"id": "2"}, {}, {})
-    listed = controller.cached(Things.get_list)
-    assert listed is not None and [thing.id for thing in listed] == ["1", "2"]
-
-
 def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
     """Two threads may store what came in another order than it came."""
     desk = Desk()
@@ -52,25 +47,6 @@ def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
     desk.now += 30
     desk.answer(page, [{"id": "2"}], {"page": 2})
     assert desk.store.state["meta"][listed.key()]["expires_at"] == expires_at + 20
-
-
-def test_page_after_its_list_was_evicted_leaves_the_list_partial() -> None:
-    """The list is asked; it is not the page alone."""
-    clock = FakeClock()
-    server = MockServer(clock)
-    server.respond = lambda request: Answer(json=[{"id": "1"}, {"id": "2"}])
-    store = Store(clock=clock, scheduler=clock, max_entities=3)
-    controller = Controller(store, client=server.client(), base_url="http://mock")
-    controller.set_response(Things.get_list, [{"id": "1"}, {"id": "2"}])
-    controller.set_response(create_resource(path="/others/:id", schema=Other).get_list, [{"id": n} for n in "abcd"])
-    controller.set_response(Things.get_list.get_page, [{"id": "3"}], page=2)
-    assert controller.cached(Things.get_list) is None
-    assert controller.explain(Things.get_list).waits
-    clock.close()
-
-
-class Other(Entity, key="PagesOther"):
-    id: str = ""
 
 
 class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pagination_field="_page"):

@@ -102,39 +102,6 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., PollingWorld]
         world.clock.close()
 
 
-def test_polling_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., PollingWorld]) -> None:
-    world = make()
-    world.controller.set_response(Polled, {"id": "1"}, id="1")
-    world.clock.advance(300)
-    world.subscribe()
-    assert world.run(2700) == [1000, 2000, 3000]
-
-
-def test_polling_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[..., PollingWorld]) -> None:
-    world = make()
-    world.subscribe()
-    assert world.run(1900) == [0, 1000]
-    world.subscribe(Faster)
-    assert world.run(1100) == [2000, 2300, 2700]
-    world.unsubscribe(Faster)
-    assert world.run(3000) == [3100, 4000, 5000, 6000]
-
-
-def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(
-    make: Callable[..., PollingWorld],
-) -> None:
-    world = make()
-    hard = Polled.extend(error_policy=lambda error: "hard", error_expiry_length=60_000)
-    world.subscribe(hard)
-    world.run(10)
-    world.status = 500
-    world.run(1000)
-    assert world.controller.cached(hard, id="1").name == "1"
-    assert world.controller.get_error(hard, id="1") is None
-    reading = world.controller.get_response(hard, id="1")
-    assert reading.raw_error.status == 500 and reading.expires_at == world.start + 1000 + 100
-
-
 def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., PollingWorld]) -> None:
     network = Network()
     world = make(network=network)

@@ -184,16 +184,6 @@ def payload(member: Any, *args: Any, found: Any = None) -> Any:
     return member.get_optimistic_response(Snapshot(found), *args)
 
 
-def test_resource_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body() -> None:
-    """Parameters and body are told apart by place; a list gives a list."""
-    for member in (Made.update, Made.create, Made.get_list.push, Made.get_list.unshift):
-        assert payload(member, {"user": "u"}, {"title": "t"}) == {"user": "u", "title": "t"}
-        assert payload(member, {"title": "t"}) == {"title": "t"}
-        assert payload(member, {"user": "u"}, [{"title": "a"}, {}]) == [{"user": "u", "title": "a"}, {"user": "u"}]
-        assert payload(member, {"user": "u"}, None) == {"user": "u"}
-    assert payload(Made.update.extend(body=None), {"id": 1}) == {"id": 1}
-
-
 # -- extend ----------------------------------------------------------------------------------------------------------
 
 

@@ -702,13 +702,6 @@ def test_rest_lazy_function_imports_at_the_first_call() -> None:
         lazy_function("nothing")
 
 
-def test_rest_option_given_as_none_overrides() -> None:
-    """Schema=None removes the schema, body=None the body, process=None the option of that name."""
-    endpoint = RestEndpoint(path="/a", method="POST", schema=Article, process=lambda value, *args: 1)
-    plain = endpoint.extend(schema=None, body=None, process=None)
-    assert (plain.schema, plain.has_body, plain.process(7)) == (None, False, 7)
-
-
 # -- collections -----------------------------------------------------------------------------------------------------
 
 
