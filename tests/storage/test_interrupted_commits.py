@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import pytest
@@ -232,6 +232,30 @@ def test_interrupted_commits_interrupt_leaves_no_lock_to_other_threads(folder: P
                 scene = Scene(folder, write_behind)
             else:
                 scene.check()
+    finally:
+        scene.close()
+
+
+@pytest.mark.parametrize("function", ["StoreState.commit", "WriteBehind.take"])
+def test_interrupted_commits_interrupt_before_it_begins_is_no_difference(folder: Path, function: str) -> None:
+    """Python may deliver a signal as a function is entered: memory and storage then have the change, or neither has."""
+    scene = Scene(folder, 0)
+    try:
+        for _ in range(5):
+            scene.change()
+        struck: list[str] = []
+
+        def strike(frame: FrameType, event: str, argument: Any) -> None:
+            if frame.f_code.co_qualname == function and not struck:
+                struck.append(event)
+                raise Strike
+
+        sys.settrace(strike)
+        with pytest.raises(Strike):
+            scene.change()
+        sys.settrace(None)
+        assert struck == ["call"]
+        scene.check()
     finally:
         scene.close()
 

@@ -263,6 +263,9 @@ class Store(Dumpable):
                 captured = None if persistence is None else persistence.capture(action, transition)
                 try:
                     store_state.commit(transition)
+                except BaseException:  # an interruption may have come before it began; a second time changes nothing
+                    store_state.commit(transition)
+                    raise
                 finally:  # it was carried out, also where it was interrupted
                     done = True
                     if transition.notifies and self._listeners:
