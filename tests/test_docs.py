@@ -16,7 +16,7 @@ from restencil_generator.cli.console import Exit
 from restencil_generator.diff import settings
 from restencil_generator.project import config
 from restencil_generator.reference import language_models
-from tests.walk import follow
+from tests.walk import follow, takes_example
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -81,6 +81,15 @@ def test_who_follows_a_page_gets_what_it_shows(page: Path, tmp_path: Path) -> No
 def test_the_tutorial_works_with_commands_as_they_are_typed(tmp_path: Path) -> None:
     """Each command is a process of its own in a folder that was empty."""
     follow(ROOT / "docs" / "tutorial.md", tmp_path, apart=True)
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_BLOCKS if takes_example(page)], ids=named)
+def test_pages_that_use_the_example_package_link_to_its_setup(page: Path) -> None:
+    """A reader who copies a block from such a page finds where `blog` comes from."""
+    assert re.search(r"\]\((\.\./how-to/)?example-package\.md\)", page.read_text("utf-8")), (
+        f"{named(page)} uses `blog`, `async_blog` or `address` and does not say where they come from; "
+        "link to how-to/example-package.md above the first block that uses them"
+    )
 
 
 def anchors(page: Path) -> set[str]:

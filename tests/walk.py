@@ -12,9 +12,10 @@
   one fits somewhere in a spec.
 - A block after `<!-- not run: REASON -->` is none of these. Neither are other languages.
 
-A page whose first command names a file in `specs/` finds those of this repository in its folder. One whose Python takes
-`blog`, `async_blog` or `address` as given has them: clients of `specs/blog.yaml`, and where its mock listens. One that
-takes `cache_url` as given has it: where a server of Valkey or Redis listens; without any on the machine it is skipped.
+A page whose first command names a file in `specs/` finds those of this repository in its folder. One whose Python
+takes `blog`, `async_blog` or `address` as given (`takes_example`) has them: clients of `specs/blog.yaml`, and where
+its mock listens. One that takes `cache_url` as given has it: where a server of Valkey or Redis listens; without any
+on the machine it is skipped.
 
 In what is shown, `…` on a line of its own stands for any lines, and inside of a line for any text.
 """
@@ -85,6 +86,14 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(found["language"], found["text"], line, found["said"] or "")
 
 
+def takes_example(page: Path) -> bool:
+    """Whether the Python of a page uses the example package without creating its clients."""
+    here = [block.text for block in blocks(page) if block.language == "python" and not block.file]
+    return any(re.search(r"\b(blog|async_blog|address)\b", text) for text in here) and not any(
+        re.search(r"^blog = ", text, re.MULTILINE) for text in here
+    )
+
+
 def follow(page: Path, folder: Path, *, apart: bool = False) -> None:
     """Follows a page in an empty folder; `apart` runs the commands as processes of their own, which takes longer."""
     with _Walk(page, folder, apart=apart) as walk:
@@ -134,7 +143,7 @@ class _Walk:
         if any(" specs/" in command for command in commands[:1]):
             shutil.copytree(SPECS, self.folder / "specs")
         here = [block.text for block in blocks(self.page) if block.language == "python" and not block.file]
-        if any(re.search(r"\b(blog|async_blog|address)\b", text) for text in here):
+        if takes_example(self.page):
             address = self.ends.enter_context(mocked(SPECS / "blog.yaml"))
             self.names |= {
                 "address": address,
