@@ -120,7 +120,11 @@ def finished(app: Sphinx, error: Exception | None) -> None:
 # ------------------------------------------------------------------------------------------------------------- diagrams
 
 
-MERMAID: Final = {"fontFamily": "sans-serif", "flowchart": {"htmlLabels": False}, "sequence": {"mirrorActors": False}}
+MERMAID: Final = {
+    "fontFamily": "sans-serif",
+    "flowchart": {"htmlLabels": False, "rankSpacing": 30},
+    "sequence": {"mirrorActors": False},
+}
 
 
 class Diagram(SphinxDirective):
@@ -141,7 +145,12 @@ class Diagram(SphinxDirective):
                 LOG.warning("a diagram cannot be drawn: %s", error, location=self.get_location())
                 continue
             name = "diagram-" + hashlib.sha256(f"{scheme} {source}".encode()).hexdigest()[:12]
-            yield f'<div class="diagram only-{scheme}">{svg.replace("my-svg", name)}</div>\n'
+            yield f'<div class="diagram only-{scheme}">{_legible(svg).replace("my-svg", name)}</div>\n'
+
+
+def _legible(svg: str) -> str:
+    """A drawing that narrow pages shrink to 60 % at most; below that, the reader scrolls it."""
+    return re.sub(r"(max-width: ([\d.]+)px;)", lambda m: f"{m[1]} min-width: {float(m[2]) * 0.6:.0f}px;", svg, count=1)
 
 
 # ----------------------------------------------------------------------------------------------------------- docstrings
