@@ -258,7 +258,7 @@ class NetworkManager(Manager):
 
     def _write(self, in_flight: InFlight, outcome: FetchOutcome) -> Any:
         """Writes the response to the store; the value of the fetch."""
-        request, store, core = in_flight.request, in_flight.store, self._attached()
+        request, store = in_flight.request, in_flight.store
         date = store.clock()
         headers = freshness_headers(in_flight)
         validators = None if headers is None else validators_of(in_flight, headers)
@@ -287,7 +287,7 @@ class NetworkManager(Manager):
                     terms=terms,
                     assumed=outcome.kind is OutcomeKind.ASSUMED,
                 )
-                value = core.dispatch(action)
+                value = self._attached().dispatch(action)
                 if settled:
                     return in_flight.result()
         except BaseException as error:

@@ -7,7 +7,7 @@ content coding is requested that cannot be unpacked within bounds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from ..base.durations import Timeout, seconds_by_step
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from .library import AnyClient, RawRequest, Url
     from .outgoing import OutgoingRequest
 
-REDIRECTS = ("follow", "error", "manual")
-"""The values of `request_init["redirect"]`."""
+_CHOICES: Final = {"redirect": (None, "follow", "error", "manual"), "credentials": (None, *CREDENTIALS)}
+"""The members of `request_init` that have one of several values, or none."""
 
 
 def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     """The first request of the HTTP library for an outgoing one. Raises ValueError for what cannot be sent."""
     init, library = outgoing.init, outgoing.transport.library
-    _check_choice("redirect", init.get("redirect"), REDIRECTS)
-    _check_choice("credentials", init.get("credentials"), CREDENTIALS)
+    for name, choices in _CHOICES.items():
+        if init.get(name) not in choices:
+            raise _unknown_choice(name, init[name], choices)
     try:
         url = library.parsed_url(outgoing.url)
     except library.InvalidURL as error:
@@ -42,7 +43,7 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     if body.start is not None and body.start.length is not None:
         headers.setdefault("Content-Length", str(body.start.length))
     # The library makes nothing of those that are set afterwards, which is faster ("direct call").
-    are_set = not body.arguments and all(isinstance(value, str) for value in headers.values())
+    are_set = not body.arguments and bytes not in map(type, headers.values())
     request = client.build_request(
         outgoing.method,
         url,
@@ -68,10 +69,9 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     return request
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value is not None and value not in choices:
-        *first, last = map(repr, choices)
-        raise ValueError(f"{name} is {', '.join(first)} or {last}, not {value!r}")
+def _unknown_choice(name: str, value: object, choices: tuple[str | None, ...]) -> ValueError:
+    _, *first, last = map(repr, choices)
+    return ValueError(f"{name} is {', '.join(first)} or {last}, not {value!r}")
 
 
 def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:

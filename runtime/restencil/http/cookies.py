@@ -88,7 +88,7 @@ def keep_cookies(outgoing: OutgoingRequest, response: RawResponse) -> None:
 
 
 def _sets_cookies(response: RawResponse) -> bool:
-    return any(name.lower() == b"set-cookie" for name, _ in response.headers.raw)
+    return b"set-cookie" in [name.lower() for name, _ in response.headers.raw]
 
 
 def _cookie_header(headers: Mapping[str, str]) -> str | None:

@@ -45,23 +45,19 @@ class _Send:
 
     def take(self, transport: object) -> RawResponse:
         try:
-            return _received(self._outgoing, self._client.send(self._request, **self._options()))
+            response = self._client.send(self._request, stream=True, auth=self._auth, follow_redirects=False)
+            receive(self._outgoing, response)  # a client whose `send` is the user's own may call no hooks
+            return response  # type: ignore[no-any-return]  # as its client gives it
         except Exception as error:
             return _stopped(self._outgoing, error)
 
     async def take_async(self, transport: object) -> RawResponse:
         try:
-            return _received(self._outgoing, await self._client.send(self._request, **self._options()))
+            response = await self._client.send(self._request, stream=True, auth=self._auth, follow_redirects=False)
+            receive(self._outgoing, response)
+            return response  # type: ignore[no-any-return]  # as its client gives it
         except Exception as error:
             return _stopped(self._outgoing, error)
-
-    def _options(self) -> dict[str, Any]:
-        return {"stream": True, "auth": self._auth, "follow_redirects": False}
-
-
-def _received(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
-    receive(outgoing, response)  # a client whose `send` is the user's own may call no hooks
-    return response
 
 
 def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
@@ -77,22 +73,19 @@ def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
     raise error
 
 
-def _first_step(client: AnyClient, outgoing: OutgoingRequest) -> _Send:
+def _first_step(client: AnyClient, outgoing: OutgoingRequest, call: CallContext | None) -> _Send:
     """The step that sends the first request of an outgoing one. Raises ValueError for what cannot be sent."""
     request = build_request(client, outgoing)
-    _make_conditional(request, outgoing)
+    if call is not None and call.condition is not None:
+        _add_condition(request, outgoing, *call.condition)
     return _Send(client, outgoing, request, None if outgoing.is_bare else outgoing.transport.library.use_client_default)
 
 
-def _make_conditional(request: RawRequest, outgoing: OutgoingRequest) -> None:
+def _add_condition(request: RawRequest, outgoing: OutgoingRequest, name: str, value: str) -> None:
     """Adds the condition under which the cache needs a response, unless the user set one or forbids a cached one."""
-    call = _call_of(outgoing)
-    if call is None or call.condition is None:
-        return
     headers = request.headers
     if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
         return
-    name, value = call.condition
     headers[name] = value
     outgoing.is_conditional = name != "If-Match"
 
@@ -105,11 +98,10 @@ def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
     return 200 <= response.status_code < 300 and not outgoing.stream
 
 
-def _finished(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
+def _finished(outgoing: OutgoingRequest, response: RawResponse, call: CallContext | None) -> RawResponse:
     """The final response as the user may see it; its call keeps it too."""
     outgoing.end()
     redact_response(outgoing, response)
-    call = _call_of(outgoing)
     if call is not None:
         call.response = response
     return response
@@ -135,20 +127,20 @@ def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> Networ
 
 def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
     """The final response to a request, through this client. Raises NetworkError, ValueError."""
-    transport = outgoing.transport
+    transport, call = outgoing.transport, _call_of(outgoing)
     token = None
     try:
         if outgoing.has_own_cookies:
             protect_jar(client)
         add_hooks(client)
         token = current_request.set(outgoing)
-        response = _first_step(client, outgoing).take(transport)
+        response = _first_step(client, outgoing, call).take(transport)
         if _is_final(outgoing, response):
             read(response)
         else:
             steps = follow_redirects(client, outgoing, response, partial(_Send, client, outgoing))
             response = cast("RawResponse", drive(steps, cast("BlockingTransport", transport)))
-        return _finished(outgoing, response)
+        return _finished(outgoing, response, call)
     except transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
@@ -159,14 +151,14 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
 
 async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawResponse:
     """The final response to a request, through this client. Raises NetworkError, ValueError."""
-    transport = cast("TracedTransport", outgoing.transport)
+    transport, call = cast("TracedTransport", outgoing.transport), _call_of(outgoing)
     token = None
     try:
         if outgoing.has_own_cookies:
             protect_jar(client)
         add_async_hooks(client)
         token = current_request.set(outgoing)
-        step = _first_step(client, outgoing)
+        step = _first_step(client, outgoing, call)
         cancellation = current_cancellation()
         if cancellation is None:
             response = await _final(client, outgoing, step, transport)
@@ -177,7 +169,7 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
                 response = await _final(client, outgoing, step, transport)
             finally:
                 cancellation.leave()
-        return _finished(outgoing, response)
+        return _finished(outgoing, response, call)
     except outgoing.transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:

@@ -105,9 +105,8 @@ def redact_response(outgoing: OutgoingRequest, response: RawResponse) -> None:
         response.next_request = _redacted_request(outgoing, following)
     for earlier in response.history:
         redact_response(outgoing, earlier)
-    secrets = outgoing.query_secrets()
-    if secrets:
-        hide = hider_of(secrets)
+    if outgoing.shown is not None:
+        hide = hider_of(outgoing.query_secrets())
         for name, value in list(response.headers.items()):
             hidden = hide(value)
             if hidden != value:
