@@ -51,12 +51,10 @@ if TYPE_CHECKING:
     from .base.scheduler import Scheduler, ThreadScheduler
     from .cache.explanation import Explanation
     from .cache.gc import GCPolicy, ImmortalGCPolicy
-    from .cache.persistence_port import PersistencePort, StorageLike, StorageStats
-    from .cache.reader import CacheReader
+    from .cache.persistence_port import StorageStats
     from .cache.reading import EndpointState, ExpiryStatus
     from .cache.snapshot import Snapshot
     from .cache.store import Store
-    from .cache.store_state import StoreState
     from .client.arguments import AsyncClientOptions, ClientOptions
     from .client.controller import AsyncController, Controller
     from .client.host import lazy_resource
@@ -320,32 +318,7 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
-    if module in ("cache.store", "client.controller"):
-        from .cache.persistence_port import provide_storages
-
-        provide_storages(_Storages())
     return value
-
-
-class _Storages:
-    """What a store tells its storage, and asks it: the cache does not know the wing of storages."""
-
-    def persistence_of(
-        self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: StorageLike, /
-    ) -> PersistencePort:
-        from .persistence.storage_persistence import persistence_of
-
-        return persistence_of(store, store_state, cache_reader, storage)
-
-    def dump(self, store_state: StoreState, persistence: Any, /) -> bytes:
-        from .persistence.dump import dump
-
-        return dump(store_state, persistence)
-
-    def storage_of(self, data: bytes | str, times: str, /) -> StorageLike:
-        from .persistence.dump import storage_of
-
-        return storage_of(data, times)
 
 
 def __dir__() -> list[str]:

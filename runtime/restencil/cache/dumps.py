@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from .persistence_port import PersistentStoreMixin, provided
+from ..base.package import find
+from .persistence_port import PersistentStoreMixin
 
 if TYPE_CHECKING:
     from typing import Self
 
     from .store_state import StoreState
+
+
+_DUMPS: Final = "restencil.persistence.dump"
+"""The module that writes and reads dumps: it is looked up by its name, as this layer does not know that one."""
 
 
 class Dumpable(PersistentStoreMixin):
@@ -39,7 +44,8 @@ class Dumpable(PersistentStoreMixin):
         updates. The same state gives the same bytes.
         """
         with self.lock:
-            return provided().dump(self._store_state, self._persistence)
+            text: bytes = find(f"{_DUMPS}:dump")(self._store_state, self._persistence)
+            return text
 
     @classmethod
     def load(cls, data: bytes | str, /, *, times: str = "kept", **options: Any) -> Self:
@@ -53,5 +59,5 @@ class Dumpable(PersistentStoreMixin):
         if "storage" in options:
             raise TypeError("Store.load makes a store over its dump alone: take storage= away, or give it to Store(…)")
         make: Any = cls
-        made: Self = make(storage=provided().storage_of(data, times), **options)
+        made: Self = make(storage=find(f"{_DUMPS}:storage_of")(data, times), **options)
         return made

@@ -1,16 +1,17 @@
 """The interface of a store to its persistence, and the members of a store that use it.
 
-The cache knows no storage: persistence is provided from outside. Its methods are called with the store's lock unless
-they say otherwise, and none of them raises because of the state of the storage.
+The cache knows no storage, and finds the persistence layer by its name. The methods of a persistence are called with
+the store's lock unless they say otherwise, and none of them raises because of the state of the storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from ..base.durations import bounded
 from ..base.lazy_imports import asyncio
+from ..base.package import find
 from ..base.struct import Struct
 
 if TYPE_CHECKING:
@@ -191,38 +192,17 @@ class PersistencePort(Protocol):
         ...
 
 
-class Storages(Protocol):
-    """What stores are given storages by: the cache does not know them."""
-
-    def persistence_of(
-        self, store: Any, store_state: Any, cache_reader: Any, storage: StorageLike, /
-    ) -> PersistencePort:
-        """The persistence of a store. Raises TypeError for what is no storage, RuntimeError for one in use."""
-        ...
-
-    def dump(self, store_state: Any, persistence: Any, /) -> bytes:
-        """What a store holds, as JSON."""
-        ...
-
-    def storage_of(self, data: bytes | str, times: str, /) -> StorageLike:
-        """A storage that is filled from a dump. Raises StorageError for what is none."""
-        ...
+_PERSISTENCE_OF: Final = "restencil.persistence.storage_persistence:persistence_of"
+"""What makes the persistence of a store: it is looked up by its name, as this layer does not know that one."""
 
 
-_provided: Storages | None = None
+def persistence_of(store: object, state: object, reader: object, storage: StorageLike) -> PersistencePort:
+    """The persistence of a store, its state and its reader over a storage.
 
-
-def provide_storages(storages: Storages) -> None:
-    """Stores that are given a storage, or dumped, get from here what they need for it from now on."""
-    global _provided
-    _provided = storages
-
-
-def provided() -> Storages:
-    """What was provided. Raises RuntimeError where nothing was."""
-    if _provided is None:
-        raise RuntimeError("nothing was provided for stores with a storage; import Store from `restencil` itself")
-    return _provided
+    Raises TypeError for what is no storage, RuntimeError for one that is in use.
+    """
+    made: PersistencePort = find(_PERSISTENCE_OF)(store, state, reader, storage)
+    return made
 
 
 class PersistentStoreMixin:

@@ -21,7 +21,7 @@ from . import reduce
 from .dumps import Dumpable
 from .inspect_state import inspect_state
 from .monotonic_clock import monotonic_clock
-from .persistence_port import provided
+from .persistence_port import persistence_of
 from .reader import CacheReader
 from .reentrancy_guard import LockProbe
 from .response_value import outcome_of
@@ -103,9 +103,7 @@ class Store(Dumpable):
         """What it is to other stores of its client, if there are any."""
         self._origins: dict[bool, str] = {}
         if storage is not None:
-            self._persistence = store_state.persistence = provided().persistence_of(
-                self, store_state, cache_reader, storage
-            )
+            self._persistence = store_state.persistence = persistence_of(self, store_state, cache_reader, storage)
         stores.add(self)
 
     def another(self) -> Store:
