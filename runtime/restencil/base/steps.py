@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from .transport import AwaitingTransport, BlockingTransport
@@ -30,7 +30,13 @@ class Step(Protocol):
         ...
 
 
-Steps: TypeAlias = "Generator[Step, Any, Any]"
+T = TypeVar("T")
+
+StepsOf: TypeAlias = "Generator[Step, Any, T]"
+"""Steps that end with a value of this type. What is sent in is the outcome of the step before, so its type is open."""
+
+Steps: TypeAlias = "StepsOf[Any]"
+"""Steps that end with what a user's endpoint gives."""
 
 in_use: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
 """The transport of the request whose steps are taken now."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Coroutine, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from urllib import parse as urls
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ class ImpliedHeader(str):
 
     __slots__ = ()
 
+
+RequestInit: TypeAlias = Mapping[str, Any]
+"""What is sent besides the URL, by name: method, headers, body, signal, timeout and what users add."""
 
 has_scheme: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 """Whether a URL is absolute."""
@@ -129,9 +132,7 @@ class Transport:
 class BlockingTransport(Transport):
     """A transport whose requests block the thread until the response is there."""
 
-    def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
-    ) -> Any:
+    def send(self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False) -> Any:
         """Sends what `init` says and returns the response, its body read unless `stream`.
 
         Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
@@ -147,7 +148,7 @@ class AwaitingTransport(Transport):
     """A transport of asyncio: what waits is awaited."""
 
     def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
+        self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, Any]:
         """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
 

@@ -20,11 +20,11 @@ from .single_flight import LOOP_CHECK, wake_future
 from .timers import set_timer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from ..base.errors import NetworkError
-    from ..base.steps import Step
-    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..base.steps import StepsOf
+    from ..base.transport import AwaitingTransport, BlockingTransport, RequestInit
     from ..cache.request import Request
     from ..cache.store import Store
     from .in_flight import InFlight
@@ -154,7 +154,7 @@ class ConditionalRequests:
         """Whether the request waits for those before it."""
         return self._queue is not None
 
-    def begin(self, call: Call) -> Generator[Step, Any, Call]:
+    def begin(self, call: Call) -> StepsOf[Call]:
         """Steps: waits until all changes of the same entity before this one are answered.
 
         Gives the call with what is left of its timeout then. Raises TimeoutExceededError if nothing is.
@@ -164,7 +164,7 @@ class ConditionalRequests:
         waited = yield from self._turn(self._queue, None if timeout is None else whole_of(timeout))
         return _within(call, timeout, waited)
 
-    def _turn(self, queue: list[InFlight], limit: float | None) -> Generator[Step, Any, float]:
+    def _turn(self, queue: list[InFlight], limit: float | None) -> StepsOf[float]:
         """Steps: waits for those before it; gives for how long, in ms. One within another does not wait for that."""
         in_flight, store = self._in_flight, self._in_flight.store
         begun = store.now()
@@ -286,6 +286,6 @@ def _within(call: Call, timeout: float | Timeout | None, waited: float) -> Call:
     return call.with_timeout(left)
 
 
-def _init_of(endpoint: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = getattr(endpoint, "request_init", None) or {}
+def _init_of(endpoint: Any) -> RequestInit:
+    found: RequestInit = getattr(endpoint, "request_init", None) or {}
     return found

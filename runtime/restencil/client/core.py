@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from ..base.errors import InvalidDataError
@@ -26,7 +26,7 @@ from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
-    from ..base.steps import Step, Steps
+    from ..base.steps import Steps, StepsOf
     from ..cache.reading import Reading
     from ..cache.request import EndpointLike, Request
     from ..endpoint.call_options import ViewOptions
@@ -345,14 +345,14 @@ def refuse_empty(endpoint: EndpointLike, args: tuple[Any, ...]) -> None:
         endpoint.request_url(args)
 
 
-def looking(store: Store, request: Request) -> Generator[Step, Any, Reading]:
+def looking(store: Store, request: Request) -> StepsOf[Reading]:
     """Steps: what a view finds, once all that its storage has of it is in memory."""
     if store.is_persistent:
         yield from store.ensure_loaded(request)
     return store.read(request)
 
 
-def looking_for_call(store: Store, request: Request) -> Generator[Step, Any, Reading]:
+def looking_for_call(store: Store, request: Request) -> StepsOf[Reading]:
     """Steps: what a call finds, once all that its storage has of it is in memory."""
     if store.is_persistent:
         yield from store.ensure_loaded(request)

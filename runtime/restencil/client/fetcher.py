@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import logging
 import uuid
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ..base.bodies import BodyStart, say_not_repeated
@@ -18,7 +17,7 @@ from .refresh import refresh_token, refreshing
 from .timers import Pause
 
 if TYPE_CHECKING:
-    from ..base.steps import Step
+    from ..base.steps import StepsOf
     from ..cache.validators import Validators
     from ..endpoint.endpoint import Endpoint
     from .in_flight import InFlight
@@ -64,9 +63,7 @@ class Fetcher:
     def __init__(self) -> None:
         self._policies: dict[int, Retries] = {}
 
-    def steps(
-        self, in_flight: InFlight, core: FetchingCore, *, whole: bool = False
-    ) -> Generator[Step, Any, FetchOutcome]:
+    def steps(self, in_flight: InFlight, core: FetchingCore, *, whole: bool = False) -> StepsOf[FetchOutcome]:
         """Steps: sends the request as often as its retries allow.
 
         With `whole` it is sent without a condition, so that there is a response in any case. Raises NetworkError and

@@ -20,10 +20,9 @@ from .in_flight import Completion
 from .read_steps import fetch_stale, stale_requests, was_overtaken
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
 
     from ..base.scheduler import Handle
-    from ..base.steps import Step
+    from ..base.steps import StepsOf
     from ..cache.reading import EndpointState
     from ..cache.request import Request
     from .async_core import AsyncCore
@@ -177,7 +176,7 @@ class WatchedRead(AnyLiveRead[R]):
         store = self._core.store
         self._ties.hold(store.hold(self._request.key, store.paths(self._request)))
 
-    def _look(self) -> Generator[Step, Any, bool]:
+    def _look(self) -> StepsOf[bool]:
         """Steps: one look at the store, with the fetch it calls for: True when there is something new to show."""
         reading: Reading | None = yield from looking(self._core.store, self._request)
         while reading is not None:
@@ -244,7 +243,7 @@ class WatchedRead(AnyLiveRead[R]):
         timer = self._core.call_later(reading.expires_at - store.now() + 1, expired)
         self._expiry = reading.expires_at, timer
 
-    def _fetch(self) -> Generator[Step, Any, Reading | None]:
+    def _fetch(self) -> StepsOf[Reading | None]:
         """Steps: a fetch, and the reading after it; None if the store has to be read again."""
         core, request = self._core, self._request
         failure: Exception | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..base.durations import milliseconds
@@ -32,7 +32,7 @@ from .single_flight import orphan_error
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
-    from ..base.steps import Step
+    from ..base.steps import StepsOf
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
     from ..cache.request import Request
@@ -350,7 +350,7 @@ class NetworkManager(Manager):
             SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent)
         )
 
-    def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
+    def _sending(self, in_flight: InFlight) -> StepsOf[Any]:
         """Steps: the value of a fetch, once its response is in the store."""
         sharing, core = in_flight.sharing, self._attached()
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
@@ -20,7 +20,7 @@ from .core import looking
 from .in_flight import Completion, InFlight
 
 if TYPE_CHECKING:
-    from ..base.steps import Step
+    from ..base.steps import StepsOf
     from ..cache.request import Request
     from ..endpoint.endpoint import Endpoint
     from .core import Core
@@ -126,7 +126,7 @@ class PageRequests:
             return None
         return collection.table_key, identity_text(collection.args_key(*self._args))
 
-    def stored(self, *, counts_pages: bool) -> Generator[Step, Any, tuple[FetchedPage, bool] | None]:
+    def stored(self, *, counts_pages: bool) -> StepsOf[tuple[FetchedPage, bool] | None]:
         """Steps: the list from the store, if it is fresh and has what its last response had.
 
         With `counts_pages` it may also have what further pages had: then True stands beside it.
@@ -146,7 +146,7 @@ class PageRequests:
             return None
         return page, is_extended
 
-    def fetch(self, value: Any = None) -> Generator[Step, Any, FetchedPage]:
+    def fetch(self, value: Any = None) -> StepsOf[FetchedPage]:
         """Steps: request the page with this value of `pagination_field`, or at this URL; None: the list itself.
 
         The same request under way is joined, and its response is used.
@@ -179,7 +179,7 @@ class PageRequests:
         request: Request = endpoint.request(args, located=True)
         return request
 
-    def _sent_or_joined(self, request: Request) -> Generator[Step, Any, tuple[Any, Any]]:
+    def _sent_or_joined(self, request: Request) -> StepsOf[tuple[Any, Any]]:
         request.needs_body = self.needs_response
         yield from self._core.store.opening()
         in_flight = self._core.start(request)
@@ -247,7 +247,7 @@ def _has_body(in_flight: Any) -> bool:
     return in_flight.parsed is not None or (response is not None and response.status_code != NOT_MODIFIED)
 
 
-def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any, tuple[Any, Any]]:
+def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> StepsOf[tuple[Any, Any]]:
     """Steps: the HTTP response of a settled request, and its parsed body; None for what is missing.
 
     The body is parsed once more, as the store may have taken over the objects of the first time.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import NetworkError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.response import Page
-    from ..base.steps import Step
+    from ..base.steps import StepsOf
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from .core import Core
@@ -163,7 +163,7 @@ class Pages:
             position = self._requests.urls.checked(position)
         self._start_after = position
 
-    def turn(self) -> Generator[Step, Any, bool]:
+    def turn(self) -> StepsOf[bool]:
         """Steps: reads the first page, or fetches the next one; False when there is none.
 
         Where the request fails nothing is changed, so that the same page may be requested again.
@@ -196,25 +196,25 @@ class Pages:
         self._set_position(position)
         return self._take(page, may_bring_nothing=goes_back)
 
-    def _begin(self) -> Generator[Step, Any, bool]:
+    def _begin(self) -> StepsOf[bool]:
         page, self._is_extended = yield from self._first()
         self._started = True
         self._position = self._requests.urls.public(page.requested_url) if self._style.is_url else ""
         return self._take(page, may_bring_nothing=False)
 
-    def _first(self) -> Generator[Step, Any, tuple[FetchedPage, bool]]:
+    def _first(self) -> StepsOf[tuple[FetchedPage, bool]]:
         if not self._asks_always and not self._requests.needs_response:
             stored = yield from self._requests.stored(counts_pages=self._style.counts_pages)
             if stored is not None:
                 return stored
         return (yield from self._requests.fetch()), False
 
-    def _fetch(self, position: Any) -> Generator[Step, Any, FetchedPage]:
+    def _fetch(self, position: Any) -> StepsOf[FetchedPage]:
         """Steps: the page of a position."""
         is_url = isinstance(position, PageUrl)
         return (yield from self._requests.fetch(position if is_url else self._style.sent(position, self)))
 
-    def _go_to(self, position: Any) -> Generator[Step, Any, bool]:
+    def _go_to(self, position: Any) -> StepsOf[bool]:
         """Steps: go to a page that was taken in an earlier run; False if it was the last one.
 
         The number of a page is enough to know the next one. Other styles find it in the page alone, which is requested
@@ -339,7 +339,7 @@ class _Run:
         self._ended = False
         self._turning = threading.Lock()
 
-    def _turn(self) -> Generator[Step, Any, bool]:
+    def _turn(self) -> StepsOf[bool]:
         """Steps: goes to the next page. Raises RuntimeError where another task or thread is about it."""
         if not self._turning.acquire(blocking=False):
             raise RuntimeError(
@@ -387,7 +387,7 @@ class _RunOfItems(_Run):
         self._left = count
         return self
 
-    def take(self) -> Generator[Step, Any, Any]:
+    def take(self) -> StepsOf[Any]:
         """Steps: the next item, or `_END`."""
         self._begun = True
         while not self._ended and self._left != 0:
@@ -434,7 +434,7 @@ class AwaitedItemsOfPages(_RunOfItems, AsyncItems[Any]):
 
 
 class _RunOfPages(_Run):
-    def take(self) -> Generator[Step, Any, Any]:
+    def take(self) -> StepsOf[Any]:
         """Steps: the next page, or `_END`."""
         self._begun = True
         if self._ended or not (yield from self._turn()):

@@ -21,6 +21,7 @@ from ..endpoint.styles import styled_string
 from ..schema.record import to_wire
 
 if TYPE_CHECKING:
+    from ..base.transport import RequestInit
     from ..cache.store import Store
     from ..http.auth import Api
 
@@ -100,7 +101,7 @@ class Parameters:
 
     # what is sent
 
-    def add_to(self, url: str, init: Mapping[str, Any], home: str) -> tuple[str, Mapping[str, Any]]:
+    def add_to(self, url: str, init: RequestInit, home: str) -> tuple[str, RequestInit]:
         """A request with what the client gives all that go to its API, which is at `home`.
 
         Raises ValueError for an argument that is needed and found nowhere.

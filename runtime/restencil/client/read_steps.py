@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, cast
 
 from ..base.errors import AbortError, ResetError
@@ -12,7 +11,7 @@ from .core import looking_for_call, recorded, unusable_data
 from .in_flight import Completion
 
 if TYPE_CHECKING:
-    from ..base.steps import Step, Steps
+    from ..base.steps import Steps, StepsOf
     from ..cache.reading import Reading
     from ..cache.request import Request
     from ..cache.tables import EntityPath
@@ -76,7 +75,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure:
     raise failure or unusable_data(request)
 
 
-def _with_references(core: Core, request: Request, reading: Reading) -> Generator[Step, Any, Reading]:
+def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[Reading]:
     """Steps: fetches the records that alone make a reading stale; what a read finds then.
 
     Where one of them cannot be had, the reading stays stale, so that the request itself is sent.

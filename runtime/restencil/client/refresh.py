@@ -12,10 +12,9 @@ from ..base.steps import HookCall
 from .single_flight import WaitFor, renewals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
 
     from ..base.errors import NetworkError
-    from ..base.steps import Step
+    from ..base.steps import StepsOf
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
 
@@ -25,7 +24,7 @@ refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default
 
 def refresh_token(
     store: Store, endpoint: Endpoint[..., Any], error: NetworkError, started: int, *, blocking: bool
-) -> Generator[Step, Any, bool]:
+) -> StepsOf[bool]:
     """Steps: renews the token once for all requests that started before that was done; False if that failed.
 
     `error` is the 401, `started` the id that the store gave when its request began.
@@ -55,7 +54,7 @@ def refresh_token(
     return renewed
 
 
-def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> Generator[Step, Any, bool]:
+def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> StepsOf[bool]:
     """Steps: whether the hook has renewed the token; what it raises is logged, and the 401 stands."""
     outer = refreshing.get()
     refreshing.set(True)

@@ -11,6 +11,7 @@ from .lifecycle import lifecycle
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
+    from ..base.transport import RequestInit
     from ..cache.request import Request
     from .lifecycle import Lifecycle
     from .plan import Plan
@@ -51,7 +52,7 @@ class Call(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """The header of this name that the call or its endpoint sends, in whatever case it is written."""
-        init: Mapping[str, Any] = getattr(self.endpoint, "request_init", None) or {}
+        init: RequestInit = getattr(self.endpoint, "request_init", None) or {}
         own: Mapping[str, str] = self.options.headers if self.options is not None else NO_HEADERS
         given = {**dict(init.get("headers") or {}), **own}
         return next((value for one, value in given.items() if one.lower() == name), None)

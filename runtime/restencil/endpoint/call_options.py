@@ -18,6 +18,7 @@ from ..cache.request import Arguments
 if TYPE_CHECKING:
     from ..base.calls import RetryPolicy
     from ..base.durations import Timeout
+    from ..base.transport import RequestInit
 
 E = TypeVar("E")
 
@@ -136,7 +137,7 @@ class ViewOptions:
             members["timeout"] = self.timeout
         if self.retries is not None:
             members["retries"] = self.retries
-        init: Mapping[str, Any] | None = getattr(whole, "request_init", None)
+        init: RequestInit | None = getattr(whole, "request_init", None)
         if init is not None and (self.headers or (self.timeout is not None and "timeout" in init)):
             members["request_init"] = self._init(init)
         made: Any = object.__new__(whole.__class__)
@@ -161,7 +162,7 @@ class ViewOptions:
         found: str = bare.request_url(args)
         return found
 
-    def _init(self, init: Mapping[str, Any]) -> dict[str, Any]:
+    def _init(self, init: RequestInit) -> dict[str, Any]:
         """The request init with these headers over its own, and without its timeout where there is one here."""
         own: Any = init.get("headers") or {}
         headers = {name: value for name, value in dict(own).items() if name.lower() not in self.headers}

@@ -29,6 +29,7 @@ from .styles import styled_form
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
+    from ..base.transport import RequestInit
     from .call_options import CallOptions
     from .plan import Plan
 
@@ -54,7 +55,7 @@ class Lifecycle(Protocol):
     @property
     def schema(self) -> Any: ...
     @property
-    def request_init(self) -> Mapping[str, Any]: ...
+    def request_init(self) -> RequestInit: ...
     @property
     def side_effect(self) -> bool: ...
     @property
@@ -90,7 +91,7 @@ class Lifecycle(Protocol):
     def request_url(self, args: tuple[Any, ...], /) -> str: ...
     def get_request_init(self, body: Any = None, /) -> Any: ...
     def get_headers(self, headers: dict[str, str], /) -> Any: ...
-    def fetch_response(self, url: str, init: Mapping[str, Any], /) -> Any: ...
+    def fetch_response(self, url: str, init: RequestInit, /) -> Any: ...
     def parse_response(self, response: Any, /) -> Any: ...
     def process(self, value: Any, /, *args: Any) -> Any: ...
 
@@ -194,10 +195,10 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
     return init
 
 
-def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> Mapping[str, Any]:
+def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> RequestInit:
     """`prepare` where no hook is overridden: what is the same for all calls is made once, as nobody can change it."""
     if options is not None or endpoint.has_body or endpoint.request_init or endpoint.signal is not None:
-        init: Mapping[str, Any] = prepare(endpoint, _body(endpoint, args), options)
+        init: RequestInit = prepare(endpoint, _body(endpoint, args), options)
         return init
     plan = endpoint.plan
     made = plan.init
@@ -209,7 +210,7 @@ def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOp
 # --- send ------------------------------------------------------------------------------------------------------------
 
 
-def send(endpoint: Lifecycle, transport: Any, url: str, init: Mapping[str, Any], options: CallOptions | None) -> Any:
+def send(endpoint: Lifecycle, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
     """The response, or an awaitable of it if the transport is one of asyncio."""
     if init is not endpoint.plan.init:
         init = on_the_wire(endpoint, init)
@@ -219,7 +220,7 @@ def send(endpoint: Lifecycle, transport: Any, url: str, init: Mapping[str, Any],
     return transport.send(url, init, timeout=timeout, stream=endpoint.content == "stream")
 
 
-def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, Any]:
+def on_the_wire(endpoint: Lifecycle, init: RequestInit) -> RequestInit:
     """What is really sent of `init`: no content type where there is no content, and the wish for JSON.
 
     Hooks see `init` without these. It also says which redirects may make a GET of the request: none of a change, but

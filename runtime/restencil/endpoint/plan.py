@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from ..base.transport import RequestInit
     from .error_types import ErrorTypes
     from .path import PathTemplate
 
@@ -87,7 +88,7 @@ class Plan:
         """What of the client's own headers and search parameters is not sent; names of headers are in lower case."""
         self.error_types = error_types
         """As what refusals are raised; None: as the library's own errors."""
-        self.init: Mapping[str, Any] | None = None
+        self.init: RequestInit | None = None
         """What calls send that have nothing of their own to say, once one was made: "direct call"."""
         self.keywords_are_params = keywords_are_params and "has_body" not in own
         """Keywords are the parameters: there are no names or defaults for them, no body, and no warning."""

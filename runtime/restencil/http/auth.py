@@ -19,7 +19,7 @@ from ..base.logs import logger
 from ..base.response_details import url_of
 from ..base.steps import Steps
 from ..base.struct import Struct
-from ..base.transport import joined, origin_of, public_url
+from ..base.transport import RequestInit, joined, origin_of, public_url
 from .schemes import SHORT, Auth, Prepared, Schemes, Use, check_use
 
 __all__ = ["Api", "Auth", "Preparation", "Schemes", "Token"]
@@ -101,7 +101,7 @@ class ClientParameters(Protocol):
         """The URL of the chosen server."""
         ...
 
-    def add_to(self, url: str, init: Mapping[str, Any], home: str, /) -> tuple[str, Mapping[str, Any]]:
+    def add_to(self, url: str, init: RequestInit, home: str, /) -> tuple[str, RequestInit]:
         """A request with the parameters of the client; `home` is the URL of the API."""
         ...
 
@@ -255,7 +255,7 @@ class Preparation:
         rest = _behind(prefix, url)
         return url if rest is None else joined(given, rest)
 
-    def add_parameters(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def add_parameters(self, url: str, init: RequestInit) -> tuple[str, RequestInit]:
         """A located request with the parameters of the client, which are no part of keys."""
         parameters = self.parameters
         if parameters is None:

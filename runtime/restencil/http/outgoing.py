@@ -15,13 +15,14 @@ from .secrets import credentials, header_secrets, hider_of, query_secrets
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
 
+    from ..base.transport import RequestInit
     from .library import Library, RawRequest, RawResponse
     from .user_agent import Agent
 
 Headers: TypeAlias = dict[str, str]
 
 
-def headers_in(init: Mapping[str, Any]) -> Headers:
+def headers_in(init: RequestInit) -> Headers:
     """The headers that an endpoint wants sent, as a dict."""
     own: Any = init.get("headers")
     return cast("Headers", own if type(own) is dict else dict(own or ()))
@@ -69,7 +70,7 @@ class OutgoingRequest:
         transport: SendingTransport,
         url: str,
         public: str,
-        init: Mapping[str, Any],
+        init: RequestInit,
         headers: Headers,
         timeout: float | Timeout | None,
         *,
@@ -168,7 +169,7 @@ class SendingTransport(Protocol):
 def outgoing_request(
     transport: SendingTransport,
     url: str,
-    init: Mapping[str, Any],
+    init: RequestInit,
     prepared: Ready | None,
     timeout: float | Timeout | None,
     *,

@@ -26,10 +26,10 @@ from .limits import Read, limit_of_body
 from .origins import origin_of, remove_credentials, sends_body_elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from typing import Any
 
-    from ..base.steps import Step
+    from ..base.steps import Step, StepsOf
     from .library import AnyClient, RawRequest, RawResponse
     from .outgoing import OutgoingRequest
 
@@ -59,7 +59,7 @@ def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawR
 
 def follow_redirects(
     client: AnyClient, outgoing: OutgoingRequest, response: RawResponse, send: Callable[[RawRequest, Any], Step]
-) -> Generator[Step, Any, RawResponse]:
+) -> StepsOf[RawResponse]:
     """Steps: the final response, from the first one; `send(request, auth)` is the step that sends a request.
 
     Raises NetworkError for a final response that is an error.

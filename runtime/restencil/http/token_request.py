@@ -19,6 +19,7 @@ from ..base.errors import AuthError, NetworkError, StatusError
 from ..base.response_details import status_line
 
 if TYPE_CHECKING:
+    from ..base.transport import RequestInit
     from .schemes import TokenServer
 
 MAX_WAIT: Final = 30_000
@@ -74,7 +75,7 @@ class TokenRequest:
             form |= {name: text for name, text in named.items() if text}
         body = urls.urlencode(form).encode("ascii")
         self._server = server
-        self._init: Mapping[str, Any] = {
+        self._init: RequestInit = {
             "method": "POST",
             "headers": headers,
             "body": body,

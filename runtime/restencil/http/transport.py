@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.durations import Duration
     from ..base.scheduler import Scheduler
+    from ..base.transport import RequestInit
     from .auth import Ready
     from .library import AsyncClient, Client, Library, RawResponse
     from .outgoing import OutgoingRequest, SendingTransport
@@ -149,14 +150,14 @@ class _HttpTransport(Transport):
 
         return exchange
 
-    def _placed(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def _placed(self, url: str, init: RequestInit) -> tuple[str, RequestInit]:
         """The request at the place of the client's API, with what the client gives all its requests."""
         prepare = self._prepare
         if not isinstance(prepare, Preparation):
             return url, init
         return prepare.add_parameters(prepare.locate(url), init)
 
-    def _prepared(self, url: str, init: Mapping[str, Any]) -> Ready | Steps:
+    def _prepared(self, url: str, init: RequestInit) -> Ready | Steps:
         """The request as it is sent, or the steps that give it."""
         prepare = self._prepare
         if isinstance(prepare, Preparation):
@@ -166,7 +167,7 @@ class _HttpTransport(Transport):
     def _repeating(
         self,
         url: str,
-        init: Mapping[str, Any],
+        init: RequestInit,
         prepared: Renewable,
         timeout: float | Timeout | None,
         stream: bool,
@@ -178,14 +179,14 @@ class _HttpTransport(Transport):
 
         return renewing(prepared, init.get("body"), send, lambda: self._prepared(url, init))
 
-    def _send(self, url: str, init: Mapping[str, Any], prepared: Any, timeout: Any, stream: bool) -> Any:
+    def _send(self, url: str, init: RequestInit, prepared: Any, timeout: Any, stream: bool) -> Any:
         """The response to a request that is ready to go out, or an awaitable of it."""
         raise NotImplementedError
 
     def _outgoing(
         self,
         url: str,
-        init: Mapping[str, Any],
+        init: RequestInit,
         prepared: Ready | None,
         timeout: float | Timeout | None,
         *,
@@ -196,7 +197,7 @@ class _HttpTransport(Transport):
         this = cast("SendingTransport", self)
         return outgoing_request(this, url, init, prepared, timeout, stream=stream, is_bare=is_bare)
 
-    def _limit(self, init: Mapping[str, Any], timeout: float | Timeout | None) -> float | Timeout | None:
+    def _limit(self, init: RequestInit, timeout: float | Timeout | None) -> float | Timeout | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
         own: Any = init.get("timeout")
         if own is not None:
@@ -239,7 +240,7 @@ def library_for(http: str | None) -> Library:
     return library_named(_chosen(http))
 
 
-def _headers(init: Mapping[str, Any]) -> Headers:
+def _headers(init: RequestInit) -> Headers:
     return dict(init.get("headers") or ())
 
 
@@ -309,7 +310,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             return self._opened
 
     def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
+        self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> RawResponse:
         """Sends a request and returns the response, its body read unless `stream`.
 
@@ -330,7 +331,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         return cast("RawResponse", drive(self._repeating(url, init, prepared, timeout, stream), self))
 
     def _send(
-        self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
+        self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
         outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
         signal: AbortSignal | None = init.get("signal")
@@ -341,7 +342,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
 
-    def send_bare(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
+    def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> RawResponse:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
         received: RawResponse = self._exchange.send(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
         return received
@@ -410,7 +411,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         return opened
 
     def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
+        self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, RawResponse]:
         """Sends a request; the coroutine gives the response, its body read unless `stream`.
 
@@ -425,7 +426,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         return self._send_prepared(url, init, timeout, stream)
 
     async def _send_prepared(
-        self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool
+        self, url: str, init: RequestInit, limit: float | Timeout | None, stream: bool
     ) -> RawResponse:
         url, init = self._placed(url, init)
         prepared = self._prepared(url, init)
@@ -436,16 +437,14 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         return cast("RawResponse", await drive_async(self._repeating(url, init, prepared, limit, stream), self))
 
     def _send(
-        self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
+        self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
         outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         signal: AbortSignal | None = init.get("signal")
         return sending if signal is None else _unless_aborted(sending, signal)
 
-    def send_bare(
-        self, url: str, init: Mapping[str, Any], timeout: float | Timeout
-    ) -> Coroutine[Any, Any, RawResponse]:
+    def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> Coroutine[Any, Any, RawResponse]:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
         outgoing = self._outgoing(url, init, None, timeout, is_bare=True)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
