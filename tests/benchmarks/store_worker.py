@@ -14,7 +14,7 @@ from restencil import Controller, RestEndpoint, Store
 from restencil.base.values import Meta
 from restencil.cache.denormalize_compiled import reader_of
 from restencil.cache.dependency_graph import DependencyGraph
-from restencil.cache.normalize_compiled import CompiledNormalization
+from restencil.cache.normalize import Normalization
 from restencil.cache.tables import Tables
 from restencil.schema import Collection
 from restencil.schema.notation import schema_of
@@ -37,7 +37,7 @@ get_items: RestEndpoint[..., Any] = RestEndpoint(path="/items", schema=Collectio
 
 def normalized(tables: Tables, data: Any) -> Any:
     """A response in the tables; its normalized result."""
-    run = CompiledNormalization(tables, (), META, owns_response=True)
+    run = Normalization(tables, (), META, owns_response=True)
     result = run.write(ALL, data)
     tables.commit(run.change)
     return result

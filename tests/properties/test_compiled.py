@@ -1,7 +1,8 @@
 """Compiled functions do what the interpreter does, for any schema, value, order of responses and hook.
 
 Each history is normalized twice, by the interpreter and by functions that are compiled at once; after each response the
-two have the same tables, times, indexes, results and errors. What is stored is then read in both ways.
+two have the same tables, times, indexes, results and errors. What is stored is then read in both ways. At last, two
+responses are normalized over each other as optimistic ones are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from restencil.cache.denormalize import Denormalization
 from restencil.cache.denormalize_compiled import reader_of
 from restencil.cache.dependency_graph import DependencyGraph
 from restencil.cache.normalize import Normalization
-from restencil.cache.normalize_compiled import CompiledNormalization
 from restencil.cache.tables import Tables
 from restencil.schema.entity import EntitySchema
 from restencil.schema.notation import schema_of
@@ -298,7 +298,16 @@ def _state(tables: Tables) -> Any:
     )
 
 
-class _Together(CompiledNormalization):
+class _Interpreted(Normalization):
+    """Normalizes by the schemas' own methods alone, so that each record is written when it is met."""
+
+    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+        if schema is not None and type(value) in (dict, list):
+            return schema.normalize(value, parent, key, self)
+        return super().visit(schema, value, parent, key)
+
+
+class _Together(Normalization):
     """Asks of two records together what otherwise is asked of many."""
 
     many = 2
@@ -314,6 +323,23 @@ def _outcome(
         return type(error).__name__, str(error)
     tables.commit(run.change)
     return "stored", result
+
+
+def _layer(kind: type[Normalization], tables: Tables, node: Schema, history: list[tuple[Json, int]]) -> Any:
+    """What the first and the last response of a history write, one over the other, neither of them committed."""
+    state: Any = tables
+    try:
+        for response, back in (history[0], history[-1]):
+            at = 200.0 - back
+            run = kind(state, ({"id": "1"}, {"a": "x"}), Meta(at, at, at + 60_000), placeholder_id=7)
+            run.write(node, deepcopy(response))
+            state = run.change
+    except Exception as error:
+        return type(error).__name__, str(error)
+    cells = {
+        table: {pk: _shown(stored) for pk, stored in found.items()} for table, found in run.change.entities.items()
+    }
+    return cells, {path: run.change.meta(*path) for path in run.change.cells()}, run.change.indexes
 
 
 def _empty(value: Json) -> None:
@@ -354,13 +380,13 @@ def _compare(case: tuple[str, Any, list[tuple[Json, int]]], *, together: bool) -
     for one in _nodes(top):
         one.uses = one.reads = PAYS
     interpreted, compiled = Tables(), Tables()
+    kind = _Together if together else Normalization
     for place, (response, back) in enumerate(history):
         at = 100.0 + 10 * place - back
         meta = Meta(at, at, at + 60_000)
         before, given_one, decoded = deepcopy(response), deepcopy(response), deepcopy(response)
-        expected = _outcome(Normalization, interpreted, node, given_one, meta)
+        expected = _outcome(_Interpreted, interpreted, node, given_one, meta)
         owns_response = place % 2 == 1
-        kind = _Together if together else CompiledNormalization
         actual = _outcome(kind, compiled, node, decoded, meta, owns_response=owns_response)
         assert decoded == before, f"{told}: the response was changed"
         if not owns_response:  # it stays its owner's, who may change it afterwards
@@ -374,6 +400,7 @@ def _compare(case: tuple[str, Any, list[tuple[Json, int]]], *, together: bool) -
             assert (
                 _read(reader_of(compiled, (), DependencyGraph()), node, stored) == wanted
             ), f"{told}: reading response {place}"
+    assert _layer(kind, compiled, node, history) == _layer(_Interpreted, interpreted, node, history), f"{told}: layers"
 
 
 def _settings(**more: Any) -> settings:

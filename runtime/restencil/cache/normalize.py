@@ -1,7 +1,6 @@
 """Normalization: a response becomes records in tables and a result of primary keys.
 
-`Normalization` is the interpreter, which says what is written and is given to the schemas as their writer;
-`normalize_compiled` collects records with functions that do the same, and writes them together.
+A pass is given to the schemas as their writer. Where it pays, functions of `normalize_compiled` do what the schemas do.
 """
 
 from __future__ import annotations
@@ -11,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of
-from ..schema.protocol import EntityNode, Schema
+from ..schema.protocol import Schema
 from ..schema.record import class_record, is_instance, to_wire
-from ..schema.stored import is_partial, record_of
-from .completeness import note_whole
+from ..schema.stored import is_partial
 from .merge import StoredEntry, apply
-from .tables import EMPTY, ChangeSet, State, Tables
-from .write_set import EditList, MergeRecord, PutList, ReplaceRecord, WriteSet
+from .normalize_compiled import normalizer
+from .record_writer import RecordWriter
+from .tables import EMPTY, State, Tables
+from .write_set import EditList, PutList
 
 if TYPE_CHECKING:
     from .request import Rules
 
 
-class Normalization:
+class Normalization(RecordWriter):
     """One pass over one response: it writes a `ChangeSet` over the state that it sees below.
 
     `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys are made
@@ -46,25 +46,20 @@ class Normalization:
         replaces: bool = False,
         rules: Rules | None = None,
     ) -> None:
-        self.underlying = underlying
-        self.rules = rules
-        """Those of the endpoint that was answered; None for a value that was set."""
-        self.is_certain = True
-        """Whether the records are as the server has them; False if the sent body fills gaps of the response."""
+        takes_nulls = rules is not None and rules.read.needs == "required" and placeholder_id is None
+        super().__init__(
+            underlying,
+            meta,
+            owns_response=owns_response,
+            replaces=replaces,
+            rules=rules,
+            null_rules=rules if takes_nulls else None,
+        )
+        self.args = args
+        self.where = where
+        self.strict = strict
         self.has_references = False
         """Whether the response refers to an entity by its primary key alone."""
-        has_nulls = rules is not None and rules.read.needs == "required" and placeholder_id is None
-        self.null_rules = rules if has_nulls else None
-        """Those by which fields that complete records leave out are null; None if that is not known."""
-        self.args = args
-        self.meta = meta
-        self.change = ChangeSet(underlying, meta)
-        self.where = where
-        self.owns_response = owns_response
-        self.strict = strict
-        self.replaces = replaces
-        self.write_set: WriteSet | None = None
-        """The operations of the response, recorded if the store has a storage."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}
@@ -73,19 +68,11 @@ class Normalization:
         """What an overridden `process` made of an object of the response, by the object's identity and table."""
         self.chosen: dict[tuple[int, int], Schema] = {}
         """Which schema a function chose for a polymorphic object of the response, by both identities."""
-        self.enclosing: tuple[Mapping[str, Any], str] | None = None
-        """The processed record of the entity that is being normalized, and the field."""
         self._alive: list[Any] = []
         self._creating = 0
         self._placeholder_id = placeholder_id
         self._placeholders = 0
-        self._passed: dict[str, dict[str, Any]] = {}
-        self._reborn: set[tuple[str, str]] = set()
         self._nested: set[tuple[str, str]] = set()
-
-    def notes(self) -> None:
-        """Records the operations from now on, for a store with a storage."""
-        self.write_set = WriteSet(self._passed)
 
     def write(self, schema: Schema, response: Any) -> Any:
         """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
@@ -96,9 +83,6 @@ class Normalization:
         self.settle()
         return self.result
 
-    def settle(self) -> None:
-        """Writes what waits to be written; here nothing ever does."""
-
     # -- the recursion ---------------------------------------------------------------------------------------------
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
@@ -107,7 +91,12 @@ class Normalization:
             return value
         kind = kind_of(value)
         if kind is dict or kind is list:
-            return schema.normalize(value, parent, key, self)
+            if self.replaces:  # which entities are nested in others is known one by one
+                return schema.normalize(value, parent, key, self)
+            stored = (schema.normalizer or normalizer(schema, value))(value, parent, key, self)
+            if self._shared:
+                self.settle()
+            return stored
         if kind in SCALARS:
             return schema.normalize_scalar(value, self)
         if is_instance(value):
@@ -169,105 +158,6 @@ class Normalization:
         self._nested.add((table, pk))
 
     # -- writing ---------------------------------------------------------------------------------------------------
-
-    def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stood before this pass, None where there was none."""
-        found = self.underlying.get(table, pk)
-        return None if found is UNDEFINED or found is INVALID else record_of(found)
-
-    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stands at this point of the pass, None where there is none."""
-        found = self.change.get(table, pk)
-        return None if found is UNDEFINED or found is INVALID else record_of(found)
-
-    def is_stored(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
-        return self.change.get(table, pk) is not UNDEFINED
-
-    def passed(self, table: str) -> dict[str, Any]:
-        """What this response brought of the entities of a table, by itself."""
-        found = self._passed.get(table)
-        if found is None:
-            found = self._passed[table] = {}
-        return found
-
-    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
-        """Stores a record, merged with those of this entity that are there."""
-        table, change, meta = schema.table_key, self.change, self.meta
-        if self.null_rules is not None and self.is_certain:
-            record = self.null_rules.with_nulls(schema.wire_model, record)
-        earlier = self._earlier_in_response(table, pk)
-        before = self.underlying.get(table, pk)
-        if earlier is not None:
-            # A record that comes twice in one response is merged with itself first, so that an old response's second
-            # occurrence cannot overwrite newer data.
-            if earlier is INVALID:
-                self._reborn.add((table, pk))
-                if self.write_set is not None:
-                    self.write_set.recreates((table, pk))
-            else:
-                record = schema.joined(earlier, record)
-            if (table, pk) in self._reborn:
-                before = UNDEFINED  # invalidated by this very response and written again: a new record
-        self.passed(table)[pk] = record
-        if self.write_set is not None:
-            self.write_set.wrote(schema, (pk,))
-        former = change.get(table, pk) if schema.indexes else UNDEFINED
-        if before is UNDEFINED:
-            stored = schema.to_store(record if earlier is None else {**record})
-        elif self.replaces and self.enclosing is None:
-            held = StoredEntry(before, self.underlying.meta(table, pk) or meta)
-            replaced = apply(ReplaceRecord(schema, record), pk, held, meta)
-            assert replaced is not None
-            stored, meta, _ = replaced
-            if self.write_set is not None:
-                self.write_set.replaces((table, pk))
-        else:
-            stored, meta = self._merged(schema, pk, before, record)
-        change.write(table, pk, stored, meta)
-        if schema.indexes and stored is not INVALID:
-            for name in change.write_index(table, schema.indexes, pk, former, stored):
-                logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
-
-    def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
-        """A record merged with the one that is stored, and its times."""
-        table, underlying, own = schema.table_key, self.underlying, self.meta
-        whole = underlying.whole(table, pk) if type(underlying) is Tables else None
-        held = StoredEntry(before, underlying.meta(table, pk) or own, whole)
-        merged = apply(MergeRecord(schema, record, self.rules), pk, held, own)
-        assert merged is not None
-        if merged.whole is not None and whole is not None:
-            note_whole(self.change, table, pk, merged.whole, merged.stored)
-        return merged.stored, merged.times
-
-    def record_in_response(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """A record as this response brought it; None where it brought none."""
-        found = self._passed.get(table, {}).get(pk, UNDEFINED)
-        return self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
-
-    def is_whole_in_response(self, table: str, pk: str) -> bool:
-        """Whether this response brought a record with all members that its endpoint says it needs."""
-        rules = self.rules
-        if rules is None or rules.reach is None or not self.is_certain:
-            return False
-        names = self.record_in_response(table, pk)
-        models = rules.reach.models.get(table, ())
-        return names is not None and any(rules.required_fields(model)[0] <= names.keys() for model in models)
-
-    def _earlier_in_response(self, table: str, pk: str) -> Any:
-        """What this response brought of an entity before, None where it is new in it."""
-        earlier = self.passed(table).get(pk)
-        if earlier is None:
-            written = self.change.entities.get(table, EMPTY).get(pk)
-            if written is not None:
-                return record_of(written)  # compiled code wrote it: a new record, or one like that stored before
-        return earlier
-
-    def write_invalid(self, table: str, pk: str) -> None:
-        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
-        self.passed(table)[pk] = INVALID
-        self._reborn.discard((table, pk))
-        self.change.write(table, pk, INVALID, self.meta)
 
     def open_table(self, table: str) -> None:
         """Makes a table known, whether or not anything is in it: the response was a list of all that it holds."""

@@ -1,36 +1,19 @@
-"""Responses into tables by compiled functions; `Normalization` is the interpreter that says what they do.
-
-A compiled function writes nothing: it collects the primary keys and records that it meets, in the order in which it
-meets them. `settle` writes them, a table at a time, because most of that can be asked of many records at once: whether
-one of them came twice, is stored already, or differs from what is stored.
-"""
+"""Functions that normalize values of one schema each, compiled once that pays: they do what its `normalize` does."""
 
 from __future__ import annotations
 
-import marshal
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from itertools import repeat
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from ..base.code import Source
-from ..base.values import INVALID, UNDEFINED, holds_containers, kind_of, same_json
+from ..base.values import UNDEFINED, kind_of
 from ..schema.containers import List, Object
 from ..schema.entity import EntityModel, EntitySchema, many_pks, usable_pk
-from ..schema.protocol import EntityNode, Schema, definitions
-from ..schema.record import new_instance, set_members
+from ..schema.protocol import Schema, Writer, definitions
 from ..schema.relation import Relation
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
-from .completeness import note_part
-from .normalize import Normalization
-from .tables import EMPTY, Tables
 
-if TYPE_CHECKING:
-    from .tables import State
-
-Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Normalization], Any]
-Records: TypeAlias = "list[dict[str, Any]]"
+Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Writer], Any]
 
 _DEPTH: Final = 3
 """How deep entities are written into the function of the schema around them."""
@@ -38,206 +21,12 @@ _DEPTH: Final = 3
 _LINES: Final = 400
 """A function that is as long as this takes no further entity in."""
 
-_BY_VALUE: Final = 2
-"""The version of the format in which the text depends on nothing but values."""
-
 _MANY: Final = 16
 """From so many items on it pays to ask all for their primary keys at once. (Benchmark: a flat list of 1,000.)"""
 
-_members_of: Final[Callable[[Any], dict[str, Any]]] = attrgetter("__dict__")
-_copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
 
-
-class CompiledNormalization(Normalization):
-    """One pass over one response, by compiled functions for the kinds that have them."""
-
-    underlying: Tables
-    many: ClassVar[int] = 24
-    """From so many records of a table on they are asked of together, which has a price of its own.
-
-    Benchmarks: normalize the parsed response into an empty store, and merging into a full one.
-    """
-
-    _collected: dict[EntityModel, tuple[list[str], Records]] | None = None
-    _shared = False
-    """Whether two classes of one table were collected: then nothing waits longer than one visit."""
-
-    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
-        """The stored form of one value."""
-        kind = kind_of(value)
-        if (kind is dict or kind is list) and schema is not None:
-            stored = (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
-            if self._shared:
-                self.settle()
-            return stored
-        return super().visit(schema, value, parent, key)
-
-    # -- what compiled functions collect ---------------------------------------------------------------------------
-
-    def collect(self, model: EntityModel) -> tuple[list[str], Records]:
-        """Two lists, for the primary keys and the records of an entity, which a compiled function appends to."""
-        collected = self._collected
-        if collected is None:
-            collected = self._collected = {}
-        found = collected.get(model)
-        if found is None:
-            for other in collected:
-                if other.key == model.key:
-                    self._shared = True
-            found = collected[model] = [], []
-        if self._shared:
-            self.settle()
-        return found
-
-    def arrived(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Collects one record, unless it is all that there is so far: that is written at once."""
-        if self._collected is None:
-            self._write(model, [pk], [record])
-        else:
-            pks, records = self.collect(model)
-            pks.append(pk)
-            records.append(record)
-
-    def settle(self) -> None:
-        """Writes what was collected; so does everything that writes or looks at what was written."""
-        collected = self._collected
-        if collected is not None:
-            for model, (pks, records) in collected.items():
-                if pks:
-                    self._write(model, pks, records)
-                    pks.clear()
-                    records.clear()
-
-    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stands at this point of the pass, None where there is none."""
-        self.settle()
-        return super().stored_record(table, pk)
-
-    def is_stored(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
-        self.settle()
-        return super().is_stored(table, pk)
-
-    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
-        """Stores a record, merged with those of this entity that are there."""
-        self.settle()
-        super().write_entity(schema, pk, record)
-
-    def write_invalid(self, table: str, pk: str) -> None:
-        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
-        self.settle()
-        super().write_invalid(table, pk)
-
-    # -- writing what was collected --------------------------------------------------------------------------------
-
-    def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
-        table, change, underlying = model.key, self.change, self.underlying
-        if self.null_rules is not None and self.is_certain:
-            records = [self.null_rules.with_nulls(model, record) for record in records]
-        if self.write_set is not None:
-            self.write_set.written += model.node, (*pks,)
-        written = change.entities.get(table)
-        if written is None:
-            written = change.entities[table] = {}
-        elif change.differing:
-            change.differing.pop(table, None)
-        stored = underlying.entities.get(table, EMPTY)
-        if len(pks) >= self.many:
-            pks, records = self._write_many(model, pks, records, written, stored)
-        fetched_at = self.meta.fetched_at
-        times = underlying.metas[table] if underlying.latest.get(table, 0) > fetched_at else EMPTY
-        cls, hidden, copied, ready, merges = model.writing
-        owns_response = copied or self.owns_response
-        for place, pk in enumerate(pks):
-            record = records[place]
-            again = pk in written
-            before: Any = stored.get(pk, UNDEFINED)
-            if before is UNDEFINED and not again:
-                if not ready:
-                    written[pk] = record if owns_response else {**record}
-                elif holds_containers(record) or not hidden.isdisjoint(record):
-                    written[pk] = model.stored({**record})
-                else:
-                    written[pk] = made = new_instance(cls)
-                    set_members(made, record if owns_response else {**record})
-            elif again or merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
-                super().write_entity(model.node, pk, record if copied else {**record})
-            else:
-                existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
-                if same_json(existing, record):
-                    written[pk] = before
-                else:
-                    self._lay_over(model, pk, record, before, written)
-
-    def _lay_over(
-        self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
-    ) -> None:
-        """Writes a record that differs over the one before."""
-        existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
-        merged = {**existing, **record}
-        unchanged = len(merged) != len(record) and same_json(existing, merged)
-        written[pk] = before if unchanged else model.stored(merged)
-        if len(merged) != len(record):
-            note_part(self.change, self.rules, model.node, pk, record, merged)
-        self.passed(model.key)[pk] = record if self.owns_response or model.relations else {**record}
-
-    def _write_many(
-        self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
-    ) -> tuple[list[str], Records]:
-        """Writes the records together where they are new or all stored; else returns what is left to be written."""
-        arrived: dict[str, Any]
-        if not (written or stored):
-            arrived = dict(zip(pks, self._kept(model, records), strict=True))
-            if len(arrived) == len(pks):
-                self.change.entities[model.key] = arrived
-                return [], []
-        arrived = dict(zip(pks, records, strict=True))
-        if len(arrived) != len(pks):
-            if model.merges or not _agree(arrived, pks, records):
-                return pks, records
-            pks, records = list(arrived), list(arrived.values())
-        # Nothing came twice, so the records do not meet one another.
-        if written and not written.keys().isdisjoint(arrived):
-            return pks, records
-        if not stored or stored.keys().isdisjoint(arrived):
-            written.update(zip(pks, self._kept(model, records), strict=True))
-            return [], []
-        return pks, records
-
-    def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
-        """What the table is to hold for records that are new."""
-        if model.relations:
-            return records
-        own = records if self.owns_response else map(_copy, records)
-        if not model.direct:
-            return own
-        names: set[str] = set()
-        if any(map(holds_containers, records)) or not model.members.isdisjoint(names.union(*records)):
-            return [model.stored({**record}) for record in records]
-        made = list(map(new_instance, repeat(model.cls, len(records))))
-        deque(map(set_members, made, own), 0)
-        return made
-
-
-def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
-    """Whether all records of an entity that came several times are equal.
-
-    Of records that are, one text of all is nearly always the same. (Benchmark: fetch of a page of 50.)
-    """
-    try:
-        if marshal.dumps([*map(arrived.__getitem__, pks)], _BY_VALUE) == marshal.dumps(records, _BY_VALUE):
-            return True
-    except ValueError:  # one of them holds what is no JSON
-        pass
-    return all(map(same_json, map(arrived.__getitem__, pks), records))
-
-
-def normalization(underlying: State) -> type[Normalization]:
-    """What normalizes over this state: compiled functions look into the tables themselves."""
-    return CompiledNormalization if type(underlying) is Tables else Normalization
-
-
-def _normalizer(schema: Schema, value: Any) -> Normalizer:
+def normalizer(schema: Schema, value: Any) -> Normalizer:
+    """What normalizes the values of a schema: its method, or the function that is compiled once that pays."""
     if type(schema) not in COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
         schema.normalizer = schema.normalize
         return schema.normalize

@@ -17,7 +17,7 @@ from ..schema.protocol import entity_node
 from . import actions
 from .denormalize_compiled import reader_of
 from .failures import set_error
-from .normalize_compiled import CompiledNormalization
+from .normalize import Normalization
 from .responses import freshen, hear, set_response
 from .stages.validation import fitting
 from .staleness import StaleSet
@@ -52,7 +52,7 @@ def set_value(reader: CacheReader, action: actions.Set) -> Transition:
                     return NoWrite(notifies=False)
                 value = value(before)
             computing = False
-            writer = CompiledNormalization(store_state.base, args, action.meta, where=" (set)")
+            writer = Normalization(store_state.base, args, action.meta, where=" (set)")
             if store_state.persistence is not None:
                 writer.notes()
             writer.write(schema, fitting(schema, copy_in(value)))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED
 from .normalize import Normalization
-from .normalize_compiled import normalization
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,9 +65,7 @@ class Transaction:
         self.is_expected = is_expected = source is Source.EXPECTED
         self.is_final = source is Source.RECEIVED
         self.underlying = underlying
-        replaces = rules.response.replace and not is_expected
-        kind = Normalization if replaces else normalization(underlying)
-        self.writer: Normalization = kind(
+        self.writer = Normalization(
             underlying,
             request.args,
             meta,
@@ -76,7 +73,7 @@ class Transaction:
             where=f" ({request.label})" if is_expected else "",
             owns_response=owns_response,
             strict=rules.response.strict_shape,
-            replaces=replaces,
+            replaces=rules.response.replace and not is_expected,
             rules=rules,
         )
         if self.is_final and store_state.persistence is not None:
