@@ -6,7 +6,7 @@ known without parsing it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from restencil_generator.codegen.imports import ENUMS, OBJECTS, Scope
@@ -66,9 +66,9 @@ def object_types(type: d.Type | None) -> list[d.ObjectType]:
 def _read(type: d.Type, scope: Scope) -> Alternatives:
     match type:
         case d.AnyOf(alternatives):
-            return _either(_read(one, scope) for one in sorted(alternatives, key=_after_integer))
+            return _either(_read(one, scope) for one in _one_literal(sorted(alternatives, key=_after_integer)))
         case d.OneOf(alternatives):
-            return _either(_read(one, scope) for one in alternatives)
+            return _either(_read(one, scope) for one in _one_literal(alternatives))
         case d.UnionOf(choices):
             return _either(_read(d.EntityRef(choice.entity), scope) for choice in choices)
         case _:
@@ -126,7 +126,7 @@ def _sent(type: d.Type, scope: Scope, nested: bool) -> Alternatives:
         case d.UnionOf(choices):
             return _either(_sent(d.EntityRef(choice.entity), scope, nested) for choice in choices)
         case d.OneOf(alternatives):
-            return _either(_sent(one, scope, True) for one in alternatives)
+            return _either(_sent(one, scope, True) for one in _one_literal(alternatives))
         case d.Optional() | d.ListOf() | d.ValuesOf() | d.CollectionOf():
             return _composed(type, scope, lambda part: _sent(part, scope, True)) or ()
         case _:
@@ -167,6 +167,29 @@ def _or_none(found: Alternatives, scope: Scope) -> Alternatives:
 
 def _either(found: Iterable[Alternatives]) -> Alternatives:
     return tuple(dict.fromkeys(part for alternatives in found for part in alternatives))
+
+
+def _one_literal(alternatives: Iterable[d.Type]) -> Iterator[d.Type]:
+    """Alternatives of a union; all that are literals are one enum, where the first one is."""
+    types = list(alternatives)
+    # True is equal to 1, and another literal.
+    values = {(value, value.__class__): value for type in types for value in _literals(type)}
+    for type in types:
+        if not _literals(type):
+            yield type
+        elif values:
+            yield d.InlineEnum(tuple(values.values()))
+            values = {}
+
+
+def _literals(type: d.Type) -> tuple[d.Literals, ...]:
+    match type:
+        case d.Const(value):
+            return (value,)
+        case d.InlineEnum(values):
+            return values
+        case _:
+            return ()
 
 
 def _after_integer(type: d.Type) -> bool:

@@ -34,6 +34,10 @@ FIELDS: list[tuple[str, str]] = [
     ("uuid?", "field: uuid.UUID | None = None"),
     ("Kind", "field: Kind = restencil.field(required=True)"),
     ("{enum: [x, 1]}", 'field: typing.Literal["x", 1] = restencil.field(required=True)'),
+    (
+        "{one_of: [{enum: [x, 1]}, integer, {enum: [1, z]}, {const: true}]}",
+        'field: typing.Literal["x", 1, "z", True] | int = restencil.field(required=True)',
+    ),
     ("{const: link}", 'field: typing.Literal["link"] = "link"'),
     ("[string]", "field: Sequence[str] = restencil.field(default=[])"),
     ('["string?"]', "field: Sequence[str | None] = restencil.field(default=[])"),
