@@ -811,6 +811,21 @@ def test_link_headers() -> None:
     assert found["resources"]["orders"]["pagination"] == {"style": "link"}
 
 
+@pytest.mark.parametrize(
+    "item", [{"type": "string"}, record(color="string"), record(order=ref("Order"))], ids=["string", "object", "entity"]
+)
+@pytest.mark.parametrize("path", ["/tags", "/orders/{id}/tags"])
+def test_pagination_list_of_plain_values_has_pages(path: str, item: Any) -> None:
+    """A list of values, also of those that hold an entity, is paginated as a list of entities is."""
+    get = operation(many(item), query={"page": "integer", "per_page": "integer"})
+    get["responses"]["200"]["headers"] = {"Link": {"schema": {"type": "string"}}}
+    result = made({"/orders/{id}": {"get": operation(ref("Order"))}, path: {"get": get}}, {"Order": ORDER})
+    assert list(load_text(result.text, "small.yaml").problems) == []
+    (endpoint,) = (each for one in whole(result)["resources"].values() for each in one.get("endpoints", {}).values())
+    assert endpoint["search_params"] == {"per_page": "integer?"}
+    assert (endpoint["pagination_field"], endpoint["pagination"]) == ("page", {"style": "link"})
+
+
 # -------------------------------------------------------------------------------------------------------------- types
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final, get_args
 
 from restencil_generator.openapi.document.model import Operation, Part, Response
@@ -13,7 +12,7 @@ from restencil_generator.openapi.infer.auth_servers import is_usable
 from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
-from restencil_generator.openapi.infer.list_endpoints import Lists
+from restencil_generator.openapi.infer.list_endpoints import Lists, names_in
 from restencil_generator.openapi.infer.resources import VERSION_CHECK, Entity, Own, Resource
 from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.infer.routes import is_nested_in, template
@@ -141,6 +140,8 @@ class Endpoints:
             if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
         self._response(resource, endpoint, own, collection)
+        if collection is None and call.method == "GET":
+            self.lists.pages_of_values(resource, endpoint, queries, python)
         self._doubt_schema(resource, endpoint)
         self._expires(resource, own, endpoint)
         self._security(endpoint, operation)
@@ -205,7 +206,7 @@ class Endpoints:
     def _doubt_schema(self, resource: Resource, endpoint: Endpoint) -> None:
         """Marks a response that may not hold the records that its component is taken for."""
         call, found = endpoint.call, self.context.found
-        names = set(_names_in(endpoint.values.get("schema")))
+        names = set(names_in(endpoint.values.get("schema")))
         route = resource.route
         for entity in found.entities:
             if entity.name not in names or entity.home is None:
@@ -312,12 +313,3 @@ class Endpoints:
             ):
                 return value
         return "any"
-
-
-def _names_in(written: Value) -> Iterator[str]:
-    """The names of types in what is written of a schema."""
-    if isinstance(written, str):
-        yield written.rstrip("?!")
-    elif isinstance(written, dict | list):
-        for each in written.values() if isinstance(written, dict) else written:
-            yield from _names_in(each)

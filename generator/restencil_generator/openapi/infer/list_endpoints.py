@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from restencil_generator.openapi.document.model import Part, Schema
@@ -147,6 +147,7 @@ class Lists:
             if not many.bare:
                 endpoint.values["schema"] = self._around(resource, endpoint, many, plain)
                 endpoint.many, endpoint.one = None, ""
+            self.pages_of_values(resource, endpoint, queries, names)
             return
         item = self.context.resource_schema(resource)
         held: Value = {"collection": {"values": item} if many.values else [item]}
@@ -197,6 +198,15 @@ class Lists:
         endpoint.values["pagination"] = dict(pages.pagination)
         if comment:
             endpoint.comments[("pagination",)] = comment
+
+    def pages_of_values(
+        self, resource: Resource, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str]
+    ) -> None:
+        """Writes the pages of a response that is a list of plain values; nothing for another response."""
+        written, entities = endpoint.values.get("schema"), {entity.name for entity in self.context.found.entities}
+        if isinstance(written, list) and entities.isdisjoint(names_in(written)):
+            self.pages(resource, endpoint, queries, names, "")
+            endpoint.values.pop("collection", None)  # its settings are those of a list of entities
 
     def _only_arranges(self, wire: str, schemas: Mapping[str, Schema]) -> bool:
         """Whether a parameter says in which order items are, or how many; by its name, if that means nothing else."""
@@ -356,6 +366,15 @@ def _members_of(form: Value) -> Value:
     """The members of an object alone, if it has no other keys and no member is named like a keyword of forms."""
     members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
     return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
+
+
+def names_in(written: Value) -> Iterator[str]:
+    """The names of types in what is written of a schema."""
+    if isinstance(written, str):
+        yield written.rstrip("?!")
+    elif isinstance(written, dict | list):
+        for each in written.values() if isinstance(written, dict) else written:
+            yield from names_in(each)
 
 
 def is_vague(description: str) -> bool:
