@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -36,10 +37,20 @@ def prefect_server(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def label_studio_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty database of Label Studio."""
+    folder = tmp_path_factory.mktemp("label_studio")
+    starting.label_studio_database(folder)
+    return folder
+
+
 @pytest.fixture
-def label_studio_server(tmp_path: Path) -> Iterator[str]:
+def label_studio_server(label_studio_database: Path, tmp_path: Path) -> Iterator[str]:
     """A Label Studio without data."""
-    with starting.label_studio(tmp_path) as address:
+    folder = tmp_path / "data"
+    shutil.copytree(label_studio_database, folder)
+    with starting.label_studio(folder) as address:
         yield address
 
 
