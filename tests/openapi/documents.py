@@ -13,6 +13,8 @@ from restencil_generator.openapi.document.reader import read
 
 OK: Mapping[str, Any] = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "string"}}}}}
 
+REF = "#/components/schemas/"
+
 
 def document(
     paths: Mapping[str, Any] | None = None,
@@ -57,23 +59,58 @@ def schema_of(value: Any, folder: Path, *, version: str = "3.1.0", **schemas: An
     return found.schema(part), found
 
 
-def every_schema(found: Document) -> int:
-    """Reads every schema that an operation leads to, and counts them."""
-    todo = [one.schema for operation in found.operations for one in operation.parameters]
-    for operation in found.operations:
-        contents = [operation.body.content] if operation.body else []
-        contents += [error.content for error in operation.errors if error.content is not None]
-        contents += [each for each in (operation.result.content, operation.result.stream) if each is not None]
-        todo += [content.schema for content in contents if content.schema is not None]
-        todo += [operation.result.schema] if operation.result.schema is not None else []
-    seen = set[Any]()
-    while todo:
-        schema = found.schema(todo.pop())
-        if schema.at in seen:
-            continue
-        seen.add(schema.at)
-        todo += [*schema.properties.values(), *schema.prefix, *schema.alternatives]
-        todo += [each for each in (schema.items, schema.values) if each is not None]
-        if schema.discriminator is not None:
-            todo += schema.discriminator.mapping.values()
-    return len(seen)
+def mixed() -> dict[str, Any]:
+    """A document with a bit of everything."""
+    order = {
+        "type": "object",
+        "required": ["id"],
+        "properties": {
+            "id": {"type": "integer"},
+            "customer": {"$ref": f"{REF}Customer"},
+            "state": {"type": "string", "enum": ["new", "paid"], "default": "new", "description": "How far it is."},
+            "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+            "payment": {"oneOf": [{"$ref": f"{REF}Card"}, {"type": "null"}]},
+        },
+    }
+    customer = {"allOf": [{"$ref": f"{REF}Base"}, {"properties": {"name": {"type": "string", "nullable": True}}}]}
+    base = {
+        "type": "object",
+        "properties": {"id": {"type": "string", "format": "uuid"}, "orders": {"$ref": f"{REF}Orders"}},
+    }
+    card = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "string"}}}
+    one = {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": f"{REF}Order"}}}}}
+    data = {"type": "object", "properties": {"data": {"$ref": f"{REF}Orders"}, "next": {"type": "string"}}}
+    many = {"200": {"description": "", "content": {"application/json": {"schema": data}}}, "404": {"description": "no"}}
+    ident = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+    cursor = {"name": "cursor", "in": "query", "schema": {"type": "string"}}
+    body = {"required": True, "content": {"application/json": {"schema": {"$ref": f"{REF}Order"}}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1", "description": "A shop."},
+        "servers": [{"url": "https://{region}.shop.example", "variables": {"region": {"default": "eu"}}}],
+        "security": [{"key": []}],
+        "paths": {
+            "/orders": {
+                "get": {"tags": ["orders"], "parameters": [cursor], "responses": many, "operationId": "listOrders"},
+                "post": {"tags": ["orders"], "requestBody": body, "responses": one, "operationId": "createOrder"},
+            },
+            "/orders/{id}": {
+                "parameters": [ident],
+                "get": {"tags": ["orders"], "responses": one, "operationId": "getOrder"},
+                "patch": {"requestBody": body, "responses": one},
+                "delete": {"responses": {"204": {"description": ""}}},
+            },
+            "/orders/{id}/pay": {"post": {"parameters": [ident], "responses": {"202": {"description": ""}}}},
+            "/status": {"get": {"responses": {"200": {"description": "", "content": {"text/plain": {}}}}}},
+        },
+        "components": {
+            "schemas": {
+                "Order": order,
+                "Orders": {"type": "array", "items": {"$ref": f"{REF}Order"}},
+                "Customer": customer,
+                "Base": base,
+                "Card": card,
+            },
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+        },
+    }

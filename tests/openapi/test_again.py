@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.effort import examples
 
 from restencil_generator.diagnostics.format import render
 from restencil_generator.openapi.merge.merge import Merged, merge
-from restencil_generator.openapi.merge.three_way import Settled
+from restencil_generator.openapi.merge.three_way import Settled, names_of
 
 HEAD = """\
 # Imported by restencil from museum.yaml. Edits survive the next import; "check:" marks what was guessed.
@@ -448,3 +451,73 @@ def test_a_spec_of_several_files_is_merged_where_its_nodes_are() -> None:
     }
     gone = merge(BASE, ours, BASE[: BASE.index("  visits:")], folder="museum")
     assert gone.files["museum/resources/visits.yaml"] is None
+
+
+# --------------------------------------------------------------------------------------------------------------- laws
+
+#: What people edit: the node, what stands there, and what they write.
+EDITS: list[tuple[str, str, str]] = [
+    ("entities.Ticket.fields.price", PRICE, "      price: decimal   # exact\n"),
+    ("entities.Ticket.fields.old", "      old: string\n", ""),
+    ("entities.Ticket.fields.mine", "      id: integer\n", "      id: integer\n      mine: string   # own\n"),
+    ("entities.Ticket.fields.kind", "When it is for.", "'Day, or night.'"),
+    ("enums.Kind", "[day, night]", "[day, night, dawn]  # and one more"),
+    ("objects.Problem.own", "detail: string?}", "detail: string?, own: any}"),
+    ("errors", "404: Problem}", "404: Problem, 500: Problem}"),
+    ("entities.Visit.pk#", "                                              # check: pk guessed: code", ""),
+    ("resources.tickets.members", "[get, get_list, push]", "[get, get_list]"),
+    ("resources.tickets", "  tickets:\n", "\n  passes:\n"),
+    ("resources.tickets.endpoints.cancel", "      cancel: {", "      void: {"),
+    ("resources.visits", "  visits:\n", "  # all of them\n  visits:\n"),
+    ("resources.visits.schema", "    schema: Visit\n", "    schema:   'Visit'\n    options: {retries: 9}\n"),
+]
+#: What documents change.
+CHANGES: list[tuple[str, str, str]] = [
+    ("entities.Ticket.fields.price", PRICE, "      price: string\n"),
+    ("entities.Ticket.fields.old", "      old: string\n", "      old: {type: string, description: Gone soon.}\n"),
+    ("entities.Ticket.fields.discount", "      kind: {", "      discount: number?\n      kind: {"),
+    ("entities.Ticket.fields.kind", "{type: Kind, ", "{type: Kind?, deprecated: true, "),
+    ("enums.Kind", "[day, night]", "[day, dusk, night]"),
+    ("objects.Problem.title", "{title: string,", "{title: string?,"),
+    ("errors#", "on 8 of 8 operations", "on 7 of 9 operations"),
+    ("entities.Ticket.pk#", "# pk: the id", "# check: the id"),
+    ("resources.tickets.members", "[get, get_list, push]", "[get, get_list, push, delete]"),
+    ("resources.tickets.endpoints.cancel.schema", "schema: Ticket}", "schema: Ticket?}"),
+    ("resources.tickets.endpoints.get", "      get: {options: {needs: [price]}}\n", ""),
+    ("resources.walks", "resources:\n", "resources:\n  walks:\n    path: /walks/:id\n    schema: Ticket\n"),
+    ("resources.visits", BASE[BASE.index("  visits:") :], ""),
+]
+
+
+def is_around(one: str, other: str) -> bool:
+    """Whether a node is another one, or holds it."""
+    return f"{other.rstrip('#')}.".startswith(f"{one.rstrip('#')}.")
+
+
+def is_there(old: str, new: str, text: str) -> bool:
+    """Whether a text has what was written, or lacks what was removed."""
+    return new in text if new else old not in text
+
+
+@settings(max_examples=examples(30, 30))
+@given(st.sets(st.sampled_from(EDITS), max_size=8), st.sets(st.sampled_from(CHANGES), max_size=8))
+def test_merge_of_any_edits_and_changes_keeps_all(
+    edits: set[tuple[str, str, str]], changes: set[tuple[str, str, str]]
+) -> None:
+    """What one side alone says of a node is there, other lines have their bytes, and a second merge changes nothing."""
+    ours = changed(*((old, new) for _, old, new in sorted(edits)))
+    theirs = changed(*((old, new) for _, old, new in sorted(changes)))
+    conflicts = {name.rstrip("#") for name in names_of(merged(ours, theirs).conflicts)}
+    both = {node.rstrip("#") for node, _, _ in edits} & {node.rstrip("#") for node, _, _ in changes}
+    assert conflicts <= both
+    for settled in (Settled(ours=["*"]), Settled(theirs=["*"])):
+        text = result(ours, theirs, settled=settled)
+        for mine, others in ((edits, changes), (changes, edits)):
+            for node, old, new in mine:
+                if not any(is_around(node, other) or is_around(other, node) for other, _, _ in others):
+                    assert is_there(old, new, text), node
+        same = [line for line in ours.split("\n") if line in BASE.split("\n") and line in theirs.split("\n")]
+        lines = iter(text.split("\n"))
+        assert [line for line in same if line not in lines] == []
+        assert result(text, theirs, theirs) == text
+        assert result(text, theirs, settled=settled) == text  # the spec was written, what is kept of the import was not

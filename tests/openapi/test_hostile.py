@@ -1,17 +1,13 @@
-"""Documents that nobody should write: mutated, cut, circular, huge names. They are read, or refused in a sentence."""
+"""Documents that nobody should write: circular, far too large, with names of any kind. They are read, or rejected."""
 
 from __future__ import annotations
 
-import copy
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.effort import examples
+from tests.openapi.documents import REF, mixed
 from tests.openapi.small import made, many, operation, record, ref
 
 from restencil_generator.cli.main import run
@@ -19,162 +15,6 @@ from restencil_generator.openapi.import_job import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec.load import load_text
-
-REF = "#/components/schemas/"
-
-
-def small() -> dict[str, Any]:
-    """A document with a bit of everything."""
-    order = {
-        "type": "object",
-        "required": ["id"],
-        "properties": {
-            "id": {"type": "integer"},
-            "customer": {"$ref": f"{REF}Customer"},
-            "state": {"type": "string", "enum": ["new", "paid"], "default": "new", "description": "How far it is."},
-            "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
-            "payment": {"oneOf": [{"$ref": f"{REF}Card"}, {"type": "null"}]},
-        },
-    }
-    customer = {"allOf": [{"$ref": f"{REF}Base"}, {"properties": {"name": {"type": "string", "nullable": True}}}]}
-    base = {
-        "type": "object",
-        "properties": {"id": {"type": "string", "format": "uuid"}, "orders": {"$ref": f"{REF}Orders"}},
-    }
-    card = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "string"}}}
-    one = {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": f"{REF}Order"}}}}}
-    data = {"type": "object", "properties": {"data": {"$ref": f"{REF}Orders"}, "next": {"type": "string"}}}
-    many = {"200": {"description": "", "content": {"application/json": {"schema": data}}}, "404": {"description": "no"}}
-    ident = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
-    cursor = {"name": "cursor", "in": "query", "schema": {"type": "string"}}
-    body = {"required": True, "content": {"application/json": {"schema": {"$ref": f"{REF}Order"}}}}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Shop", "version": "1", "description": "A shop."},
-        "servers": [{"url": "https://{region}.shop.example", "variables": {"region": {"default": "eu"}}}],
-        "security": [{"key": []}],
-        "paths": {
-            "/orders": {
-                "get": {"tags": ["orders"], "parameters": [cursor], "responses": many, "operationId": "listOrders"},
-                "post": {"tags": ["orders"], "requestBody": body, "responses": one, "operationId": "createOrder"},
-            },
-            "/orders/{id}": {
-                "parameters": [ident],
-                "get": {"tags": ["orders"], "responses": one, "operationId": "getOrder"},
-                "patch": {"requestBody": body, "responses": one},
-                "delete": {"responses": {"204": {"description": ""}}},
-            },
-            "/orders/{id}/pay": {"post": {"parameters": [ident], "responses": {"202": {"description": ""}}}},
-            "/status": {"get": {"responses": {"200": {"description": "", "content": {"text/plain": {}}}}}},
-        },
-        "components": {
-            "schemas": {
-                "Order": order,
-                "Orders": {"type": "array", "items": {"$ref": f"{REF}Order"}},
-                "Customer": customer,
-                "Base": base,
-                "Card": card,
-            },
-            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
-        },
-    }
-
-
-def parts(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(each for key, inner in items for each in parts(inner, (*path, key)))]
-
-
-WORDS = [
-    "",
-    "x" * 10_000,
-    "\u202egnp.exe",
-    "a\u0000b",
-    '\'"""\\',
-    '"""',
-    "${x}",
-    "{% raw %}",
-    "a\nb: c",
-    "# check: no",
-    "{id}",
-    "../../etc",
-    "class",
-    "None",
-    "__init__",
-    "self",
-    "1",
-    "-",
-    "日本",
-    "a b",
-    "%s",
-    "\ud83d\ude00",
-    "import os",
-    "name",
-]
-VALUES: list[Any] = [
-    None,
-    True,
-    False,
-    0,
-    -1,
-    1e308,
-    10**30,
-    [],
-    {},
-    [[]],
-    {"a": {}},
-    [None],
-    "x",
-    {"$ref": "#"},
-    {"$ref": f"{REF}Order"},
-    {"$ref": "#/paths"},
-    {"$ref": "no.json"},
-    {"type": "string"},
-    {"type": ["null"]},
-    {"allOf": [{"$ref": f"{REF}Order"}]},
-    {"oneOf": [{"$ref": f"{REF}Customer"}, {"type": "string"}]},
-    {"type": "array"},
-    {"enum": []},
-    {"additionalProperties": {}},
-    {"not": {}},
-    {"properties": {"id": {"$ref": f"{REF}Base"}}},
-    "https://x.example",
-    {"type": "potato"},
-]
-
-
-@st.composite
-def mutated(draw: st.DrawFn) -> Any:
-    """The small document after up to six changes: dropped, doubled, retyped, cut, renamed, pointed elsewhere."""
-    tree = copy.deepcopy(small())
-    for _ in range(draw(st.integers(1, 6))):
-        paths = parts(tree)[1:]
-        if not paths:
-            break
-        path = draw(st.sampled_from(paths))
-        holder: Any = tree
-        for key in path[:-1]:
-            holder = holder[key]
-        kind = draw(st.sampled_from(["drop", "double", "value", "word", "key", "elsewhere", "deep"]))
-        if kind == "drop":
-            del holder[path[-1]]
-        elif kind == "double" and isinstance(holder, list):
-            holder.append(copy.deepcopy(holder[path[-1]]))
-        elif kind == "key" and isinstance(holder, dict):
-            holder[draw(st.sampled_from(WORDS))] = holder.pop(path[-1])
-        elif kind == "elsewhere":
-            other: Any = tree
-            for key in draw(st.sampled_from(paths)):
-                other = other[key]
-            holder[path[-1]] = copy.deepcopy(other)
-        elif kind == "deep":
-            inner: Any = {"type": "string"}
-            for _ in range(draw(st.sampled_from([3, 40, 120]))):
-                inner = {"type": "array", "items": inner} if draw(st.booleans()) else {"properties": {"p": inner}}
-            holder[path[-1]] = inner
-        else:
-            holder[path[-1]] = draw(st.sampled_from(WORDS if kind == "word" else VALUES))
-    return tree
 
 
 def holds(imported: Imported) -> None:
@@ -185,22 +25,6 @@ def holds(imported: Imported) -> None:
     data = imported.data()
     assert data["operations"]["covered"] + len(data["left_out"]) == data["operations"]["found"]
     json.dumps(data)
-
-
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(tree=mutated())
-def test_any_document_becomes_a_spec_or_a_sentence(tree: Any, tmp_path: Path) -> None:
-    """No mutation makes the import raise anything but what it says, and a spec always passes the check."""
-    from restencil_generator.exceptions import Failure
-
-    source = tmp_path / "openapi.json"
-    source.write_text(json.dumps(tree))
-    try:
-        imported = prepare(Job(str(source), Options(package="shop"), tmp_path / "shop.yaml"))
-    except Failure as failure:
-        assert str(failure).strip()
-        return
-    holds(imported)
 
 
 def circles() -> dict[str, Any]:
@@ -250,7 +74,7 @@ def chain(count: int, key: str) -> dict[str, Any]:
 )
 def test_circles_and_chains_end(name: str, schemas: dict[str, Any], tmp_path: Path) -> None:
     """References, parts and alternatives that lead in circles, or far, or to very many, end in a spec."""
-    tree = small()
+    tree = mixed()
     tree["components"]["schemas"] |= schemas
     tree["paths"]["/status"]["get"]["responses"]["200"]["content"] = {
         "application/json": {"schema": {"$ref": REF + name}}
@@ -285,14 +109,12 @@ def _nested_choices(depth: int) -> dict[str, Any]:
 
 
 def test_too_many_alternatives_are_read_as_any() -> None:
-    """A schema that means 2^18 alternatives is read as any, with its place, in the time of its size."""
-    started = time.process_time()
+    """A schema that means 2^18 alternatives is read as any, with its place."""
     deep = _nested_choices(18)
     result = made(
         {"/x": {"get": operation(ref("Deep")), "post": operation(record(deep=ref("Deep")), body=ref("Deep"))}},
         {"Deep": deep},
     )
-    assert time.process_time() - started < 10
     found = [finding for finding in result.document.findings if finding.code == "allof-conflict"]
     assert "means 262,144 alternatives; read as any" in found[0].message
     assert found[0].where.pointer == "/components/schemas/Deep"
@@ -331,13 +153,11 @@ def test_errors_without_a_name_are_called_like_their_endpoint() -> None:
 
 
 def test_many_types_and_members_of_one_name_have_short_names() -> None:
-    """What has no name of its own left gets letters behind it, and is found in time that grows with their number."""
+    """What has no name of its own left gets letters behind it."""
     alternatives = [record(**{f"p{number}": "string"}) for number in range(1_000)]
     signs = {sign * count: {"type": "string"} for sign in "-._" for count in range(1, 200)}
     schema = {"type": "object", "properties": {"one": {"oneOf": alternatives}, **signs}}
-    started = time.process_time()
     result = made({"/things": {"get": operation(schema)}})
-    assert time.process_time() - started < 5
     objects: Any = result.tree.value["objects"]
     assert max(map(len, objects)) < 100
     assert not [each for each in result.document.findings if each.code.startswith("import-")]

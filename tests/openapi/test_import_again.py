@@ -154,13 +154,6 @@ def test_a_conflict_is_settled(option: str, node: str, found: str) -> None:
     assert kept() == before
 
 
-def test_a_conflict_is_settled_by_hand() -> None:
-    """Ours is made equal to what upstream says."""
-    edit(("total: number", "total: string"))
-    upstream(total={"type": "string"})
-    assert run(["import", "openapi.json"]) == 0
-
-
 def test_a_name_that_settles_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """It is a slip: exit code 2, with the nearest that is in conflict."""
     edit(("total: number", "total: decimal"))
@@ -298,23 +291,6 @@ def test_a_split_spec_is_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert whole.declaration is not None
     assert loaded.declaration.digest == whole.declaration.digest
     assert "".join(split_files(text).values()).replace("\n", "") == text.replace("\n", "")
-    capsys.readouterr()
-
-
-def test_a_split_spec_is_merged_where_its_nodes_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """Edits in any file survive; what is new stands beside what it follows."""
-    assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
-    entities = Path("specs/shop/entities.yaml")
-    Path("specs/shop/more.yaml").write_text(Path("specs/shop/enums.yaml").read_text() + "# moved\n")
-    Path("specs/shop/enums.yaml").unlink()
-    edit(("total: number", "total: decimal"), file=entities)
-    upstream("sent", note=None, size={"type": "integer"})
-    assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
-    assert "total: decimal" in entities.read_text()
-    assert "size: integer?" in entities.read_text()
-    assert "note" not in entities.read_text()
-    assert "[open, paid, sent]" in Path("specs/shop/more.yaml").read_text()
-    assert not Path("specs/shop/enums.yaml").exists()
     capsys.readouterr()
 
 

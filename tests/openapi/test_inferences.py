@@ -114,20 +114,10 @@ def test_pagination_pages_that_are_not_full_are_to_be_checked() -> None:
 # ------------------------------------------------------------------------------------------------------ filters, order
 
 
-@pytest.mark.parametrize(
-    ("schema", "description", "exact"),
-    [
-        ({"type": "boolean"}, "Only done ones", True),
-        ({"type": "boolean"}, "Whether to include done ones", False),
-        ({"type": "string", "enum": ["open", "closed", "all"]}, "", False),
-    ],
-)
-def test_filter_that_selects_more_than_equal_values_is_unknown(schema: Any, description: str, exact: bool) -> None:
-    """`all` selects by no field, and "include" adds to what is there anyway."""
-    name = "done" if schema["type"] == "boolean" else "state"
-    result = listed(ITEM, parameters=[parameter(name, description=description, **schema)])
-    search = written(result, "resources", "items", "search_params", name)
-    assert (not isinstance(search, dict) or "filter" not in search) is exact
+def test_filter_by_an_enum_with_all_is_unknown() -> None:
+    """The value `all` selects by no field."""
+    result = listed(ITEM, query={"state": {"type": "string", "enum": ["open", "closed", "all"]}})
+    assert written(result, "resources", "items", "search_params", "state")["filter"] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -238,14 +228,6 @@ def test_list_that_follows_nothing_is_requested_after_a_change(package: Any) -> 
 # ---------------------------------------------------------------------------------------------------------- identity
 
 
-def test_key_of_another_thing_counts_per_parent() -> None:
-    """`user_id` of `/channels/{channel_id}/members/{user_id}` tells members apart in one channel only."""
-    member = record("id", "user_id", id="string", user_id="string")
-    result = made({"/channels/{channel_id}/members/{user_id}": {"get": operation(member)}})
-    assert written(result, "entities", "Member", "pk") == ["channel_id", "user_id"]
-    assert comment(result, "entities", "Member", "pk") == "check: pk: counts per {channel_id}"
-
-
 def test_key_id_of_a_record_is_not_that_of_its_parent() -> None:
     """In `/projects/{id}/issues/{iid}`, the member `id` of an issue is its own, and the list is not one of that id."""
     issue = record("id", "iid", id="integer", iid="integer")
@@ -331,20 +313,6 @@ def test_lookup_with_a_query_is_to_be_checked() -> None:
     }
     result = made(paths, {"Schema": record("id", "checksum", id="string", checksum="string")})
     assert [text for _, text in result.tree.checks()] == ["version may select the record too"]
-
-
-def test_lookup_by_a_field_that_counts_per_parent_elsewhere_is_to_be_checked() -> None:
-    """`/queues/name/{name}` finds one of several queues of a name, if `/pools/{pool}/queues/{name}` is there too."""
-    paths = {
-        "/queues/{id}": {"get": operation(ref("Queue"))},
-        "/queues/name/{name}": {"get": operation(ref("Queue"))},
-        "/pools/{pool}/queues/{name}": {"get": operation(ref("Queue"))},
-    }
-    result = made(paths, {"Queue": record("id", "name", id="string", name="string")})
-    assert sorted(text for _, text in result.tree.checks()) == [
-        "field: another path counts it per {pool}",
-        "field: counts per {pool}",
-    ]
 
 
 @pytest.mark.parametrize(

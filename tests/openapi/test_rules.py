@@ -90,12 +90,23 @@ def test_what_is_addressed_by_something_else_keeps_its_parameter() -> None:
     assert "check: {nick} does not look like one" in comment(result, "entities.Issue.fields.id")
 
 
-def test_the_last_parameter_of_a_nested_path_is_the_record_s() -> None:
-    """`/repos/{repo}/issues/{index}` with members `id` and `index` counts per repository, which is to be checked."""
-    result = made({"/repos/{repo}/issues/{index}": {"get": operation(record("id", id="integer", index="integer"))}})
-    assert whole(result)["resources"]["issues"]["path"] == "/repos/:repo/issues/:index"
-    assert whole(result)["entities"]["Issue"]["pk"] == ["repo", "index"]
-    assert comment(result, "entities.Issue.pk") == "check: pk: counts per {repo}"
+@pytest.mark.parametrize(
+    ("path", "member", "said"),
+    [
+        ("/repos/{repo}/issues/{index}", "index", "check: pk: counts per {repo}"),
+        ("/repos/{repo}/issues/{number}", "number", "check: pk: counts per {repo}"),
+        ("/channels/{channel_id}/members/{user_id}", "user_id", "check: pk: counts per {channel_id}"),
+    ],
+)
+def test_the_last_parameter_of_a_nested_path_is_the_record_s(path: str, member: str, said: str) -> None:
+    """Beside an `id`, it is a key that counts per parent, which is to be checked."""
+    schema = record("id", member, id="integer", **{member: "string"})
+    result = made({path: {"get": operation(schema)}})
+    ((name, entity),) = whole(result)["entities"].items()
+    parent = path.split("/")[2].strip("{}")
+    assert entity["pk"] == [parent, member]
+    assert entity["fields"][parent] == {"type": "string", "param": parent}
+    assert comment(result, f"entities.{name}.pk") == said
 
 
 def test_the_last_word_of_a_nested_parameter_is_mapped_to_the_field() -> None:
@@ -400,6 +411,7 @@ def test_a_post_without_a_word_of_reading_stays_a_change() -> None:
     [
         ("Whether it is done", False),
         ("The owner, by its id", False),
+        ("Whether to include done ones", True),
         ("Those whose title contains it", True),
         ("A prefix of the name", True),
         ("Rank of at least this", True),
@@ -422,20 +434,6 @@ def test_a_filter_whose_description_is_no_equality_is_unknown(description: str, 
     assert "filter" not in params["q"]  # it is no field, so it selects nothing exactly anyway
 
 
-def test_pages_of_django_rest_framework() -> None:
-    """`count`, `next`, `previous` and `results` say where pages end and how many items there are."""
-    page = record("count", "results", count="integer", next="string", previous="string", results=many(ref("Flow")))
-    paths = {
-        "/flows": {"get": operation(page, query={"page": "integer"})},
-        "/flows/{id}": {"get": operation(ref("Flow"))},
-    }
-    found = spec(paths, {"Flow": record("id", id="string")})["resources"]["flows"]
-    assert (found["pagination_field"], found["pagination"]) == (
-        "page",
-        {"style": "page", "more": "next", "total": "count"},
-    )
-
-
 def test_of_two_totals_the_selected_one_counts() -> None:
     """Where a response tells all items and the selected ones, the latter are the total, which is to be checked."""
     meta = record(total_count="integer", filter_count="integer")
@@ -448,9 +446,10 @@ def test_of_two_totals_the_selected_one_counts() -> None:
     assert comment(result, "resources.flows.pagination").endswith("; check: filter_count is taken for the total")
 
 
-def test_link_header_beside_a_page_parameter() -> None:
+@pytest.mark.parametrize("query", [{}, {"page": "integer", "per_page": "integer"}])
+def test_link_header_beside_a_page_parameter(query: Any) -> None:
     """A declared `Link` header names the next page, and the page parameter stays one."""
-    get = operation(many(ref("Flow")), query={"page": "integer", "per_page": "integer"})
+    get = operation(many(ref("Flow")), query=query)
     get["responses"]["200"]["headers"] = {"Link": {"schema": {"type": "string"}}}
     paths = {"/flows": {"get": get}, "/flows/{id}": {"get": operation(ref("Flow"))}}
     found = spec(paths, {"Flow": record("id", id="string")})["resources"]["flows"]
@@ -584,17 +583,6 @@ def test_keys(path: str, schema: Any, pk: str | None, said: str) -> None:
     assert comment(result, f"entities.{entity}.{'pk' if pk != 'id' else 'fields.id'}") == said
 
 
-def test_what_counts_per_owner_has_a_scoped_key() -> None:
-    """Below a parent, a name that is no id counts per parent; the parent's parameter is a field."""
-    result = made(
-        {"/repos/{owner}/{repo}/issues/{number}": {"get": operation(record(number="integer", title="string"))}}
-    )
-    entity = whole(result)["entities"]["Issue"]
-    assert entity["pk"] == ["owner", "repo", "number"]
-    assert entity["fields"]["owner"] == {"type": "string", "param": "owner"}
-    assert comment(result, "entities.Issue.pk") == "pk: counts per {owner}, {repo}"
-
-
 def test_keys_inside_of_metadata() -> None:
     """Kubernetes: the key is in `metadata`, after what is called like the parents."""
     meta = record("name", "namespace", name="string", namespace="string", uid="string")
@@ -621,24 +609,10 @@ def test_a_key_from_the_path() -> None:
 
 
 def test_two_resources_share_an_entity_where_their_keys_are_one() -> None:
-    """One component is one entity; a path that finds it by another field is an endpoint of its resource."""
+    """One component is one entity."""
     schemas = {"User": record("id", "name", id="string", name="string")}
-    get = {"get": operation(ref("User"))}
-    same = spec({"/users/{id}": get, "/members/{id}": {"get": operation(ref("User"))}}, schemas)
-    assert list(same["entities"]) == ["User"]
-    other = spec({"/admins/{id}": get, "/by_name/{name}": {"get": operation(ref("User"))}}, schemas)
-    assert list(other["entities"]) == ["User"]
-    assert "pk" not in other["entities"]["User"]
-    assert other["resources"] == {
-        "admins": {
-            "path": "/admins/:id",
-            "schema": "User",
-            "members": ["get"],
-            "endpoints": {
-                "by_name": {"path": "/by_name/:name", "params": {"name": {"field": "name"}}, "schema": "User"}
-            },
-        }
-    }
+    paths = {"/users/{id}": {"get": operation(ref("User"))}, "/members/{id}": {"get": operation(ref("User"))}}
+    assert list(spec(paths, schemas)["entities"]) == ["User"]
 
 
 # ------------------------------------------------------------------------------------------- entities and envelopes
@@ -794,6 +768,16 @@ def test_alternatives_with_a_discriminator_are_a_union_of_entities() -> None:
         ({}, record(next="string"), {"style": "url", "next": "next"}),
         ({}, record(links=record(next="string", self="string")), {"style": "url", "next": "links.next"}),
         ({"limit": "integer"}, record(), None),
+        (
+            {"page": "integer"},
+            record(count="integer", next="string", previous="string"),
+            {"style": "page", "more": "next", "total": "count"},
+        ),
+        (
+            {"offset": "string"},
+            record(next_page=record(offset="string")),
+            {"style": "cursor", "next": "next_page.offset"},
+        ),
     ],
 )
 def test_pages(query: Any, answer: Any, pagination: Any) -> None:
@@ -801,14 +785,6 @@ def test_pages(query: Any, answer: Any, pagination: Any) -> None:
     answer = {**answer, "properties": {"data": many(ORDER), **answer["properties"]}}
     found = spec({"/orders": {"get": operation(answer, query=query)}, "/orders/{id}": {"get": operation(ORDER)}})
     assert found["resources"]["orders"].get("pagination") == pagination
-
-
-def test_link_headers() -> None:
-    """A declared `Link` header is the style `link`."""
-    get = operation(many(ORDER))
-    get["responses"]["200"]["headers"] = {"Link": {"schema": {"type": "string"}}}
-    found = spec({"/orders": {"get": get}, "/orders/{id}": {"get": operation(ORDER)}})
-    assert found["resources"]["orders"]["pagination"] == {"style": "link"}
 
 
 @pytest.mark.parametrize(
@@ -878,13 +854,6 @@ def test_inline_objects_are_called_after_their_place() -> None:
     inner = record("x", x="string")
     found = spec({"/cars/{id}": {"get": operation(record("id", id="string", door=inner))}})
     assert found["objects"] == {"CarDoor": {"x": "string"}}
-
-
-def test_all_of_is_one_flat_object() -> None:
-    """Parts of `allOf` are laid together, and never inherited."""
-    schema = {"allOf": [ref("Base"), record("b", b="string")]}
-    found = spec({"/cars/{id}": {"get": operation(schema)}}, {"Base": record("id", id="string")})
-    assert found["entities"]["Car"]["fields"] == {"id": "string", "b": "string"}
 
 
 def test_an_object_that_holds_itself_for_certain_is_optional_there() -> None:
@@ -1093,24 +1062,6 @@ def test_names_of_endpoints(operation_id: str | None, tags: list[str], name: str
     assert list(found["resources"]["orders"]["endpoints"]) == [name]
 
 
-def test_a_name_once_given_stays() -> None:
-    """What the last import called something keeps its name, whatever is added upstream."""
-    from restencil_generator.openapi.infer.build import make
-    from restencil_generator.openapi.infer.previous_choices import PreviousChoices
-
-    def paths(*more: str) -> dict[str, Any]:
-        return {
-            path: {"get": operation(record("id", id="string", **{f"f{len(path)}": "string"}))}
-            for path in ("/orgs/{org}/repos/{id}", *more)
-        }
-
-    first, second = made(paths()), made(paths("/users/{user}/repos/{id}"))
-    assert list(whole(first)["resources"]) == ["repos"]
-    given = {origin.identity: path[-1] for path, origin in first.tree.origins.items()}
-    again = make(second.document, Options(), "small", PreviousChoices(given))
-    assert sorted(whole(again)["resources"]) == ["repos", "user_repos"]
-
-
 def test_types_give_way_to_each_other() -> None:
     """Objects give way to entities, these to resources, by the ending `Data`."""
     found = spec(
@@ -1257,20 +1208,6 @@ def test_a_multipart_form_beside_json_is_an_endpoint_of_its_own() -> None:
     assert endpoints["import_tasks_file"]["path"] == endpoints["import_tasks"]["path"]
     assert not {"content-left-out", "import-mistake"} & {finding.code for finding in result.document.findings}
     assert load_text(result.text, "small.yaml").declaration is not None
-
-
-def test_an_offset_that_is_a_string_is_a_cursor() -> None:
-    """An offset that is no number is what the page before names."""
-    page = record("data", data=many(ref("Tag")), next_page=record(offset="string"))
-    paths = {
-        "/tags": {"get": operation(page, query={"offset": "string", "limit": "integer"})},
-        "/tags/{id}": {"get": operation(record(data=ref("Tag")))},
-    }
-    found = spec(paths, {"Tag": record("id", id="string")})["resources"]["tags"]
-    assert (found["pagination_field"], found["pagination"]) == (
-        "offset",
-        {"style": "cursor", "next": "next_page.offset"},
-    )
 
 
 def test_enums_of_one_name_with_other_values_have_no_made_up_names() -> None:
