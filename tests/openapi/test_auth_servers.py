@@ -1,0 +1,125 @@
+"""Authentication and servers."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from tests.openapi.small import comment, made, operation, spec, whole
+
+
+@pytest.mark.parametrize(
+    ("schemes", "security", "auth"),
+    [
+        ({"a": {"type": "http", "scheme": "basic"}}, [{"a": []}], {"basic": True, "env": "SMALL_TOKEN"}),
+        (
+            {"a": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+            [{"a": []}],
+            {"header": "X-Key", "env": "SMALL_TOKEN"},
+        ),
+        (
+            {"a": {"type": "openIdConnect", "openIdConnectUrl": "https://x"}},
+            [{"a": []}],
+            {"bearer": True, "env": "SMALL_TOKEN"},
+        ),
+        (
+            {"a": {"type": "http", "scheme": "bearer"}, "b": {"type": "apiKey", "in": "query", "name": "k"}},
+            [{"a": []}, {"b": []}, {}],
+            {
+                "schemes": {"a": {"bearer": True, "env": "SMALL_A"}, "b": {"query": "k", "env": "SMALL_B"}},
+                "use": ["a", "b", "none"],
+            },
+        ),
+        ({"a": {"type": "http", "scheme": "digest"}}, [{"a": []}], None),
+    ],
+)
+def test_auth_servers_one_scheme_has_the_short_form(schemes: Any, security: Any, auth: Any) -> None:
+    """One scheme has the short form, several are named; what signs requests is not carried."""
+    result = made({"/a": {"get": operation()}}, security=security, components={"securitySchemes": schemes})
+    assert whole(result).get("auth") == auth
+    assert ("auth-not-carried" in [each.code for each in result.document.findings]) == (auth is None)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        (
+            {"type": "apiKey", "in": "header", "name": "Authorization", "x-amazon-apigateway-authtype": "awsSigv4"},
+            "the scheme 'hmac' signs requests (AWS4); use an `endpoint: python:`",
+        ),
+        ({"type": "http", "scheme": "Digest"}, "the scheme 'hmac' signs requests (digest); use an `endpoint: python:`"),
+        (
+            {"type": "mutualTLS"},
+            "the scheme 'hmac' asks for a certificate of the client (mutualTLS); use an `endpoint: python:`",
+        ),
+        (
+            {"type": "apiKey", "in": "body"},
+            "the scheme 'hmac' does not say in which header, cookie or query parameter its key goes; "
+            "use an `endpoint: python:`",
+        ),
+        (None, "the scheme 'hmac' is asked for, but declared nowhere; no credential is sent for it"),
+    ],
+)
+def test_auth_servers_scheme_that_cannot_be_sent_is_a_finding(scheme: Any, message: str) -> None:
+    """Signatures, certificates, and what says too little are told; so is a scheme that no one declared."""
+    schemes = {} if scheme is None else {"hmac": scheme}
+    result = made({"/a": {"get": operation()}}, security=[{"hmac": []}], components={"securitySchemes": schemes})
+    assert "auth" not in whole(result)
+    told = [each.message for each in result.document.findings if each.code == "auth-not-carried"]
+    assert told == [message]
+
+
+def test_auth_servers_operation_that_differs_has_its_own_auth() -> None:
+    """What differs from the document has `auth` of its own; an empty list is `none`."""
+    paths = {"/a": {"get": operation(security=[])}, "/b": {"get": operation(security=[{"y": []}])}}
+    schemes = {"x": {"type": "http", "scheme": "bearer"}, "y": {"type": "http", "scheme": "basic"}}
+    found = spec(paths, security=[{"x": []}], components={"securitySchemes": schemes})["resources"]
+    assert found["a"]["endpoints"]["a"]["auth"] == "none"
+    assert found["b"]["endpoints"]["b"]["auth"] == "y"
+
+
+def test_auth_servers_several_servers_have_names() -> None:
+    """Several servers, or one with variables, are `servers`."""
+    servers = [{"url": "https://a.example", "description": "Production server"}, {"url": "https://b.example/v1"}]
+    assert spec({"/a": {"get": operation()}}, servers=servers)["servers"] == {
+        "production": "https://a.example", "b": "https://b.example/v1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scheme", "prefix", "checked"),
+    [
+        ({"x-fern-header": {"name": "api_key", "prefix": "Token "}}, "Token ", False),
+        ({"description": "Send `Authorization: Token <your-token>` with each request."}, "Token ", False),
+        ({"description": "curl -H 'Authorization: Bearer abc'"}, "Bearer ", False),
+        ({"description": "The key, after the prefix `Token `"}, "Token ", False),
+        ({"bearerFormat": "Bearer"}, "Bearer ", False),
+        ({"x-example": "Authorization: Bearer 123"}, "Bearer ", False),
+        ({"description": "Your personal key. Tokens expire."}, None, True),
+        ({}, None, True),
+        ({"name": "X-API-Key", "description": "Your key"}, None, False),
+    ],
+)
+def test_auth_servers_prefix_is_described_or_checked(scheme: dict[str, Any], prefix: str | None, checked: bool) -> None:
+    """It is what the description, an extension or an example says; else that is to be checked of `Authorization`."""
+    found = {"type": "apiKey", "in": "header", "name": "Authorization", **scheme}
+    result = made({"/a": {"get": operation()}}, security=[{"key": []}], components={"securitySchemes": {"key": found}})
+    assert whole(result)["auth"].get("prefix") == prefix
+    assert ("check: " in comment(result, "auth")) is checked
+
+
+def test_auth_servers_undeclared_security_is_the_scheme_to_be_checked() -> None:
+    """Where the document and most operations say nothing, they use the scheme, which is to be checked once."""
+    schemes = {"key": {"type": "http", "scheme": "bearer"}}
+    paths = {f"/a{index}": {"get": operation({"type": "string"})} for index in range(9)}
+    paths["/b"] = {"get": operation({"type": "string"}, security=[{"key": []}])}
+    for says in (True, False):
+        if not says:
+            del paths["/b"]["get"]["security"]
+        result = made(copy.deepcopy(paths), components={"securitySchemes": schemes})
+        assert "auth: none" not in result.text
+        assert comment(result, "auth").count("check: ") == 1
+    few = {**{f"/b{index}": {"get": operation({"type": "string"}, security=[{"key": []}])} for index in range(9)}}
+    few["/login"] = {"get": operation({"type": "string"})}
+    assert "auth: none" in made(few, components={"securitySchemes": schemes}).text  # here it says that it is open

@@ -1,0 +1,53 @@
+"""Bodies: entities, objects of their own, and forms."""
+
+from __future__ import annotations
+
+from tests.openapi.small import crud, made, operation, record, ref, spec, whole
+
+from restencil_generator.spec.load import load_text
+
+
+def test_bodies_body_that_is_nearly_the_entity_is_the_entity() -> None:
+    """What differs from the entity by read-only fields, key and what is required is the entity; else it is named."""
+    order = record("id", "total", id="string", total="number", at={"type": "string", "readOnly": True})
+    near, far = record("total", total="number"), record("total", total="number", coupon="string")
+    for body, written in ((near, None), (far, "Far")):
+        paths = crud("/orders", "id", ref("Order"))
+        paths["/orders"]["post"] = operation(ref("Order"), body=ref("Far") if body is far else body)
+        found = spec(paths, {"Order": order, "Far": far})
+        push = found["resources"]["orders"].get("endpoints", {}).get("push", {})
+        assert push.get("body") == written
+        assert found["entities"]["Order"]["fields"]["total"] == ("number!" if body is near else "number")
+
+
+def test_bodies_read_only_members_are_left_out() -> None:
+    """What a body holds by itself has no members that are never sent."""
+    body = record("id", id={"type": "string", "readOnly": True}, title="string")
+    paths = {"/x": {"post": operation({"type": "string"}, body=body)}}
+    assert spec(paths)["resources"]["x"]["endpoints"]["x"]["body"] == {"title": "string?"}
+
+
+def test_bodies_multipart_beside_json_is_an_endpoint_of_its_own() -> None:
+    """What can be sent as JSON or as a form of files is two endpoints, the second one called `…_file`."""
+    file = record("file", file={"type": "string", "format": "binary"})
+    body = {"content": {"application/json": {"schema": record(url="string")}, "multipart/form-data": {"schema": file}}}
+    paths = {"/import": {"post": operation({"type": "string"}, requestBody=body, operationId="importTasks")}}
+    result = made(paths)
+    (resource,) = whole(result)["resources"].values()
+    endpoints = resource["endpoints"]
+    assert endpoints["import_tasks"]["body"] == {"url": "string?"}
+    assert endpoints["import_tasks_file"]["body"] == {"multipart": {"file": "bytes"}}
+    assert endpoints["import_tasks_file"]["path"] == endpoints["import_tasks"]["path"]
+    assert not {"content-left-out", "import-mistake"} & {finding.code for finding in result.document.findings}
+    assert load_text(result.text, "small.yaml").declaration is not None
+
+
+def test_bodies_fields_of_a_multipart_form_have_no_keys_of_others() -> None:
+    """Neither a style nor `write_only` takes the operation out."""
+    properties = {"token": {"type": "string", "writeOnly": True}, "expand": {"type": "array", "items": {}}}
+    content = {"schema": record(**properties), "encoding": {"expand": {"style": "deepObject", "explode": True}}}
+    form = {"content": {"multipart/form-data": content}}
+    result = made({"/uploads": {"post": operation(requestBody=form)}})
+    (endpoint,) = whole(result)["resources"]["uploads"]["endpoints"].values()
+    assert endpoint["body"] == {"multipart": {"token": "string", "expand": ["any"]}}
+    assert result.document.left_out == []
