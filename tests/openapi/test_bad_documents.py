@@ -72,7 +72,7 @@ def chain(count: int, key: str) -> dict[str, Any]:
         ("C0", chain(1_000, "properties")),
     ],
 )
-def test_circles_and_chains_end(name: str, schemas: dict[str, Any], tmp_path: Path) -> None:
+def test_bad_document_circles_and_chains_end(name: str, schemas: dict[str, Any], tmp_path: Path) -> None:
     """References, parts and alternatives that lead in circles, or far, or to very many, end in a spec."""
     tree = mixed()
     tree["components"]["schemas"] |= schemas
@@ -85,7 +85,7 @@ def test_circles_and_chains_end(name: str, schemas: dict[str, Any], tmp_path: Pa
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "aliases"])
-def test_aliases_are_bounded(
+def test_bad_document_aliases_are_bounded(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Aliases that unfold to a gigabyte are refused with file and line, and nothing is written."""
@@ -108,7 +108,7 @@ def _nested_choices(depth: int) -> dict[str, Any]:
     return schema
 
 
-def test_too_many_alternatives_are_read_as_any() -> None:
+def test_bad_document_too_many_alternatives_are_read_as_any() -> None:
     """A schema that means 2^18 alternatives is read as any, with its place."""
     deep = _nested_choices(18)
     result = made(
@@ -124,7 +124,7 @@ def test_too_many_alternatives_are_read_as_any() -> None:
     assert "allof-conflict" not in {finding.code for finding in few.document.findings}
 
 
-def test_a_path_of_very_many_parameters_is_left_out() -> None:
+def test_bad_document_path_of_very_many_parameters_is_left_out() -> None:
     """A path with more than a hundred parameters is left out, with its reason, and the rest is imported."""
     long = "".join(f"/{{p{index}}}" for index in range(20_000))
     result = made(
@@ -136,7 +136,7 @@ def test_a_path_of_very_many_parameters_is_left_out() -> None:
     assert [operation.path for operation in result.document.operations] == ["/x"]
 
 
-def test_errors_without_a_name_are_called_like_their_endpoint() -> None:
+def test_bad_document_errors_without_a_name_are_called_like_their_endpoint() -> None:
     """Many different errors without a name have short names of their own."""
     paths = {}
     for index in range(30):
@@ -152,7 +152,7 @@ def test_errors_without_a_name_are_called_like_their_endpoint() -> None:
     assert all(name.startswith("X") and name.endswith("ErrorBody") and len(name) < 20 for name in own)
 
 
-def test_many_types_and_members_of_one_name_have_short_names() -> None:
+def test_bad_document_many_types_and_members_of_one_name_have_short_names() -> None:
     """What has no name of its own left gets letters behind it."""
     alternatives = [record(**{f"p{number}": "string"}) for number in range(1_000)]
     signs = {sign * count: {"type": "string"} for sign in "-._" for count in range(1, 200)}
@@ -191,14 +191,14 @@ PARTY = {
     ],
     ids=["name without case", "choice in a choice", "name of a header", "choices in a form", "two paths of a choice"],
 )  # fmt: skip
-def test_importer_takes_nothing_out_that_it_wrote_itself(paths: Any, more: Any) -> None:
+def test_bad_document_importer_takes_nothing_out_that_it_wrote_itself(paths: Any, more: Any) -> None:
     """What the check would refuse is not written."""
     result = made(paths, more)
     assert [each.message for each in result.document.findings if each.code.startswith("import-")] == []
     assert result.document.left_out == []
 
 
-def test_key_in_a_header_that_http_does_not_allow_is_not_carried() -> None:
+def test_bad_document_key_in_a_header_that_http_does_not_allow_is_not_carried() -> None:
     """The document says where the key goes by a name that no request can have."""
     schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "a b"}}, "schemas": {}}
     result = made({"/x": {"get": operation()}}, security=[{"key": []}], components=schemes)

@@ -157,12 +157,12 @@ def fuzz(count: int, seed: int, folder: Path) -> tuple[list[str], list[str]]:
     return wrong, slow
 
 
-def test_mutated_documents_are_imported(tmp_path: Path) -> None:
+def test_import_mutated_documents_are_imported(tmp_path: Path) -> None:
     """None ends in an error of the importer, or gives a spec with errors."""
     assert fuzz(60, SEED, tmp_path)[0] == []
 
 
 @pytest.mark.slow  # half an hour
-def test_many_mutated_documents_are_imported(tmp_path: Path) -> None:
+def test_import_many_mutated_documents_are_imported(tmp_path: Path) -> None:
     """None of 20,000 does, or takes ten times as long as its original."""
     assert fuzz(20_000, SEED, tmp_path) == ([], [])

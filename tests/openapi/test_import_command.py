@@ -43,7 +43,7 @@ def there() -> list[str]:
 # ------------------------------------------------------------------------------------------------------ what is written
 
 
-def test_a_document_becomes_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_document_becomes_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
     """It is named after the title, passes lint, and its summary is on stderr."""
     assert run(["import", "openapi.json"]) == 0
     shown = capsys.readouterr()
@@ -55,14 +55,14 @@ def test_a_document_becomes_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("out", ["specs/mine.yaml", "mine.yaml"])
-def test_out_and_package(out: str) -> None:
+def test_import_command_out_and_package(out: str) -> None:
     """`--out` names the file, `--package` the package."""
     assert run(["import", "openapi.json", "--out", out, "--package", "mine"]) == 0
     assert "package: mine" in Path(out).read_text()
     assert (Path(out).parent / ".imported/mine.json").is_file()
 
 
-def test_stdout_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_stdout_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """`--out -` prints the spec, and nothing is kept."""
     assert run(["import", "openapi.json", "--out", "-"]) == 0
     shown = capsys.readouterr()
@@ -71,14 +71,14 @@ def test_stdout_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert there() == []
 
 
-def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """`--diff` shows what would be written."""
     assert run(["import", "openapi.json", "--diff"]) == 0
     assert "+package: shop\n" in capsys.readouterr().out
     assert there() == []
 
 
-def test_a_summary_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_summary_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     """`--format json` is one document on stdout, with the places of findings."""
     Path("openapi.json").write_text(json.dumps(shop(servers=[{"url": "/v1"}]), indent=1))
     assert run(["import", "openapi.json", "--format", "json"]) == 0
@@ -89,7 +89,7 @@ def test_a_summary_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert (finding["code"], finding["file"], finding["line"]) == ("server-relative", "openapi.json", 9)
 
 
-def test_findings_are_told_with_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_findings_are_told_with_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """Those of one kind are told once, with their count and the first three places; `--verbose` tells each."""
     bad = {f"e{number:02}": {"type": "potato"} for number in range(60)}
     schemas = {"Order": {**ITEM, "properties": {**ITEM["properties"], **bad}}}  # type: ignore[dict-item]  # JSON
@@ -122,7 +122,9 @@ def test_findings_are_told_with_their_lines(capsys: pytest.CaptureFixture[str]) 
         (["--tag", "other", "--tag", "orders"], ["/orders", "/orders/:id", "/status"]),
     ],
 )
-def test_operations_are_chosen(options: list[str], kept: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_operations_are_chosen(
+    options: list[str], kept: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """By method and path, and by tag; what no chosen operation needs is left out."""
     assert run(["import", "openapi.json", "--out", "-", *options]) == 0
     spec, said = capsys.readouterr()
@@ -145,14 +147,16 @@ def test_operations_are_chosen(options: list[str], kept: list[str], capsys: pyte
         (["--out", "-", "--format", "json"], "both print to stdout"),
     ],
 )
-def test_what_cannot_be_done_is_told(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_what_cannot_be_done_is_told(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2, and nothing is written."""
     assert run(["import", "openapi.json", *options]) == 2
     assert said in capsys.readouterr().err
     assert there() == []
 
 
-def test_what_is_excluded_and_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_what_is_excluded_and_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A pattern of `--exclude` that matches nothing is a warning."""
     assert run(["import", "openapi.json", "--exclude", "/gone/**"]) == 0
     assert "warning[exclude-unused]: nothing matches --exclude '/gone/**'" in capsys.readouterr().err
@@ -165,14 +169,14 @@ def test_what_is_excluded_and_not_there_is_told(capsys: pytest.CaptureFixture[st
         ("Keycloak Admin REST API", "keycloak_admin"),
     ],
 )  # fmt: skip
-def test_the_title_gives_the_package(title: str, package: str) -> None:
+def test_import_command_title_gives_the_package(title: str, package: str) -> None:
     """In snake_case, without `api`, `rest`, `service` and versions."""
     Path("openapi.json").write_text(json.dumps(shop(info={"title": title, "version": "1"})))
     assert run(["import", "openapi.json"]) == 0
     assert Path(f"{package}.yaml").is_file()
 
 
-def test_a_package_is_not_called_like_a_module_of_python(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_package_is_not_called_like_a_module_of_python(capsys: pytest.CaptureFixture[str]) -> None:
     """A title that is the name of one gives `<name>_api`; such a `--package` is exit code 2."""
     Path("openapi.json").write_text(json.dumps(shop(info={"title": "Calendar API", "version": "1"})))
     assert run(["import", "openapi.json"]) == 0
@@ -181,7 +185,7 @@ def test_a_package_is_not_called_like_a_module_of_python(capsys: pytest.CaptureF
     assert "a package 'typing' would hide the module of Python of that name" in capsys.readouterr().err
 
 
-def test_a_spec_is_imported_again_by_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_spec_is_imported_again_by_its_file(capsys: pytest.CaptureFixture[str]) -> None:
     """`--out FILE` alone imports what wrote the file, as it was chosen; a file that no import wrote is exit code 2."""
     Path("openapi.json").write_text(json.dumps(shop()))
     assert run(["import", "openapi.json", "--package", "mine", "--out", "specs/a.yaml", "--exclude", "/none/**"]) == 0
@@ -198,7 +202,7 @@ def test_a_spec_is_imported_again_by_its_file(capsys: pytest.CaptureFixture[str]
     assert "specs/b.yaml: no import is known that wrote it; name the document" in capsys.readouterr().err
 
 
-def test_the_summary_counts_what_was_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_summary_counts_what_was_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     """It says how many primary keys the document states, and how many are to be checked."""
     item = {"type": "object", "properties": {"name": {"type": "string"}}}
     answer = {"200": {"description": "", "content": {"application/json": {"schema": item}}}}
@@ -209,7 +213,7 @@ def test_the_summary_counts_what_was_guessed(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("title", ["REST API v1", "", "2.0"])
-def test_a_title_that_gives_no_package(title: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_title_that_gives_no_package(title: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, which asks for the name."""
     Path("openapi.json").write_text(json.dumps(shop(info={"title": title})))
     assert run(["import", "openapi.json"]) == 2
@@ -224,7 +228,9 @@ def test_a_title_that_gives_no_package(title: str, capsys: pytest.CaptureFixture
         ("httpx", "a package 'httpx' would hide the library of that name"),
     ],
 )
-def test_a_name_that_no_package_can_have(name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_name_that_no_package_can_have(
+    name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2, whether the name is given or comes of the title; nothing is written."""
     Path("openapi.json").write_text(json.dumps(shop(info={"title": f"{name} API", "version": "1"})))
     given = [["--package", name]] if "-" in name else [["--package", name], []]
@@ -234,7 +240,7 @@ def test_a_name_that_no_package_can_have(name: str, message: str, capsys: pytest
     assert [path.name for path in Path().iterdir()] == ["openapi.json"]
 
 
-def test_what_is_not_said_to_be_required() -> None:
+def test_import_command_what_is_not_said_to_be_required() -> None:
     """A document that says nothing of it: fields are certain; `--assume-optional` turns that round."""
     schemas = {"Order": {**ITEM, "required": 1}}
     Path("openapi.json").write_text(json.dumps(shop(components={"schemas": schemas})))
@@ -254,7 +260,9 @@ def test_what_is_not_said_to_be_required() -> None:
         ("asyncapi: '2.6.0'", "openapi.json is an AsyncAPI 2.6 document; restencil imports OpenAPI"),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(content: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_bad_input_is_told_and_nothing_is_written(
+    content: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Not a document, an empty one, HTML, what is no OpenAPI: a message with file and line, exit code 2."""
     Path("openapi.json").write_text(content)
     assert run(["import", "openapi.json"]) == 2
@@ -262,7 +270,7 @@ def test_bad_input_is_told_and_nothing_is_written(content: str, said: str, capsy
     assert there() == []
 
 
-def test_a_source_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_source_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, with its name."""
     assert run(["import", "nowhere.json"]) == 2
     assert "nowhere.json: cannot be read: No such file or directory" in capsys.readouterr().err
@@ -275,7 +283,7 @@ def configure(text: str) -> None:
     Path("pyproject.toml").write_text(f"[tool.restencil]\n{text}\n")
 
 
-def test_imports_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_command_imports_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """By name, or all; paths are relative to the file of the configuration."""
     configure(
         '[tool.restencil.import.shop]\nsource = "openapi.json"\nout = "specs/shop.yaml"\ntags = ["orders"]\n'
@@ -309,7 +317,9 @@ def test_imports_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) ->
         ("", "nothing to import: name a document"),
     ],
 )
-def test_a_configuration_that_is_not_understood(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_configuration_that_is_not_understood(
+    text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2 and a message that names the key."""
     configure(text)
     assert run(["import"]) == 2
@@ -319,7 +329,7 @@ def test_a_configuration_that_is_not_understood(text: str, said: str, capsys: py
 # ------------------------------------------------------------------------------------------------------------ addresses
 
 
-def test_an_address_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_address_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
     """With the files beside it; what is relative is seen from it."""
     answers = {
         "/api/openapi.json": shop(
@@ -348,7 +358,9 @@ def test_an_address_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
         (Reply(body=b"x" * 50_000_001), "more than 50 MB"),
     ],
 )
-def test_what_is_behind_an_address_is_no_document(reply: Reply, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_what_is_behind_an_address_is_no_document(
+    reply: Reply, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2 with the address, and nothing is written."""
     with Server(lambda request: reply) as server:
         assert run(["import", f"{server.url}/openapi.json"]) == 2
@@ -356,7 +368,7 @@ def test_what_is_behind_an_address_is_no_document(reply: Reply, said: str, capsy
     assert there() == []
 
 
-def test_no_other_origin_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_no_other_origin_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """References to another origin are any, and a file of this machine is none of an address."""
     with Server() as other:
         schemas = {"Order": {**ITEM, "properties": {"a": {"$ref": f"{other.url}/a.json"}, "id": {"type": "integer"},
@@ -367,7 +379,7 @@ def test_no_other_origin_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(2 like this, also at " in capsys.readouterr().err
 
 
-def test_calls_that_headers_alone_tell_apart_stay_mutations() -> None:
+def test_import_command_calls_that_headers_alone_tell_apart_stay_mutations() -> None:
     """No key holds a static header, so of several operations at one path none is taken for a read."""
 
     def call(name: str, result: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def kept() -> dict[str, bytes]:
     return {path.as_posix(): path.read_bytes() for path in files}
 
 
-def test_edits_survive_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_edits_survive_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """Three edits and a new property: all four are there; the second time nothing is written."""
     ours = edit(
         ("total: number", "total: decimal   # exact"),
@@ -111,7 +111,7 @@ def test_edits_survive_what_upstream_changed(capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
 
 
-def test_an_unchanged_source_writes_nothing_whatever_was_edited() -> None:
+def test_import_command_unchanged_source_writes_nothing_whatever_was_edited() -> None:
     """Not even a spec with mistakes matters, and ruamel.yaml is not loaded."""
     edit(("total: number", "total: nmbr"))
     before = kept()
@@ -123,7 +123,7 @@ def test_an_unchanged_source_writes_nothing_whatever_was_edited() -> None:
     assert kept() == before
 
 
-def test_a_conflict_is_told_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_conflict_is_told_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 1; base, ours with its place, theirs with the place in the document."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"})
@@ -143,7 +143,7 @@ def test_a_conflict_is_told_and_nothing_is_written(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(("option", "found"), [("--ours", "decimal"), ("--theirs", "string")])
 @pytest.mark.parametrize("node", ["entities.Order.fields.total", "*"])
-def test_a_conflict_is_settled(option: str, node: str, found: str) -> None:
+def test_import_command_conflict_is_settled(option: str, node: str, found: str) -> None:
     """By the node as it is printed, or by `*` for all; then the source is as imported."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"})
@@ -154,7 +154,7 @@ def test_a_conflict_is_settled(option: str, node: str, found: str) -> None:
     assert kept() == before
 
 
-def test_a_name_that_settles_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_name_that_settles_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """It is a slip: exit code 2, with the nearest that is in conflict."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"})
@@ -165,7 +165,7 @@ def test_a_name_that_settles_nothing_is_told(capsys: pytest.CaptureFixture[str])
     assert kept() == before
 
 
-def test_conflicts_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_conflicts_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     """`--format json` is one document that lists what was refused."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"})
@@ -174,7 +174,7 @@ def test_conflicts_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused["code"] == "import-conflict"
 
 
-def test_a_spec_with_mistakes_is_told_and_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_spec_with_mistakes_is_told_and_left(capsys: pytest.CaptureFixture[str]) -> None:
     """What someone edited into nonsense gives its message with file and line, exit code 2, and nothing is lost."""
     upstream(note=None)
     for old, new, said in (
@@ -193,7 +193,7 @@ def test_a_spec_with_mistakes_is_told_and_left(capsys: pytest.CaptureFixture[str
         SPEC.write_text(text)
 
 
-def test_an_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """The merged spec has to pass the check: its mistake is shown, exit code 1, nothing is written."""
     edit(("    fields:\n", "    indexes: [note]\n    fields:\n"))
     upstream(note=None)
@@ -213,7 +213,7 @@ def test_an_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.CaptureFixtu
         (".imported/shop.json", "[]", ".imported/shop.json: is not what an import wrote"),
     ],
 )
-def test_what_is_kept_of_an_import_and_broken_is_told(
+def test_import_command_what_is_kept_of_an_import_and_broken_is_told(
     file: str, content: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2, with what to do; nothing is written."""
@@ -226,7 +226,7 @@ def test_what_is_kept_of_an_import_and_broken_is_told(
 
 
 @pytest.mark.parametrize(("option", "ours"), [("--ours", True), ("--theirs", False)])
-def test_a_spec_that_was_not_imported_is_taken_over(
+def test_import_command_spec_that_was_not_imported_is_taken_over(
     option: str, ours: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`--ours '*'` keeps it, `--theirs '*'` replaces it; without either exit code 2 says so."""
@@ -244,7 +244,7 @@ def test_a_spec_that_was_not_imported_is_taken_over(
     assert Path(".imported/shop.yaml").read_text() == imported
 
 
-def test_bytes_of_ours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_bytes_of_ours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     """A byte order mark and line ends too."""
     SPEC.write_bytes(b"\xef\xbb\xbf" + SPEC.read_bytes().replace(b"\n", b"\r\n"))
     upstream(note=None)
@@ -256,7 +256,7 @@ def test_bytes_of_ours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
 
 
-def test_what_would_be_written_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_what_would_be_written_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """`--diff` shows the merge and writes nothing."""
     edit(("total: number", "total: decimal"))
     upstream(note=None)
@@ -272,7 +272,7 @@ def test_what_would_be_written_is_shown(capsys: pytest.CaptureFixture[str]) -> N
 # ----------------------------------------------------------------------------------------------------- several files
 
 
-def test_a_split_spec_is_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_split_spec_is_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     """A file for each table and resource; together they are the spec."""
     text = SPEC.read_text()
     assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
@@ -321,7 +321,7 @@ def killed(point: int) -> bool:
 
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_kill_leaves_each_file_whole(every: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_kill_leaves_each_file_whole(every: int, capsys: pytest.CaptureFixture[str]) -> None:
     """At whatever point it ends, each file is the old or the new one, those of the spec first; the next run ends it."""
     assert run(IMPORT) == 0
     edit(("total: number", "total: decimal   # exact"), file=Path("specs/shop/entities.yaml"))
@@ -359,7 +359,7 @@ def test_a_kill_leaves_each_file_whole(every: int, capsys: pytest.CaptureFixture
 # ------------------------------------------------------------------------------------------------------------- check
 
 
-def test_check_says_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_check_says_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """Per class, with both places; edits made here that would be in conflict are foretold; nothing is written."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"}, note={"type": "string", "description": "Whatever."}, size={"type": "integer"})
@@ -396,14 +396,14 @@ def test_check_says_what_upstream_changed(capsys: pytest.CaptureFixture[str]) ->
         ({}, "documentation", 0),
     ],
 )
-def test_check_fails_from_a_class_on(changed: dict[str, Any], fail_on: str, code: int) -> None:
+def test_import_command_check_fails_from_a_class_on(changed: dict[str, Any], fail_on: str, code: int) -> None:
     """`--fail-on`; without it any change gives exit code 1."""
     upstream(**changed)
     assert run(["import", "openapi.json", "--check", "--fail-on", fail_on]) == code
     assert run(["import", "openapi.json", "--check"]) == (1 if changed else 0)
 
 
-def test_check_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_check_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     """`--format json` is one document."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"})
@@ -420,7 +420,7 @@ def test_check_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["counts"] == {"breaking": 1, "behaviour": 0, "additive": 0, "documentation": 0}
 
 
-def test_check_needs_a_last_import(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_check_needs_a_last_import(capsys: pytest.CaptureFixture[str]) -> None:
     """Without it exit code 2 says what is missing; `--fail-on` alone is a slip."""
     for file in Path(".imported").iterdir():
         file.unlink()

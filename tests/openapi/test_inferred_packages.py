@@ -65,7 +65,7 @@ class InMemory(httpx.BaseTransport):
         return asyncio.run(answer())
 
 
-def test_blocking_clients(packages: Path) -> None:
+def test_inferred_package_blocking_clients(packages: Path) -> None:
     """What an import gives is called in blocking code too."""
     app = create_app(api.load(packages / "crud.yaml"), auth=False)
     package = importlib.import_module("crud")
@@ -78,7 +78,7 @@ def test_blocking_clients(packages: Path) -> None:
             assert crud.books.partial_update(id=made.id, body={"title": "More tea", "author": 1}).title == "More tea"
 
 
-def test_plain_crud(packages: Path) -> None:
+def test_inferred_package_plain_crud(packages: Path) -> None:
     """Lists are read, records created, changed and deleted; an action below an item has its own response."""
 
     async def calls(crud: Any) -> None:
@@ -96,7 +96,7 @@ def test_plain_crud(packages: Path) -> None:
     driven(packages, "crud", calls)
 
 
-def test_envelopes_and_cursors(packages: Path) -> None:
+def test_inferred_package_envelopes_and_cursors(packages: Path) -> None:
     """Responses are taken out of their envelopes, bodies put into theirs, and pages follow the cursor."""
 
     async def calls(envelopes: Any) -> None:
@@ -112,7 +112,7 @@ def test_envelopes_and_cursors(packages: Path) -> None:
     driven(packages, "envelopes", calls, x_tenant_id=uuid.uuid4())
 
 
-def test_owners_and_links(packages: Path) -> None:
+def test_inferred_package_owners_and_links(packages: Path) -> None:
     """What counts per owner is found under its owner; the current user is an entity of the users."""
 
     async def calls(links: Any) -> None:
@@ -125,7 +125,7 @@ def test_owners_and_links(packages: Path) -> None:
     driven(packages, "links", calls)
 
 
-def test_summary_and_detail(packages: Path) -> None:
+def test_inferred_package_summary_and_detail(packages: Path) -> None:
     """A list of summaries, details, settings without a list, and a search that is read like a GET."""
 
     async def calls(summaries: Any) -> None:
@@ -139,7 +139,7 @@ def test_summary_and_detail(packages: Path) -> None:
     driven(packages, "summaries", calls)
 
 
-def test_unions_and_maps(packages: Path) -> None:
+def test_inferred_package_unions_and_maps(packages: Path) -> None:
     """A list of several entities, a list that is a map, and a field that is one of several objects."""
 
     async def calls(unions: Any) -> None:
@@ -152,7 +152,7 @@ def test_unions_and_maps(packages: Path) -> None:
     driven(packages, "unions", calls)
 
 
-def test_forms_of_2_0(packages: Path) -> None:
+def test_inferred_package_forms_of_2_0(packages: Path) -> None:
     """A document of 2.0 has forms, files and styles of lists."""
 
     async def calls(swagger: Any) -> None:
@@ -163,7 +163,7 @@ def test_forms_of_2_0(packages: Path) -> None:
     driven(packages, "swagger", calls)
 
 
-def test_arguments_of_the_client(packages: Path) -> None:
+def test_inferred_package_arguments_of_the_client(packages: Path) -> None:
     """What all operations ask for is given once, to the client."""
 
     async def calls(schemes: Any) -> None:
@@ -174,7 +174,7 @@ def test_arguments_of_the_client(packages: Path) -> None:
     driven(packages, "schemes", calls, x_fleet="north")
 
 
-def test_procedures(packages: Path) -> None:
+def test_inferred_package_procedures(packages: Path) -> None:
     """An API without resources has its operations in groups."""
 
     async def calls(package: Any) -> None:
@@ -186,7 +186,7 @@ def test_procedures(packages: Path) -> None:
 
 
 @pytest.mark.slow
-def test_they_pass_both_type_checkers(packages: Path) -> None:
+def test_inferred_package_they_pass_both_type_checkers(packages: Path) -> None:
     """Packages are typed strictly for mypy and for pyright."""
     for checker in (["mypy", "--strict", "--config-file="], ["pyright", "--pythonpath", sys.executable]):
         done = subprocess.run(

@@ -18,13 +18,13 @@ from restencil_generator.spec.load import load_text
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_spec_is_what_reviewers_have_read(name: str) -> None:
+def test_inferred_spec_spec_is_what_reviewers_have_read(name: str) -> None:
     """A document gives its spec byte for byte."""
     assert imported(name).text == spec(name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_check_refuses_nothing(name: str) -> None:
+def test_inferred_spec_check_refuses_nothing(name: str) -> None:
     """What an import writes passes the check, and nothing had to be taken out for that."""
     assert [problem for problem in load_text(imported(name).text).problems if problem.severity == "error"] == []
     assert [each.message for each in imported(name).document.findings if each.code == "import-mistake"] == []
@@ -32,7 +32,7 @@ def test_the_check_refuses_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_operation_is_in_the_spec(name: str) -> None:
+def test_inferred_spec_every_operation_is_in_the_spec(name: str) -> None:
     """Each operation of a document is an endpoint, or it stands in `left_out`."""
     made = imported(name)
     covered = {id(operation) for operation in made.inferred.operations.values()}
@@ -40,7 +40,7 @@ def test_every_operation_is_in_the_spec(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_name_has_a_number_added(name: str) -> None:
+def test_inferred_spec_no_name_has_a_number_added(name: str) -> None:
     """No name ends in a number that the document does not have."""
     made = imported(name)
     words = str(made.document.tree)
@@ -49,7 +49,7 @@ def test_no_name_has_a_number_added(name: str) -> None:
     assert [number for number in numbers if number not in words] == []
 
 
-def test_writing_is_the_inverse_of_reading() -> None:
+def test_inferred_spec_writing_is_the_inverse_of_reading() -> None:
     """A tree without comments is written as it was before they were there, but for them."""
     tree = imported(NAMES[0]).tree
     plain = write(Tree(tree.value))
@@ -57,7 +57,7 @@ def test_writing_is_the_inverse_of_reading() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_order_of_paths_and_schemas_has_no_meaning(name: str, tmp_path: Path) -> None:
+def test_inferred_spec_order_of_paths_and_schemas_has_no_meaning(name: str, tmp_path: Path) -> None:
     """A document whose paths, methods and schemas stand the other way round gives the bytes that it gave."""
     tree = copy.deepcopy(dict(imported(name).document.tree))
     tree["paths"] = {path: dict(reversed(item.items())) for path, item in reversed(tree["paths"].items())}

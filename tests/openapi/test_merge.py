@@ -87,32 +87,32 @@ def told(ours: str, theirs: str, base: str = BASE) -> list[tuple[str, str, str]]
 PRICE = "      price: number\n"
 
 
-def test_what_only_upstream_changed_is_theirs() -> None:
+def test_merge_what_only_upstream_changed_is_theirs() -> None:
     """a, a, b: the result is theirs, byte for byte where nothing was edited."""
     theirs = changed((PRICE, "      price: decimal\n"), ("      old: string\n", ""))
     assert result(BASE, theirs) == theirs
 
 
-def test_what_only_we_changed_is_ours() -> None:
+def test_merge_what_only_we_changed_is_ours() -> None:
     """a, b, a: the result is ours, and so it is where we removed it."""
     ours = changed((PRICE, "      price: decimal   # exact\n"), ("      old: string\n", ""))
     assert result(ours, BASE) == ours
 
 
-def test_what_both_changed_alike_is_no_conflict() -> None:
+def test_merge_what_both_changed_alike_is_no_conflict() -> None:
     """a, b, b: nothing is left to do."""
     both = changed((PRICE, "      price: decimal\n"))
     assert (result(both, both), told(both, both)) == (both, [])
 
 
-def test_what_is_new_upstream_stands_at_its_place() -> None:
+def test_merge_what_is_new_upstream_stands_at_its_place() -> None:
     """-, -, b: it is added behind what it follows upstream."""
     theirs = changed((PRICE, PRICE + "      discount: number?\n"))
     ours = changed(("      old: string\n", "      old: string\n      mine: string\n"))
     assert result(ours, theirs) == changed((PRICE, PRICE + "      discount: number?\n"), text=ours)
 
 
-def test_what_is_new_here_stays() -> None:
+def test_merge_what_is_new_here_stays() -> None:
     """-, b, -: the result is ours."""
     ours = changed((PRICE, PRICE + "      mine: string\n"))
     assert result(ours, BASE) == ours
@@ -127,7 +127,7 @@ def test_what_is_new_here_stays() -> None:
     ],
     ids=["value", "comment above", "comment behind"],
 )
-def test_what_was_edited_here_and_removed_upstream_stays(edit: tuple[str, str]) -> None:
+def test_merge_what_was_edited_here_and_removed_upstream_stays(edit: tuple[str, str]) -> None:
     """a, b, removed: the result is ours, with a warning; a comment is an edit."""
     ours, theirs = changed(edit), changed(("      old: string\n", ""))
     assert result(ours, theirs) == ours
@@ -135,7 +135,7 @@ def test_what_was_edited_here_and_removed_upstream_stays(edit: tuple[str, str]) 
     assert told(ours, theirs) == [("warning", "removed-upstream", message)]
 
 
-def test_what_was_edited_below_and_removed_upstream_stays() -> None:
+def test_merge_what_was_edited_below_and_removed_upstream_stays() -> None:
     """a, edited below, removed: the whole resource stays."""
     ours = changed(("path: /visits/:code\n", "path: /visits/:code\n    options: {retries: 9}\n"))
     theirs = BASE[: BASE.index("  visits:")]
@@ -145,7 +145,7 @@ def test_what_was_edited_below_and_removed_upstream_stays() -> None:
     ]
 
 
-def test_what_was_removed_here_and_changed_upstream_stays_removed() -> None:
+def test_merge_what_was_removed_here_and_changed_upstream_stays_removed() -> None:
     """a, removed, b: it stays removed, with a note."""
     ours, theirs = changed((PRICE, "")), changed((PRICE, "      price: decimal\n"))
     assert result(ours, theirs) == ours
@@ -153,7 +153,7 @@ def test_what_was_removed_here_and_changed_upstream_stays_removed() -> None:
     assert told(ours, theirs) == [("note", "removed-here", message)]
 
 
-def test_what_both_changed_differently_is_a_conflict() -> None:
+def test_merge_what_both_changed_differently_is_a_conflict() -> None:
     """a, b, c: both values are shown with the last import's, the place of ours and that in the document."""
     ours, theirs = changed((PRICE, "      price: decimal\n")), changed((PRICE, "      price: string\n"))
     found = merge(BASE, {"museum.yaml": ours}, theirs, upstream=lambda path: "openapi.yaml:398")
@@ -168,7 +168,7 @@ def test_what_both_changed_differently_is_a_conflict() -> None:
     )
 
 
-def test_what_both_added_differently_is_a_conflict() -> None:
+def test_merge_what_both_added_differently_is_a_conflict() -> None:
     """-, b, c: there is no last import to show."""
     ours = changed((PRICE, PRICE + "      discount: integer\n"))
     theirs = changed((PRICE, PRICE + "      discount: number?\n"))
@@ -180,7 +180,7 @@ def test_what_both_added_differently_is_a_conflict() -> None:
 # --------------------------------------------------------------------------------------------------------- conflicts
 
 
-def test_conflicts_are_settled_by_name() -> None:
+def test_merge_conflicts_are_settled_by_name() -> None:
     """`--ours` and `--theirs` take the node as it is printed, one around it, or all by `*`; the longest name counts."""
     ours = changed((PRICE, "      price: decimal\n"), ("[day, night]\n", "{DAY: day}\n"))
     theirs = changed((PRICE, "      price: string\n"), ("[day, night]\n", "[day, dusk]\n"))
@@ -195,7 +195,7 @@ def test_conflicts_are_settled_by_name() -> None:
     assert half.used == frozenset(["enums.Kind"])
 
 
-def test_a_conflict_ends_where_ours_is_made_equal() -> None:
+def test_merge_conflict_ends_where_ours_is_made_equal() -> None:
     """Editing ours to what upstream says settles it."""
     theirs = changed((PRICE, "      price: string\n"))
     ours = changed((PRICE, "      price:   'string'   # as they say\n"))
@@ -205,21 +205,21 @@ def test_a_conflict_ends_where_ours_is_made_equal() -> None:
 # ------------------------------------------------------------------------------------------------- leaves and sets
 
 
-def test_a_field_alone_is_its_type() -> None:
+def test_merge_field_alone_is_its_type() -> None:
     """A type and a mapping with a type are one form: a description comes to a field whose type was edited here."""
     ours = changed((PRICE, "      price: decimal\n"))
     theirs = changed((PRICE, "      price: {type: number, description: What it costs.}\n"))
     assert result(ours, theirs) == changed((PRICE, "      price: {type: decimal, description: What it costs.}\n"))
 
 
-def test_members_of_a_field_are_merged_one_by_one() -> None:
+def test_merge_members_of_a_field_are_merged_one_by_one() -> None:
     """What is edited inside of braces stays when something else there changes."""
     ours = changed(("description: When it is for.", "description: 'Day, or night.'"))
     theirs = changed(("kind: {type: Kind,", "kind: {type: Kind?, deprecated: true,"))
     assert "      kind: {type: Kind?, deprecated: true, description: 'Day, or night.'}\n" in result(ours, theirs)
 
 
-def test_lists_of_names_are_ordered_sets() -> None:
+def test_merge_lists_of_names_are_ordered_sets() -> None:
     """`members`, values of enums, `indexes`, `needs`, `non_filter_arguments` are merged item by item."""
     ours = changed(
         ("[day, night]", "[day, night, dawn]"),
@@ -240,7 +240,7 @@ def test_lists_of_names_are_ordered_sets() -> None:
     assert "needs: [old, price, kind]" in text
 
 
-def test_other_lists_and_types_are_leaves() -> None:
+def test_merge_other_lists_and_types_are_leaves() -> None:
     """A type that both changed is a conflict, in whatever part of it."""
     ours = changed(("schema: Ticket}", "schema: {ticket: Ticket, mine: string}}"))
     theirs = changed(("schema: Ticket}", "schema: {ticket: Ticket, total: integer}}"))
@@ -254,7 +254,7 @@ def test_other_lists_and_types_are_leaves() -> None:
 # ---------------------------------------------------------------------------------------------------------- comments
 
 
-def test_a_guess_that_was_accepted_stays_so() -> None:
+def test_merge_guess_that_was_accepted_stays_so() -> None:
     """Who deletes `# check:` has accepted the guess; a comment that changes upstream does not come back."""
     ours = changed(("                                              # check: pk guessed: code", ""))
     assert result(ours, BASE) == ours
@@ -264,7 +264,7 @@ def test_a_guess_that_was_accepted_stays_so() -> None:
     assert told(ours, theirs) == [("note", "removed-here", message)]
 
 
-def test_comments_of_the_import_follow_upstream() -> None:
+def test_merge_comments_of_the_import_follow_upstream() -> None:
     """A comment that nobody edited is theirs, also where its node was edited."""
     theirs = changed(("on 8 of 8 operations", "on 7 of 8 operations"), ("# pk: the id", "# check: the id"))
     ours = changed(("errors: {400: Problem, ", "errors: {400: Problem, 500: Problem, "))
@@ -273,7 +273,7 @@ def test_comments_of_the_import_follow_upstream() -> None:
     assert "    pk: id                                                # check: the id\n" in text
 
 
-def test_a_comment_that_both_changed_is_a_conflict() -> None:
+def test_merge_comment_that_both_changed_is_a_conflict() -> None:
     """Its name ends in `#`."""
     ours = changed(("# pk: the id", "# the id, of course"))
     theirs = changed(("# pk: the id", "# check: the id"))
@@ -284,7 +284,7 @@ def test_a_comment_that_both_changed_is_a_conflict() -> None:
     assert result(ours, theirs, settled=Settled((), ["entities.Ticket.pk#"])) == theirs
 
 
-def test_a_new_comment_of_the_import_stands_above_one_of_ours() -> None:
+def test_merge_new_comment_of_the_import_stands_above_one_of_ours() -> None:
     """Both are there."""
     ours = changed((PRICE, "      price: number   # ours\n"))
     theirs = changed((PRICE, "      price: number                                       # check: in cents?\n"))
@@ -296,7 +296,7 @@ def test_a_new_comment_of_the_import_stands_above_one_of_ours() -> None:
 # ----------------------------------------------------------------------------------------------------- renamed here
 
 
-def test_a_resource_renamed_here_is_known_by_its_path() -> None:
+def test_merge_resource_renamed_here_is_known_by_its_path() -> None:
     """It is merged under its new name."""
     ours = changed(("  tickets:\n", "  passes:\n"))
     theirs = changed(
@@ -305,7 +305,7 @@ def test_a_resource_renamed_here_is_known_by_its_path() -> None:
     assert result(ours, theirs) == changed(("  tickets:\n", "  passes:\n"), text=theirs)
 
 
-def test_an_endpoint_renamed_here_is_known_by_method_and_path() -> None:
+def test_merge_endpoint_renamed_here_is_known_by_method_and_path() -> None:
     """References to it in theirs follow."""
     ours = changed(("      cancel: {", "      void: {"))
     theirs = changed(
@@ -317,7 +317,7 @@ def test_an_endpoint_renamed_here_is_known_by_method_and_path() -> None:
     assert "      undo: {extends: void, path: /undo}\n" in text
 
 
-def test_an_endpoint_that_was_moved_to_another_resource_is_merged_there() -> None:
+def test_merge_endpoint_that_was_moved_to_another_resource_is_merged_there() -> None:
     """Its method and path say where it is."""
     line = '      cancel: {method: POST, path: "/tickets/:id/cancel", schema: Ticket}\n'
     ours = changed((line, "")) + "    endpoints:\n" + line
@@ -325,7 +325,7 @@ def test_an_endpoint_that_was_moved_to_another_resource_is_merged_there() -> Non
     assert result(ours, theirs) == changed(("schema: Ticket}", "schema: null}"), text=ours)
 
 
-def test_a_field_renamed_here_is_known_by_its_name_in_json() -> None:
+def test_merge_field_renamed_here_is_known_by_its_name_in_json() -> None:
     """`wire` says which it is; lists of names in theirs follow."""
     ours = changed((PRICE, "      cost: {type: number, wire: price}\n"), ("needs: [price]", "needs: [cost]"))
     theirs = changed((PRICE, "      price: decimal?\n"), ("needs: [price]", "needs: [price, kind]"))
@@ -334,7 +334,7 @@ def test_a_field_renamed_here_is_known_by_its_name_in_json() -> None:
     assert "needs: [cost, kind]" in text
 
 
-def test_a_type_renamed_here_is_known_by_where_it_is_used() -> None:
+def test_merge_type_renamed_here_is_known_by_where_it_is_used() -> None:
     """References to it in theirs follow, new ones too."""
     ours = BASE.replace("Ticket", "Pass").replace("Kind", "Daytime")
     theirs = changed(
@@ -345,7 +345,7 @@ def test_a_type_renamed_here_is_known_by_where_it_is_used() -> None:
     assert result(ours, theirs) == theirs.replace("Ticket", "Pass").replace("Kind", "Daytime")
 
 
-def test_a_resource_renamed_here_whose_path_is_gone_stays_as_it_is() -> None:
+def test_merge_resource_renamed_here_whose_path_is_gone_stays_as_it_is() -> None:
     """A warning says what was lost."""
     ours = changed(("  visits:\n", "  stays:\n"))
     theirs = changed(("path: /visits/:code", "path: /stays/:code"))
@@ -363,7 +363,7 @@ def test_a_resource_renamed_here_whose_path_is_gone_stays_as_it_is() -> None:
 # ------------------------------------------------------------------------------------------------------------- bytes
 
 
-def test_line_ends_and_indentation_of_ours_are_kept() -> None:
+def test_merge_line_ends_and_indentation_of_ours_are_kept() -> None:
     """What comes from upstream has the line ends and the indentation of ours."""
     ours = changed((PRICE, PRICE + "      mine: string\n")).replace("\n", "\r\n")
     theirs = changed(("      old: string\n", "      old: string\n      new: {type: string, description: New.}\n"))
@@ -373,7 +373,7 @@ def test_line_ends_and_indentation_of_ours_are_kept() -> None:
     assert "            new: {type: string, description: New.}\n" in result(wide, theirs)
 
 
-def test_a_file_without_a_last_line_end_gets_one_only_where_something_follows() -> None:
+def test_merge_file_without_a_last_line_end_gets_one_only_where_something_follows() -> None:
     """Its last byte stays."""
     ours = changed((PRICE, "      price: decimal\n")).rstrip("\n")
     theirs = changed(("[day, night]", "[day]"))
@@ -382,7 +382,7 @@ def test_a_file_without_a_last_line_end_gets_one_only_where_something_follows() 
     assert result(ours, theirs) == ours + "\n  walks:\n    path: /walks/:id\n    schema: Ticket\n"
 
 
-def test_comments_inside_of_braces_are_not_lost() -> None:
+def test_merge_comments_inside_of_braces_are_not_lost() -> None:
     """Where a mapping over several lines is written anew, its comments stand above it."""
     ours = changed(
         (
@@ -397,14 +397,14 @@ def test_comments_inside_of_braces_are_not_lost() -> None:
     assert "{limit: integer, sort: string?}" in text
 
 
-def test_an_object_that_both_sides_empty_is_an_empty_one() -> None:
+def test_merge_object_that_both_sides_empty_is_an_empty_one() -> None:
     """Where one member was removed here and the other upstream, `{}` is left."""
     base = changed(("{title: string, detail: string?}", "\n    title: string\n    detail: string?"))
     ours, theirs = changed(("    title: string\n", ""), text=base), changed(("    detail: string?\n", ""), text=base)
     assert result(ours, theirs, base) == changed(("{title: string, detail: string?}", "{}"))
 
 
-def test_a_spec_in_json_style_is_merged_too() -> None:
+def test_merge_spec_in_json_style_is_merged_too() -> None:
     """A spec that is one mapping between braces stays one."""
     base = HEAD + "title: Museum\nenums:\n  Kind: [day]\n"
     ours = '{"restencil": 1, "package": "museum", "wire_names": "camelCase", "title": "Mine"}\n'
@@ -413,7 +413,7 @@ def test_a_spec_in_json_style_is_merged_too() -> None:
     assert result(ours, theirs, base) == ours.replace('["day"]', '["day", night]')
 
 
-def test_order_follows_upstream_where_nobody_changed_it_here() -> None:
+def test_merge_order_follows_upstream_where_nobody_changed_it_here() -> None:
     """Order has a meaning in fields; who ordered them here keeps theirs."""
     theirs = changed((PRICE, ""), ("      old: string\n", "      old: string\n" + PRICE))
     ours = changed(("      old: string\n", "      old: string   # mine\n"))
@@ -425,7 +425,7 @@ def test_order_follows_upstream_where_nobody_changed_it_here() -> None:
 # ------------------------------------------------------------------------------------------------ several files
 
 
-def test_a_spec_of_several_files_is_merged_where_its_nodes_are() -> None:
+def test_merge_spec_of_several_files_is_merged_where_its_nodes_are() -> None:
     """Moving nodes between files changes nothing; what is new stands beside what it follows."""
     top, rest = BASE.split("\nentities:\n")
     entities, resources = rest.split("\nresources:\n")

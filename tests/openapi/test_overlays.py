@@ -53,21 +53,21 @@ def applied(folder: Path, *actions: Any, **more: Any) -> tuple[Any, Overlaid]:
         ({"target": "$.info"}, TREE),
     ],
 )  # fmt: skip
-def test_actions(action: Any, changed: Any, tmp_path: Path) -> None:
+def test_overlays_actions(action: Any, changed: Any, tmp_path: Path) -> None:
     """Objects merge deeply, arrays get more items, the rest is replaced; removal goes from the end."""
     before = json.dumps(TREE)
     assert applied(tmp_path, action)[0] == changed
     assert json.dumps(TREE) == before
 
 
-def test_actions_and_overlays_are_applied_in_order(tmp_path: Path) -> None:
+def test_overlays_actions_and_overlays_are_applied_in_order(tmp_path: Path) -> None:
     """What one writes, the next one sees."""
     one = overlay(tmp_path, {"target": "$.servers", "remove": True}, {"target": "$", "update": {"servers": [1]}})
     two = overlay(tmp_path, {"target": "$.servers", "update": 2}, name="two.json", version="1.0.0")
     assert apply(TREE, [one, two])[0]["servers"] == [1, 2]
 
 
-def test_an_overlay_may_be_yaml(tmp_path: Path) -> None:
+def test_overlays_overlay_may_be_yaml(tmp_path: Path) -> None:
     """JSON or YAML, as documents are."""
     path = tmp_path / "fixes.yaml"
     path.write_text("overlay: 1.0.0\nactions:\n- target: $.info\n  update: {on: NO}\n")
@@ -90,7 +90,9 @@ def test_an_overlay_may_be_yaml(tmp_path: Path) -> None:
         ({"target": "$"}, {"version": "2.0.0"}, "2:13: Overlay '2.0.0' is not known; 1.0 and 1.1 are"),
     ],
 )  # fmt: skip
-def test_what_is_no_action_is_told_with_file_and_line(action: Any, more: Any, said: str, tmp_path: Path) -> None:
+def test_overlays_what_is_no_action_is_told_with_file_and_line(
+    action: Any, more: Any, said: str, tmp_path: Path
+) -> None:
     """A bad JSONPath, an unknown version, an update of a scalar by an object, the root removed."""
     with pytest.raises(Failure) as raised:
         applied(tmp_path, action, **more)
@@ -100,7 +102,7 @@ def test_what_is_no_action_is_told_with_file_and_line(action: Any, more: Any, sa
 @pytest.mark.parametrize(
     ("text", "said"), [("openapi: 3.1.0", "is no overlay"), ("overlay: 1.0.0", "`actions` is null")]
 )
-def test_what_is_no_overlay_is_told(text: str, said: str, tmp_path: Path) -> None:
+def test_overlays_what_is_no_overlay_is_told(text: str, said: str, tmp_path: Path) -> None:
     """Another document, or one without actions."""
     path = tmp_path / "fixes.yaml"
     path.write_text(text)
@@ -108,7 +110,7 @@ def test_what_is_no_overlay_is_told(text: str, said: str, tmp_path: Path) -> Non
         apply(TREE, [path])
 
 
-def test_a_target_that_matches_nothing_is_a_warning(tmp_path: Path) -> None:
+def test_overlays_target_that_matches_nothing_is_a_warning(tmp_path: Path) -> None:
     """It stands at the target, and names what the overlay extends."""
     _, overlaid = applied(tmp_path, {"target": "$.paths['/x'].get", "remove": True}, extends="shop.json")
     (finding,) = overlaid.findings
@@ -117,7 +119,7 @@ def test_a_target_that_matches_nothing_is_a_warning(tmp_path: Path) -> None:
     assert finding.hint == "the overlay extends 'shop.json'"
 
 
-def test_parts_know_where_they_come_from(tmp_path: Path) -> None:
+def test_overlays_parts_know_where_they_come_from(tmp_path: Path) -> None:
     """What an overlay wrote stands in it; what follows removed items stands where it stood."""
     _, overlaid = applied(
         tmp_path,
@@ -137,7 +139,7 @@ def test_parts_know_where_they_come_from(tmp_path: Path) -> None:
     assert origin("/info/title") == Where("openapi.json", "/info/title")
 
 
-def test_findings_in_what_an_overlay_wrote_name_it(
+def test_overlays_findings_in_what_an_overlay_wrote_name_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command says file and line of the overlay; references in it start at the source."""

@@ -21,19 +21,19 @@ def value(text: str | bytes) -> Any:
 @pytest.mark.parametrize(
     ("text", "form"), [('{"a": 1}', "json"), ("a: 1", "yaml"), ("\n {a: 1}", "yaml"), ('{"a": 1,}', "yaml")]
 )
-def test_the_text_tells_what_it_is(text: str, form: str) -> None:
+def test_parse_text_tells_what_it_is(text: str, form: str) -> None:
     """JSON or YAML is told by the text, not by the name."""
     read = read_text(text.encode(), "api.json")
     assert (read.value, read.form) == ({"a": 1}, form)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_byte_order_marks_tell_the_encoding(encoding: str) -> None:
+def test_parse_byte_order_marks_tell_the_encoding(encoding: str) -> None:
     """UTF-8 with and without its mark, UTF-16 with one."""
     assert value('{"a": "ä"}'.encode(encoding)) == {"a": "ä"}
 
 
-def test_scalars_of_yaml_are_those_of_json() -> None:
+def test_parse_scalars_of_yaml_are_those_of_json() -> None:
     """`NO`, dates and `on` are texts, keys too; numbers that JSON cannot hold are texts."""
     text = "a: NO\non: 2020-01-01\nc: on\n200: {0x10: 1.5}\nd: .inf\ne: ~\nf: true\ng: !x 1\nh: !!str 1\ni: '1'\n"
     assert value(text) == {
@@ -42,7 +42,7 @@ def test_scalars_of_yaml_are_those_of_json() -> None:
     }  # fmt: skip
 
 
-def test_merge_keys_are_merged() -> None:
+def test_parse_merge_keys_are_merged() -> None:
     """`<<` brings what is not written, the first of several first; in quotes it is a key."""
     text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 3}\nd: {<<: *a}\ne: {'<<': *a}\n"
     read = value(text)
@@ -51,14 +51,14 @@ def test_merge_keys_are_merged() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"p": {"a": 1, "b": 2, "a": 3}}', "p:\n  a: 1\n  b: 2\n  a: 3\n"])
-def test_the_last_of_two_equal_keys_is_kept(text: str) -> None:
+def test_parse_last_of_two_equal_keys_is_kept(text: str) -> None:
     """It is a finding, at the key."""
     read = read_text(text.encode(), "f")
     assert read.value == {"p": {"a": 3, "b": 2}}
     assert read.oddities == (("duplicate-key", "/p/a", "the key 'a' is given twice; the last one is read"),)
 
 
-def test_numbers_and_characters_that_no_file_can_hold() -> None:
+def test_parse_numbers_and_characters_that_no_file_can_hold() -> None:
     """Numbers without end stay texts, halves of characters are replaced, control characters stay."""
     assert value('{"a": NaN, "b": 1e999, "c": "\\ud83d", "d": "\x01", "e": 1' + "0" * 5000 + "}") == {
         "a": "NaN", "b": "1e999", "c": "\ufffd", "d": "\x01", "e": "1" + "0" * 5000
@@ -88,7 +88,7 @@ def aliases() -> str:
         ("- " * 600, "f:1:1001: nested more than 500 levels deep; no OpenAPI document is"),
     ],
 )
-def test_what_is_no_document_is_told_with_its_line(text: str | bytes, said: str) -> None:
+def test_parse_what_is_no_document_is_told_with_its_line(text: str | bytes, said: str) -> None:
     """Nothing but one error, with file, line and column where there is one."""
     with pytest.raises(Unreadable) as raised:
         read_text(text.encode() if isinstance(text, str) else text, "f")
@@ -108,7 +108,7 @@ TEXTS = {
         ("yaml", {"/a": (1, 1, 2), "/a/b/1": (4, 5, 6), "/a/b/1/c": (4, 8, 9), "/a/x~1y~0": (5, 9, 10)}),
     ],
 )
-def test_pointers_lead_to_lines(form: str, found: dict[str, tuple[int, int, int]]) -> None:
+def test_parse_pointers_lead_to_lines(form: str, found: dict[str, tuple[int, int, int]]) -> None:
     """A scalar, the key of a container, or the item of a list; what is not there is at the nearest part above."""
     read = read_text(TEXTS[form].encode(), "f")
     shown = {key: (at.line, at.column, at.end_column) for key, at in places(read, [*found, "/a/no", ""]).items()}
@@ -128,7 +128,7 @@ def parts_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[s
 
 @given(_VALUES, st.sampled_from([None, 2]))
 @settings(max_examples=examples(15))
-def test_every_part_of_a_json_text_is_found(tree: Any, indent: int | None) -> None:
+def test_parse_every_part_of_a_json_text_is_found(tree: Any, indent: int | None) -> None:
     """The text at a place is the scalar, or the key that the pointer ends in."""
     text = json.dumps({"root": tree}, indent=indent)
     read = read_text(text.encode(), "f")

@@ -56,14 +56,14 @@ def shop(paths: dict[str, dict[str, Any]], **schemas: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_document_gives_the_same_spec(name: str) -> None:
+def test_previous_choices_same_document_gives_the_same_spec(name: str) -> None:
     """What the last import chose is what this one would choose."""
     path = next(path for path in DOCUMENTS if path.stem == name)
     first = imported(name)
     assert make(read(Files(str(path))), Options(), name, last_of(first)).text == first.text
 
 
-def test_the_style_of_names_stays(tmp_path: Path) -> None:
+def test_previous_choices_style_of_names_stays(tmp_path: Path) -> None:
     """Names of another style are written out."""
     first = made(tmp_path, shop({"/a/{id}": operation("A")}, A=schema("fullName", "otherName")))
     assert first.tree.value["wire_names"] == "camelCase"
@@ -74,7 +74,7 @@ def test_the_style_of_names_stays(tmp_path: Path) -> None:
     assert "name_a: {type: string?, wire: name_a}" in again.text
 
 
-def test_shared_errors_stay(tmp_path: Path) -> None:
+def test_previous_choices_shared_errors_stay(tmp_path: Path) -> None:
     """An operation that has one no longer takes it back; what single operations had stays with them."""
     one = {"/a/{id}": operation("A", errors=("404",)), "/b/{id}": operation("B", errors=("404", "409"))}
     first = made(tmp_path, shop(one, A=schema(), B=schema()))
@@ -86,7 +86,7 @@ def test_shared_errors_stay(tmp_path: Path) -> None:
     assert again.tree.get(("resources", "b", "endpoints", "get", "errors")) == {"409": "Problem"}
 
 
-def test_arguments_of_the_client_stay(tmp_path: Path) -> None:
+def test_previous_choices_arguments_of_the_client_stay(tmp_path: Path) -> None:
     """A header that most operations have today is one of the client only where it was."""
     tenant = {"name": "X-Tenant", "in": "header", "required": True, "schema": {"type": "string"}}
     region = {"name": "X-Region", "in": "header", "schema": {"type": "string"}}
@@ -108,7 +108,7 @@ def test_arguments_of_the_client_stay(tmp_path: Path) -> None:
     assert again.text.count("x_region") == 2
 
 
-def test_a_name_once_given_stays(tmp_path: Path) -> None:
+def test_previous_choices_name_once_given_stays(tmp_path: Path) -> None:
     """A schema that upstream adds renames nothing, wherever it stands."""
     first = made(tmp_path, shop({"/b/{id}": operation("v1.Order")}, **{"v1.Order": schema()}))
     assert list(first.tree.value["entities"]) == ["Order"]  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def only(paths: Any, folder: Path, **more: Any) -> Operation:
         ("swagger: '1.2'", ": not OpenAPI 2.0 or 3: its version is '1.2'; restencil imports 2.0 to 3.2"),
     ],
 )
-def test_what_is_no_openapi_says_what_it_looks_like(text: str, said: str, tmp_path: Path) -> None:
+def test_reader_what_is_no_openapi_says_what_it_looks_like(text: str, said: str, tmp_path: Path) -> None:
     """Another document is refused, and told what it looks like."""
     file = tmp_path / "events.yaml"
     file.write_text(text)
@@ -54,13 +54,13 @@ def test_what_is_no_openapi_says_what_it_looks_like(text: str, said: str, tmp_pa
 
 
 @pytest.mark.parametrize("version", ["3.0.0", "3.0", 3.1, "3.1.1", "3.2.0", 3, "3.0.0-rc1"])
-def test_all_versions_of_3_are_read(version: Any, tmp_path: Path) -> None:
+def test_reader_all_versions_of_3_are_read(version: Any, tmp_path: Path) -> None:
     """3.0 to 3.2, also where the version is a number."""
     found = read_tree(document({"/x": {"get": {"responses": OK}}}, version=version), tmp_path)
     assert (operations(found), codes(found)) == (["GET /x"], [])
 
 
-def test_a_newer_version_is_read_as_the_newest_known(tmp_path: Path) -> None:
+def test_reader_newer_version_is_read_as_the_newest_known(tmp_path: Path) -> None:
     """It is a note."""
     found = read_tree(document({"/x": {"get": {"responses": OK}}}, version="3.7.0"), tmp_path)
     assert [(one.code, one.message, one.severity) for one in found.findings] == [
@@ -71,7 +71,7 @@ def test_a_newer_version_is_read_as_the_newest_known(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------- versions
 
 
-def test_swagger_2_is_lifted(tmp_path: Path) -> None:
+def test_reader_swagger_2_is_lifted(tmp_path: Path) -> None:
     """Host, basePath and schemes; consumes and produces; body and formData; collectionFormat; files; x-nullable."""
     pet = {"type": "object", "properties": {"name": {"type": "string", "x-nullable": True}}}
     tree = swagger(
@@ -142,7 +142,7 @@ def test_swagger_2_is_lifted(tmp_path: Path) -> None:
     )
 
 
-def test_what_3_2_adds_is_read(tmp_path: Path) -> None:
+def test_reader_what_3_2_adds_is_read(tmp_path: Path) -> None:
     """`query`, `additionalOperations`, `itemSchema`, `in: querystring`, `defaultMapping`."""
     event = {"type": "object", "properties": {"id": {"type": "integer"}}}
     stream = {"200": {"description": "", "content": {"text/event-stream": {"itemSchema": event}}}}
@@ -194,7 +194,7 @@ def test_what_3_2_adds_is_read(tmp_path: Path) -> None:
         ({"not": {}}, "any", False),
     ],
 )
-def test_types_are_those_that_are_meant(value: Any, type_: str, nullable: bool, tmp_path: Path) -> None:
+def test_reader_types_are_those_that_are_meant(value: Any, type_: str, nullable: bool, tmp_path: Path) -> None:
     """`nullable` and null among the types are one; without a type the schema tells what it is."""
     schema, found = schema_of(value, tmp_path)
     assert (schema.type, schema.nullable, codes(found)) == (type_, nullable, [])
@@ -208,21 +208,21 @@ def test_types_are_those_that_are_meant(value: Any, type_: str, nullable: bool, 
         ("potato", "any", ""),
     ],
 )  # fmt: skip
-def test_types_that_do_not_exist(name: str, type_: str, format_: str, tmp_path: Path) -> None:
+def test_reader_types_that_do_not_exist(name: str, type_: str, format_: str, tmp_path: Path) -> None:
     """The meant type is read, and it is said."""
     schema, found = schema_of({"type": name}, tmp_path)
     assert (schema.type, schema.format) == (type_, format_)
     assert [one.message for one in found.findings] == [f"the type '{name}' is none of JSON Schema; read as {type_}"]
 
 
-def test_a_file_is_bytes(tmp_path: Path) -> None:
+def test_reader_file_is_bytes(tmp_path: Path) -> None:
     """`type: file` is meant as binary, and nobody is told."""
     schema, found = schema_of({"type": "object", "properties": {"f": {"type": "file"}}}, tmp_path)
     inner = found.schema(schema.properties["f"])
     assert (inner.type, inner.format, codes(found)) == ("string", "binary", [])
 
 
-def test_bounds_have_one_form(tmp_path: Path) -> None:
+def test_reader_bounds_have_one_form(tmp_path: Path) -> None:
     """`exclusiveMinimum` as a number, whatever the version writes."""
     for bound in ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}):
         schema, _ = schema_of({"type": "integer", **bound}, tmp_path)
@@ -246,20 +246,20 @@ def test_bounds_have_one_form(tmp_path: Path) -> None:
         ({"type": "string", "enum": "a"}, (), ["malformed"]),
     ],
 )
-def test_enums(value: Any, enum: Any, found_codes: list[str], tmp_path: Path) -> None:
+def test_reader_enums(value: Any, enum: Any, found_codes: list[str], tmp_path: Path) -> None:
     """Texts or integers; whatever else stands there is its type alone."""
     schema, found = schema_of(value, tmp_path)
     assert (schema.enum, codes(found)) == (enum, found_codes)
 
 
-def test_names_of_constants(tmp_path: Path) -> None:
+def test_reader_names_of_constants(tmp_path: Path) -> None:
     """Those of `x-enum-varnames` and `x-enumNames` that are names count."""
     for key in ("x-enum-varnames", "x-enumNames"):
         assert schema_of({"enum": [1, 2], key: ["One", "Two"]}, tmp_path)[0].enum_names == ("One", "Two")
         assert schema_of({"enum": [1, 2], key: ["One", "2 many"]}, tmp_path)[0].enum_names == ()
 
 
-def test_a_default_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
+def test_reader_default_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
     """It is a finding, at the default."""
     schema, found = schema_of({"type": "integer", "default": "many"}, tmp_path)
     assert schema.default is None
@@ -272,7 +272,7 @@ def test_a_default_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------- several schemas
 
 
-def test_all_of_is_flat(tmp_path: Path) -> None:
+def test_reader_all_of_is_flat(tmp_path: Path) -> None:
     """Properties in order, `required` united; what both parts say of a property holds."""
     one = {"type": "object", "required": ["a"], "properties": {"a": {"type": "number"}, "b": {"type": "string"}}}
     two = {"required": ["c"], "properties": {"c": {}, "a": {"type": "integer"}}}
@@ -284,7 +284,7 @@ def test_all_of_is_flat(tmp_path: Path) -> None:
     assert codes(found) == []
 
 
-def test_parts_of_all_of_that_disagree(tmp_path: Path) -> None:
+def test_reader_parts_of_all_of_that_disagree(tmp_path: Path) -> None:
     """A property that is two things at once is any, and it is said."""
     parts = [{"properties": {"a": {"type": kind}}} for kind in ("string", "integer")]
     schema, found = schema_of({"allOf": parts}, tmp_path)
@@ -293,7 +293,7 @@ def test_parts_of_all_of_that_disagree(tmp_path: Path) -> None:
     assert found.findings[0].message == "the value of 'a' is string and integer at once; read as any"
 
 
-def test_one_part_is_the_schema_itself(tmp_path: Path) -> None:
+def test_reader_one_part_is_the_schema_itself(tmp_path: Path) -> None:
     """`allOf`, `oneOf` and `anyOf` of one are that one, with what is said beside it."""
     for key in ("allOf", "oneOf", "anyOf"):
         value = {key: [{"$ref": "#/components/schemas/Pet"}], "description": "here", "nullable": True}
@@ -302,7 +302,7 @@ def test_one_part_is_the_schema_itself(tmp_path: Path) -> None:
         assert (schema.description, schema.nullable, codes(found)) == ("here", True, [])
 
 
-def test_alternatives_have_what_stands_beside_them(tmp_path: Path) -> None:
+def test_reader_alternatives_have_what_stands_beside_them(tmp_path: Path) -> None:
     """Properties beside `oneOf` belong to each; alternatives that only require something are none."""
     value = {"properties": {"id": {}}, "oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
     schema, found = schema_of(value, tmp_path)
@@ -312,7 +312,7 @@ def test_alternatives_have_what_stands_beside_them(tmp_path: Path) -> None:
     assert (schema.type, list(schema.properties)) == ("object", ["id"])
 
 
-def test_a_parent_that_names_its_children_is_their_parent(tmp_path: Path) -> None:
+def test_reader_parent_that_names_its_children_is_their_parent(tmp_path: Path) -> None:
     """`oneOf` of a parent that its alternatives extend leads to no circle."""
     pet = {"properties": {"name": {}}, "oneOf": [{"$ref": "#/components/schemas/Cat"}]}
     cat = {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"claws": {}}}]}
@@ -339,7 +339,7 @@ def test_a_parent_that_names_its_children_is_their_parent(tmp_path: Path) -> Non
         ("http://elsewhere.example/a.json#/x", "ref-remote"),
     ],
 )
-def test_references_that_lead_nowhere(reference: str, code: str, tmp_path: Path) -> None:
+def test_reader_references_that_lead_nowhere(reference: str, code: str, tmp_path: Path) -> None:
     """What they stand for is any; the finding stands at the reference."""
     (tmp_path / "outside.json").write_text("{}")
     inner = tmp_path / "inner"
@@ -354,7 +354,7 @@ def test_references_that_lead_nowhere(reference: str, code: str, tmp_path: Path)
     assert found.findings[0].where.pointer.endswith("/$ref")
 
 
-def test_references_lead_through_files(tmp_path: Path) -> None:
+def test_reader_references_lead_through_files(tmp_path: Path) -> None:
     """Relative to the file that they stand in, with percent-escapes and `~1`, to names of their own too."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/more.yaml").write_text(
@@ -375,7 +375,7 @@ def test_references_lead_through_files(tmp_path: Path) -> None:
             assert found.schema(schema.properties["back"]).name == "Pet"
 
 
-def test_members_beside_a_reference(tmp_path: Path) -> None:
+def test_reader_members_beside_a_reference(tmp_path: Path) -> None:
     """They are laid over it from 3.1 on; before, only description and deprecated are."""
     pet = {"type": "object", "properties": {"a": {}}}
     value = {"$ref": "#/components/schemas/Pet", "description": "here", "readOnly": True, "required": ["a"]}
@@ -385,7 +385,7 @@ def test_members_beside_a_reference(tmp_path: Path) -> None:
     assert (old.description, old.read_only, old.required, old.name) == ("here", False, frozenset(), "Pet")
 
 
-def test_links_that_lead_out_of_the_root_are_followed_and_refused(tmp_path: Path) -> None:
+def test_reader_links_that_lead_out_of_the_root_are_followed_and_refused(tmp_path: Path) -> None:
     """A symbolic link counts as what it leads to; `--root` may name a larger folder."""
     (tmp_path / "outside.json").write_text('{"type": "integer"}')
     inner = tmp_path / "inner"
@@ -397,7 +397,7 @@ def test_links_that_lead_out_of_the_root_are_followed_and_refused(tmp_path: Path
     assert wider.schema(wider.operations[0].result.schema or Part({}, wider.operations[0].where)).type == "integer"
 
 
-def test_one_schema_has_one_identity(tmp_path: Path) -> None:
+def test_reader_one_schema_has_one_identity(tmp_path: Path) -> None:
     """Whoever refers to it; it is known by file and pointer."""
     node = {"type": "object", "properties": {"left": {"$ref": "#/components/schemas/Node"}}}
     schema, found = schema_of({"$ref": "#/components/schemas/Node"}, tmp_path, Node=node)
@@ -409,7 +409,7 @@ def test_one_schema_has_one_identity(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ paths and parameters
 
 
-def test_parameters_of_paths(tmp_path: Path) -> None:
+def test_reader_parameters_of_paths(tmp_path: Path) -> None:
     """Undeclared ones are texts, declared ones that are not in the path are left out, all are required."""
     item = {
         "parameters": [
@@ -427,7 +427,7 @@ def test_parameters_of_paths(tmp_path: Path) -> None:
     assert codes(found) == ["parameter-undeclared", "parameter-unused"]
 
 
-def test_templates_of_one_shape(tmp_path: Path) -> None:
+def test_reader_templates_of_one_shape(tmp_path: Path) -> None:
     """Where both read, the second is left out; mutations stay."""
     paths = {path: {"get": {"responses": OK}, "post": {"responses": OK}} for path in ("/x/{a}", "/x/{b}")}
     found = read_tree(document(paths), tmp_path)
@@ -436,13 +436,13 @@ def test_templates_of_one_shape(tmp_path: Path) -> None:
     assert codes(found).count("path-twice") == 1
 
 
-def test_operation_ids_that_are_given_twice(tmp_path: Path) -> None:
+def test_reader_operation_ids_that_are_given_twice(tmp_path: Path) -> None:
     """It is a finding."""
     found = read_tree(document({f"/{x}": {"get": {"operationId": "a", "responses": OK}} for x in "xy"}), tmp_path)
     assert codes(found) == ["operation-id-twice"]
 
 
-def test_fragments_and_queries_in_paths(tmp_path: Path) -> None:
+def test_reader_fragments_and_queries_in_paths(tmp_path: Path) -> None:
     """A fragment is cut off, a query is literal; a required header with one value is sent by every call."""
     target = {"name": "X-Target", "in": "header", "required": True, "schema": {"type": "string", "enum": ["A.b"]}}
     paths = {
@@ -473,7 +473,7 @@ def content(schema: Any, *types: str) -> dict[str, Any]:
     return {"content": {kind: {"schema": schema} for kind in types or ("application/json",)}}
 
 
-def test_which_answer_is_the_success(tmp_path: Path) -> None:
+def test_reader_which_answer_is_the_success(tmp_path: Path) -> None:
     """2xx, else 2XX, else default, else none."""
     text = content({"type": "string"})
     assert only(answers(s200=text, s404=text, default=text), tmp_path).result.statuses == ("200",)
@@ -492,7 +492,7 @@ def test_which_answer_is_the_success(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_several_successes(tmp_path: Path) -> None:
+def test_reader_several_successes(tmp_path: Path) -> None:
     """Different schemas are one of them; an empty one makes it optional."""
     found = read_tree(
         document(answers(s200=content({"type": "string"}), s201=content({"type": "integer"}), s204={})), tmp_path
@@ -505,7 +505,7 @@ def test_several_successes(tmp_path: Path) -> None:
     assert same.schema is not None and not same.schema.made and not same.optional
 
 
-def test_json_beside_others(tmp_path: Path) -> None:
+def test_reader_json_beside_others(tmp_path: Path) -> None:
     """JSON is read; an event stream stands beside it; XML alone is text."""
     plain = {"type": "object"}
     found = read_tree(document(answers(s200=content(plain, "text/html", "application/json"))), tmp_path)
@@ -534,13 +534,13 @@ def test_json_beside_others(tmp_path: Path) -> None:
         ({"servers": [{"url": 5}, {"url": "https://{region}.example"}]}, ["https://{region}.example"], ["malformed"]),
     ],
 )  # fmt: skip
-def test_servers(more: Any, urls: list[str], found_codes: list[str], tmp_path: Path) -> None:
+def test_reader_servers(more: Any, urls: list[str], found_codes: list[str], tmp_path: Path) -> None:
     """Absolute ones count; where the document's address is not known, relative ones give no prefix."""
     found = read_tree(document({"/x": {"get": {"responses": OK}}}, **more), tmp_path)
     assert ([server.url for server in found.servers], codes(found)) == (urls, found_codes)
 
 
-def test_what_is_not_carried_is_counted(tmp_path: Path) -> None:
+def test_reader_what_is_not_carried_is_counted(tmp_path: Path) -> None:
     """Webhooks, callbacks, links, response headers, and the bounds and patterns that are not of parameters."""
     answer = {"200": {"description": "", "headers": {"A": {}, "B": {}}, "links": {"l": {}}}}
     operation = {
@@ -555,7 +555,7 @@ def test_what_is_not_carried_is_counted(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_whether_a_document_says_what_is_required(tmp_path: Path) -> None:
+def test_reader_whether_a_document_says_what_is_required(tmp_path: Path) -> None:
     """Anywhere, files that it refers to included."""
     paths = {"/x": {"get": {"responses": OK, "parameters": [{"name": "q", "in": "query", "required": True}]}}}
     assert not read_tree(document(paths), tmp_path).names_required
@@ -575,13 +575,13 @@ def test_whether_a_document_says_what_is_required(tmp_path: Path) -> None:
         {"security": 5, "tags": [5], "servers": [5]},
     ],
 )  # fmt: skip
-def test_values_of_the_wrong_kind_are_absent(broken: Any, tmp_path: Path) -> None:
+def test_reader_values_of_the_wrong_kind_are_absent(broken: Any, tmp_path: Path) -> None:
     """A document that holds anything anywhere is read; what is passed over is told."""
     found = read_tree({**document(), **broken}, tmp_path)
     assert set(codes(found)) <= {"malformed", "no-success"}
 
 
-def test_operation_that_is_a_reference_is_read_where_it_leads(tmp_path: Path) -> None:
+def test_reader_operation_that_is_a_reference_is_read_where_it_leads(tmp_path: Path) -> None:
     """Large documents keep each operation in a file of its own."""
     (tmp_path / "list.yaml").write_text("operationId: listThings\nresponses: {'200': {description: ''}}\n")
     source = tmp_path / "api.yaml"

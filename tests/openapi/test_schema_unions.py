@@ -52,7 +52,7 @@ def form_field(schema: dict[str, Any], **encoding: Any) -> Any:
 
 @pytest.mark.parametrize("key", ["oneOf", "anyOf"])
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(KINDS, 2)))
-def test_unions_of_two_kinds_are_read_in_every_place(one: str, other: str, key: str) -> None:
+def test_schema_unions_unions_of_two_kinds_are_read_in_every_place(one: str, other: str, key: str) -> None:
     """A union of any two kinds is read as a parameter, a body, a form, a response and a field, without a mistake."""
     union: dict[str, Any] = {key: [KINDS[one], KINDS[other]]}
     form = {"content": {"application/x-www-form-urlencoded": {"schema": record(x=union)}}}
@@ -82,14 +82,14 @@ def test_unions_of_two_kinds_are_read_in_every_place(one: str, other: str, key: 
         ([KINDS["free"], EMPTY], {"style": "deepObject"}, {"type": {"values": "any"}, "optional": True}),
     ],
 )
-def test_query_union_is_the_narrowest_type_that_can_be_sent(
+def test_schema_unions_query_union_is_the_narrowest_type_that_can_be_sent(
     alternatives: list[Any], style: dict[str, Any], written: Any
 ) -> None:
     """A query parameter that is one of several is a string, a list of strings, or anything in its style."""
     assert search_params({"anyOf": alternatives}, **style) == written
 
 
-def test_free_form_object_in_json_holds_anything() -> None:
+def test_schema_unions_free_form_object_in_json_holds_anything() -> None:
     """A free-form object that is sent as JSON in a query may hold anything."""
     content = {"application/json": {"schema": {"type": "object"}}}
     parameters = [{"name": "filter", "in": "query", "content": content}]
@@ -112,12 +112,14 @@ def test_free_form_object_in_json_holds_anything() -> None:
         ({"type": "object"}, {"style": "deepObject"}, {"type": {"values": "any"}, "optional": True, "style": "deep"}),
     ],
 )
-def test_form_member_has_its_encoding(schema: dict[str, Any], encoding: dict[str, Any], written: Any) -> None:
+def test_schema_unions_form_member_has_its_encoding(
+    schema: dict[str, Any], encoding: dict[str, Any], written: Any
+) -> None:
     """A member of a form is optional where it may be the empty string, and sent in the style of its encoding."""
     assert form_field(schema, **encoding) == written
 
 
-def test_reference_that_may_be_an_id_is_optional() -> None:
+def test_schema_unions_reference_that_may_be_an_id_is_optional() -> None:
     """A required member that is an id or the record may lack the record."""
     schemas = {"Item": item(owner={"anyOf": [TEXT, ref("User")]}), "User": item(name="string")}
     schemas["Item"]["required"].append("owner")
@@ -127,7 +129,7 @@ def test_reference_that_may_be_an_id_is_optional() -> None:
     assert spec(paths, schemas)["entities"]["Item"]["fields"]["owner"] == "User?"
 
 
-def test_entity_and_its_deleted_form_are_one_entity() -> None:
+def test_schema_unions_entity_and_its_deleted_form_are_one_entity() -> None:
     """`anyOf: [customer, deleted_customer]` is one entity with `deleted: boolean?`, and no list needs it."""
     schemas = {
         "customer": record("id", id="string", name="string"),
@@ -142,7 +144,7 @@ def test_entity_and_its_deleted_form_are_one_entity() -> None:
     assert "endpoints" not in found["resources"]["customers"]
 
 
-def test_optional_discriminator_tells_nothing_apart() -> None:
+def test_schema_unions_optional_discriminator_tells_nothing_apart() -> None:
     """A discriminator that records may lack is not written: the fields tell them apart."""
     schemas = {"Cat": record("name", kind="string", name="string"), "Dog": record("bark", kind="string", bark="string")}
     union = {"oneOf": [ref("Cat"), ref("Dog")], "discriminator": {"propertyName": "kind"}}
@@ -154,7 +156,7 @@ def test_optional_discriminator_tells_nothing_apart() -> None:
     assert found["resources"]["pet"]["endpoints"]["pet"]["schema"]["attribute"] == "kind"
 
 
-def test_nullable_copy_of_an_entity_is_that_entity() -> None:
+def test_schema_unions_nullable_copy_of_an_entity_is_that_entity() -> None:
     """A component that is an entity's but for null is that entity wherever it stands."""
     user = item(name="string")
     schemas = {
@@ -172,7 +174,7 @@ def test_nullable_copy_of_an_entity_is_that_entity() -> None:
     assert (fields["owner"], fields["either"]) == ("SimpleUser?", "SimpleUser?")
 
 
-def test_entity_beside_an_object_that_looks_like_it_is_an_object() -> None:
+def test_schema_unions_entity_beside_an_object_that_looks_like_it_is_an_object() -> None:
     """An entity and another object that nothing tells apart are objects, both."""
     schemas = {
         "User": item(name="string"),
@@ -186,7 +188,7 @@ def test_entity_beside_an_object_that_looks_like_it_is_an_object() -> None:
     assert found["entities"]["Item"]["fields"]["owner"] == {"type": {"one_of": ["UserData", "Team"]}, "optional": True}
 
 
-def test_key_of_the_path_whose_name_a_search_parameter_has() -> None:
+def test_schema_unions_key_of_the_path_whose_name_a_search_parameter_has() -> None:
     """A key that only the path has is read from it, though a search parameter of the list is called the same."""
     entry = record("data", data=record(note="string"))
     paths = {
@@ -198,7 +200,7 @@ def test_key_of_the_path_whose_name_a_search_parameter_has() -> None:
     assert found["entities"]["Account"]["fields"]["id"] == {"type": "string", "param": "account_id"}
 
 
-def test_error_of_the_importer_costs_one_part() -> None:
+def test_schema_unions_error_of_the_importer_costs_one_part() -> None:
     """Where reading a part raises, the part is read as said instead, and a finding names it."""
 
     def fail() -> int:
@@ -211,7 +213,7 @@ def test_error_of_the_importer_costs_one_part() -> None:
     assert "GET /x: an error of the importer, 'TypeError: unhashable'" in findings[0].message
 
 
-def test_entity_in_a_nested_union_is_not_distinguished_from_other_objects() -> None:
+def test_schema_unions_entity_in_a_nested_union_is_not_distinguished_from_other_objects() -> None:
     """A union in a union with an entity in it is `any` next to another object, as the entity alone is."""
     inner = {"oneOf": [ref("Item"), {"type": "string", "enum": ["none", "root"]}]}
     item = record("id", id="integer", parent={"anyOf": [inner, record(id="integer", other="string")]})
@@ -219,7 +221,7 @@ def test_entity_in_a_nested_union_is_not_distinguished_from_other_objects() -> N
     assert spec(paths, {"Item": item})["entities"]["Item"]["fields"]["parent"] == "any"
 
 
-def test_form_with_entities_in_a_nested_list_has_any_items() -> None:
+def test_schema_unions_form_with_entities_in_a_nested_list_has_any_items() -> None:
     """A form sends no records, however deep in a union or a list they are."""
     nested = {"oneOf": [many({"oneOf": [ref("Item"), {"type": "integer"}]})]}
     form = {"application/x-www-form-urlencoded": {"schema": record(items_=nested)}}
@@ -237,7 +239,7 @@ def party(**company: Any) -> dict[str, Any]:
     return {"Person": one, "Company": {**one, **company}, "Party": either}
 
 
-def test_union_of_entities_as_a_body_of_another_resource_is_any() -> None:
+def test_schema_unions_union_of_entities_as_a_body_of_another_resource_is_any() -> None:
     """Bodies have no form for a union of entities."""
     parties = {"/parties/{id}": {"get": operation(ref("Party"))}}
     push = operation(ref("Bill"), body=ref("Party"), status="201")
@@ -249,14 +251,14 @@ def test_union_of_entities_as_a_body_of_another_resource_is_any() -> None:
     assert found["resources"]["bills"]["endpoints"]["push"]["body"] == "any"
 
 
-def test_resource_of_a_union_with_a_nullable_entity_has_one_entity() -> None:
+def test_schema_unions_resource_of_a_union_with_a_nullable_entity_has_one_entity() -> None:
     """An alternative that may be null is no entity of a union."""
     paths = {"/parties/{id}": {"get": operation(ref("Party"))}}
     found = spec(paths, party(type=["object", "null"]))
     assert found["resources"]["parties"]["schema"] == "Party"
 
 
-def test_list_of_a_member_without_a_name_is_none() -> None:
+def test_schema_unions_list_of_a_member_without_a_name_is_none() -> None:
     """A list under the empty name is not looked for."""
     answer = {"type": "object", "properties": {"": many(record(id="string")), "next": {"type": "string"}}}
     found = made({"/payments": {"get": operation(answer)}}).document.findings

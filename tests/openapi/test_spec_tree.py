@@ -17,7 +17,7 @@ def tree() -> Tree:
     )
 
 
-def test_nodes_are_found_by_their_key_paths() -> None:
+def test_spec_tree_nodes_are_found_by_their_key_paths() -> None:
     """A node is named by the keys that lead to it, an item of a list by its index."""
     assert tree().get(("entities", "Order", "fields", "id")) == "integer"
     assert tree().get(("entities", "Order", "pk", "1")) == "id"
@@ -27,14 +27,14 @@ def test_nodes_are_found_by_their_key_paths() -> None:
 @pytest.mark.parametrize(
     "path", [("x",), ("package", "x"), ("entities", "Order", "pk", "2"), ("entities", "Order", "pk", "a")]
 )
-def test_a_path_to_nothing_is_an_error(path: tuple[str, ...]) -> None:
+def test_spec_tree_path_to_nothing_is_an_error(path: tuple[str, ...]) -> None:
     """A key path that names no node is a `KeyError` that shows it."""
     with pytest.raises(KeyError) as raised:
         tree().get(path)
     assert raised.value.args == (shown(path),)
 
 
-def test_what_is_taken_out_takes_its_comments_along() -> None:
+def test_spec_tree_what_is_taken_out_takes_its_comments_along() -> None:
     """A node that is removed leaves neither comments nor origins behind."""
     one = tree()
     one.remove(("entities", "Order"))
@@ -43,6 +43,6 @@ def test_what_is_taken_out_takes_its_comments_along() -> None:
     assert one.origins == {}
 
 
-def test_guesses_are_counted_by_their_comments() -> None:
+def test_spec_tree_guesses_are_counted_by_their_comments() -> None:
     """What is to be checked are the comments with `check:`, on nodes that are there, in the order of the file."""
     assert tree().checks() == [(("entities", "Order", "pk"), "pk guessed: id")]
