@@ -13,11 +13,11 @@ from collections.abc import Callable
 PATIENCE = 300
 
 
-def eventually(test: Callable[[], bool]) -> None:
+def eventually(test: Callable[[], bool], patience: float = PATIENCE) -> None:
     """Waits in this thread until it is true."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not test():
-        assert time.monotonic() < deadline, f"it did not happen within {PATIENCE} seconds"
+        assert time.monotonic() < deadline, f"it did not happen within {patience} seconds"
         time.sleep(0.002)
 
 

@@ -157,7 +157,7 @@ def test_primary_keys_required_query_parameter_is_to_be_checked() -> None:
         "/users": {"get": operation()},
         "/properties/{key}": {"get": operation(item, parameters=query)},
     }
-    assert comment(made(paths), "entities", "Property", "pk").endswith("; check: it may count per {accountId}")
+    assert comment(made(paths), "entities.Property.pk").endswith("; check: it may count per {accountId}")
 
 
 def test_primary_keys_records_keyed_by_two_paths_are_two_entities() -> None:

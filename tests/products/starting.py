@@ -18,6 +18,8 @@ from tests.patience import eventually
 from tests.servers.running import free_port, started
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
+START = 3600
+"""Seconds. On a loaded machine a product loads its packages and migrates for many minutes."""
 
 
 def command_of(product: str, name: str) -> str:
@@ -98,5 +100,5 @@ def _answering(command: list[str], folder: Path, settings: dict[str, str], url: 
             except httpx.TransportError:
                 return False
 
-        eventually(ready)
+        eventually(ready, START)
         yield
