@@ -216,6 +216,18 @@ def test_read_after_a_change_is_fresh_for_others() -> None:
         assert session.requests("items.get", id=1) == []
 
 
+def test_request_knows_what_was_heard_before_it_was_sent() -> None:
+    """An event that a store hears of while its request waits to be sent leaves the response fresh."""
+    with Session(SHARED) as session:
+        session.call("items.get", "whole", "other", id=1)
+        session.sync()
+        session.call("items.get.expire", "", "other", id=1)
+        session.call("items.partial_update", "204", id=1, body={"title": "y"})
+        session.stores[""].flush()
+        assert session.call("items.get", "whole", "other", id=1).title == "y"
+        assert session.is_fresh("items.get", {"id": 1}, "other")
+
+
 def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both() -> None:
     """The record is requested anew in either store, once, as nobody knows which of both the server carried out last."""
     with Session(SHARED) as session:

@@ -355,10 +355,10 @@ class NetworkManager(Manager):
         sharing, core = in_flight.sharing, self._attached()
         try:
             try:
-                if sharing is not None and (
-                    yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)
-                ):
-                    return in_flight.result()
+                if sharing is not None:
+                    if (yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)):
+                        return in_flight.result()
+                    in_flight.fetched_at = in_flight.store.next_number()  # the server is asked after all that was heard
                 outcome = yield from self.fetcher.steps(in_flight, core)
                 if outcome.validators is not None:
                     if self._freshen(in_flight, outcome.validators) or not in_flight.is_wanted():
