@@ -277,6 +277,25 @@ resources:
         assert [item.id for item in session.call("items.find", **arguments)] == [3, 4]
 
 
+def test_live_read_requests_a_stale_reference_beside_what_was_evicted() -> None:
+    """What a change made stale is requested, also where the store has let go of another part of what shows."""
+    program = parse("""
+        world asynchronous, bound=2, optimistic, needs=required, embeds_owner, leaves_out_null, has_etags
+        start 3: items.get_list(kind='b')
+        start 7: teams.get(id=2)
+        items.update(id=2, body={'kind': 'b', 'owner': 2, 'team': 2}) -> 204
+        start 12: items.create(body={'title': 'y', 'kind': 'b', 'state': 'closed'}) -> part
+        start 14: items.delete(id=1) -> lost
+        serve 7
+        watch items.by_cursor()
+        start 22: items.update(id=3, body={'kind': 'a', 'rank': 1, 'body': 'P', 'owner': 1}) -> whole
+        view.teams.partial_update(id=2, body={'name': 'q'}) -> whole
+        start 25: items.by_last.iterate()
+        start 27: users.by_name(name='ada')
+        """)
+    assert run(program).differences == []
+
+
 OUTGROWN = {
     "a call": """
         world bound=8, has_envelope, embeds_owner

@@ -99,8 +99,13 @@ def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     """The freshness of a result that was evicted in part: stale, and worth another request after each event."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
-    own = max(_result_mark(base, request).number, base.marks.of_errors(tables).number)
-    return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(own, base.marks.latest_event(cells)))
+    collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
+    marks = base.marks
+    events = [_result_mark(base, request), marks.of_errors(tables)]
+    for cell in cells:
+        entities = collections.get(cell[0])
+        events.append(marks.of_record(cell) if entities is None else marks.of_list(cell, entities))
+    return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(events).number)
 
 
 def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
@@ -167,8 +172,7 @@ class _Judge:
                 STALE, Mark(NEVER, "its record has another value by now in the field that it was found by")
             )
         own_expiry = expires_at
-        references: list[EntityPath] = []
-        first = NO_MARK
+        stale: dict[EntityPath, _Part] = {}
         beyond = self._beyond(received) if root is None else ()  # what nobody requested is all that it shows
         for cell in self._cells:
             table, pk = cell
@@ -182,13 +186,17 @@ class _Judge:
             else:
                 part = self._own_record(cell, number) if is_own else self._joined_record(cell, number)
             if part.expires_at == STALE:
-                if not part.is_reference:
+                if not part.is_reference and part.mark.event != EVICTED:
                     return Freshness(STALE, part.mark)
-                references.append(cell)
-                first = max(first, part.mark)
+                stale[cell] = part
             expires_at = min(expires_at, part.expires_at)
+        references = tuple(cell for cell, part in stale.items() if part.is_reference)
+        # What has changed comes before what was let go of, which is no reason to ask a second time.
+        mark = max((part.mark for part in stale.values()), key=_is_change, default=NO_MARK)
+        if mark.event == EVICTED and len(references) < len(stale):
+            return Freshness(STALE, mark)
         if references and own_expiry >= self._now:
-            return Freshness(STALE, first, tuple(references))
+            return Freshness(STALE, mark, references)
         return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
@@ -297,28 +305,35 @@ class _Judge:
             if meta is None:
                 return _FRESH
             number, expires_at = self._base.number(cell, meta), meta.expires_at
-        mark = self._base.marks.of_list(cell, self._collections[cell[0]])
+        mark = self._since(number, cell, self._base.marks.of_list(cell, self._collections[cell[0]]))
         return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)
 
     def _own_record(self, cell: EntityPath, number: float) -> _Part:
-        mark = self._base.marks.of_record(cell)
-        if mark.number >= number and mark.number >= self._whole(cell)[0]:
-            return _Part(STALE, mark)
-        return _FRESH
+        number = max(number, self._whole(cell)[0])
+        mark = self._since(number, cell, self._base.marks.of_record(cell))
+        return _Part(STALE, mark) if mark.number >= number else _FRESH
+
+    def _since(self, number: float, cell: EntityPath, mark: Mark) -> Mark:
+        """The mark of a record or list as far as it is this high; else that of its eviction, if that is later."""
+        return mark if mark.number >= number else max(mark, self._base.marks.of_eviction(cell))
 
     def _joined_record(self, cell: EntityPath, number: float) -> _Part:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
-        mark = self._base.marks.of_record(cell)
+        event = self._base.marks.of_record(cell)
         if not self._rules.read.counts_whole:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH
-            return _Part(STALE, mark) if mark.number >= self._base.number(cell, meta) else _Part(meta.expires_at)
+            since = self._base.number(cell, meta)
+            mark = self._since(since, cell, event)
+            return _Part(STALE, mark) if mark.number >= since else _Part(meta.expires_at)
+        mark = self._since(number, cell, event)
         if stored is UNDEFINED or stored is INVALID:
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         whole, expires_at = self._whole(cell)
-        if mark.number < whole and expires_at >= self._now:
+        latest = max(event, self._base.marks.of_eviction(cell))
+        if latest.number < whole and expires_at >= self._now:
             return _Part(expires_at)
         get = None if self._rules.siblings is None else self._rules.siblings.get_request(*cell)
         if get is None:  # nobody can ask for it by itself
@@ -332,10 +347,11 @@ class _Judge:
         if (
             requested is not None
             and requested.error is None
-            and requested.number > mark.number
+            and requested.number > latest.number
             and requested.expires_at >= self._now
         ):
             return _Part(requested.expires_at)
+        mark = self._since(whole, cell, event)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
         return _Part(STALE, mark, is_reference=True)
@@ -349,6 +365,10 @@ class _Judge:
         if models and not any(self._rules.required_fields(model)[0] <= whole.fields for model in models):
             return NEVER, STALE
         return whole.number, whole.expires_at
+
+
+def _is_change(mark: Mark) -> tuple[bool, Mark]:
+    return mark.event != EVICTED, mark
 
 
 def _refers(stored: Any, pk: str) -> bool:

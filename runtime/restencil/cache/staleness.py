@@ -52,6 +52,7 @@ class StaleSet:
         "cells",
         "errors",
         "event",
+        "evicted",
         "filtered_lists",
         "keys",
         "lists",
@@ -72,6 +73,8 @@ class StaleSet:
         """Records, and memberships of lists."""
         self.errors: set[str] = set()
         """Recorded errors of reads of an entity."""
+        self.evicted: set[EntityPath] = set()
+        """Records, and memberships of lists, that the store let go of: nothing says that they have changed."""
         self.keys: set[str] = set()
         """Results, by key."""
         self.paths: set[str] = set()
@@ -119,6 +122,7 @@ _KINDS: Final = (
     "arguments",
     "cells",
     "errors",
+    "evicted",
     "filtered_lists",
     "keys",
     "lists",
@@ -164,7 +168,8 @@ class StaleMarks:
                 self._spared_lists[cell] = number
         if len(self._spared_lists) > MAX_MARKS:
             self._spared_lists.clear()
-        for table in (*stale.tables, *stale.lists, *stale.filtered_lists, *{table for table, _ in stale.cells}):
+        of_cells = {table for table, _ in (*stale.cells, *stale.evicted)}
+        for table in (*stale.tables, *stale.lists, *stale.filtered_lists, *of_cells):
             self._newest[table] = number
         self._tests += [(test, mark) for test in stale.tests]
         while len(self._tests) > MAX_TESTS:
@@ -216,13 +221,13 @@ class StaleMarks:
         return max(found, self.stored.get((kind, place), NO_MARK)) if self.stored else found
 
     def of_record(self, cell: EntityPath) -> Mark:
-        """The mark of a record."""
+        """The mark of a record, apart from that of its eviction."""
         if not self.stored and cell not in self._marks["cells"] and cell[0] not in self._marks["tables"]:
             return self._floor
         return max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
 
     def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
-        """The mark of the membership of a collection of these entities."""
+        """The mark of the membership of a collection of these entities, apart from that of its eviction."""
         found = max(self._of("cells", cell), self._floor)
         of_all = self._of_lists(cell, entities)
         if of_all.number > self._spared_lists.get(cell, NEVER):
@@ -231,6 +236,10 @@ class StaleMarks:
             for value in identity_of_text(cell[1]).values():
                 found = max(found, self._of("arguments", str(value)))
         return found
+
+    def of_eviction(self, cell: EntityPath) -> Mark:
+        """The mark of the last eviction of a record or list."""
+        return self._marks["evicted"].get(cell, NO_MARK)
 
     def _of_lists(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """The mark of all lists of these entities that such a list is one of."""
@@ -280,13 +289,6 @@ class StaleMarks:
         """The mark of recorded errors of reads of these entities."""
         marks = self._marks["errors"]
         return max([self._floor, *(marks[entity] for entity in entities if entity in marks)])
-
-    def latest_event(self, cells: Iterable[EntityPath]) -> float:
-        """The highest number of a mark on these records and lists, evictions left out."""
-        marks = self._marks["cells"]
-        return max(
-            (marks[cell].number for cell in cells if cell in marks and marks[cell].event != EVICTED), default=NEVER
-        )
 
     def newest_of(self, tables: Iterable[str]) -> float:
         """The highest number of a mark on anything in these tables."""

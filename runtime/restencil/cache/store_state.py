@@ -104,10 +104,11 @@ class StoreState:
         meta = base.meta(table, pk)
         if meta is None:
             return False
+        mark = max(base.marks.of_record(cell), base.marks.of_eviction(cell))
         whole = base.whole(table, pk) if table[:1] not in ("[", "{") else None
         if whole is None:
-            return base.marks.of_record(cell).number >= base.number(cell, meta)
-        return base.marks.of_record(cell).number >= whole.number
+            return mark.number >= base.number(cell, meta)
+        return mark.number >= whole.number
 
     def next_number(self) -> float:
         """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
@@ -336,7 +337,7 @@ class StoreState:
         base.remove(gone)
         if gone and self.persistence is None:  # else it is loaded again as it was
             stale = StaleSet(EVICTED)
-            stale.cells.update(gone)
+            stale.evicted.update(gone)
             base.marks.add(stale, self.next_number())
         for key in keys:
             base.results.pop(key, None)
