@@ -25,7 +25,7 @@ def test_timeline_own_commit_is_known_to_a_request_after_it() -> None:
     timeline = Timeline(numbers.next, lambda: numbers.last)
     event = timeline.event(numbers.next())
     request = numbers.next()
-    event.commit = 1
+    timeline.committed(event, 1)
     timeline.knows(1, taken=True)
     assert timeline.commit_of(request) == 1
 
@@ -37,7 +37,7 @@ def test_timeline_own_commit_among_missed_ones_is_not_known_to_a_request_before_
     event = timeline.event(numbers.next())
     request = numbers.next()
     timeline.misses(5)
-    event.commit = 4
+    timeline.committed(event, 4)
     assert timeline.commit_of(request) == 0
 
 

@@ -46,6 +46,8 @@ class Timeline:
         self._opened = commit
         self._known_at: list[float] = [self._next_number()]
         self._known: list[int] = [commit]
+        self._own: deque[Event] = deque(maxlen=_MOST_EVENTS)
+        """The events of this store that have a commit, in the order of these."""
         self._others: list[int] = []
         """The commits of others that made something stale."""
         self._taken = commit
@@ -61,6 +63,11 @@ class Timeline:
     def event(self, number: float) -> Event:
         """This store made something stale, at this number; its commit follows."""
         return self._add(Event(number, None))
+
+    def committed(self, event: Event, commit: int) -> None:
+        """An event of this store waits no more: this commit tells of it."""
+        event.commit = commit
+        self._own.append(event)
 
     def event_elsewhere(self, number: float, commit: int) -> None:
         """A commit of another store made something stale, which this store learned at this number."""
@@ -147,11 +154,12 @@ class Timeline:
         if known < 0:
             return known
         # What this store itself had made stale by then goes first, also where it was written only later.
-        for event in self._events:
-            if event.number >= number:
+        for event in reversed(self._own):
+            commit = event.commit or 0
+            if commit <= known:
                 break
-            if event.commit is not None and event.commit > known and self._is_own_time(known, event.commit):
-                known = event.commit
+            if event.number < number and self._is_own_time(known, commit):
+                return commit
         return known
 
     def _is_own_time(self, known: int, commit: int) -> bool:

@@ -22,6 +22,7 @@ from .bulk_invalidation import BulkInvalidator
 from .change_capture import ChangeCapture
 from .conflict_reads import ConflictReads
 from .pending_write import PendingWrite
+from .row_codec import is_collection
 from .storage_thread import StorageThread
 from .write_batch import WriteBatch
 from .write_queue import WriteQueue
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
     from .pending_write import CapturedAction
     from .stored_forms import StoredForms
+    from .timeline import Event
 
 _ROWS: Final = 500
 """A commit takes at most so many rows, or one action: a shared server serves nobody else meanwhile."""
@@ -268,12 +270,12 @@ class WriteBehind:
         if self._batch is not None and self._batch.sent is not None:
             return self._batch  # first it is to be known what became of this
         actions: list[PendingWrite] = []
-        rows = 0
+        rows, event = 0, None
         for pending in queue.actions:
-            if actions and (rows + pending.rows > _ROWS or self._goes_alone or _comes_later(pending, actions)):
+            if actions and (rows + pending.rows > _ROWS or self._goes_alone or _comes_later(pending, event)):
                 break
             actions.append(pending)
-            rows += pending.rows
+            rows, event = rows + pending.rows, event or pending.event
             if pending.bulk_invalidations:
                 break
         names = {**queue.names, **dict.fromkeys(self._events.take_broken())}
@@ -342,7 +344,7 @@ class WriteBehind:
         known, queue = self.connection.known, self.queue
         for pending in batch.actions:
             if pending.event is not None and number:
-                pending.event.commit = number
+                known.timeline.committed(pending.event, number)
             if pending.bulk_invalidations:
                 queue.forget(pending)
         self._pop(pending for pending in batch.actions if not pending.bulk_invalidations)
@@ -371,7 +373,8 @@ class WriteBehind:
             queue.committed(cell, row.held, number, row.shape)
             if queue.is_in_memory(cell):
                 known.note(*cell, number, row.shape)
-                if row.is_rebased:
+                base = queue.bases.get(cell)
+                if row.is_rebased and (base is None or not base.is_taken):
                     self._enter(cell, row.held, batch, entering)
         if entering and apply_remote(self._store_state, entering):
             self._store.changed()
@@ -447,6 +450,9 @@ class WriteBehind:
             return
         if held is not None and cell not in self.capture.local_only:
             entering[cell] = held
+            base = self.queue.bases.get(cell)
+            if base is not None and not is_collection(cell[0]):
+                self.queue.bases[cell] = base._replace(is_taken=True)
 
     # -- the life of a store
 
@@ -517,12 +523,11 @@ def _drain(queue: WriteQueue, lock: AbstractContextManager[Any]) -> None:
             is_done = queue.drain_capture(_PIECE)
 
 
-def _comes_later(pending: PendingWrite, actions: list[PendingWrite]) -> bool:
-    """Whether what an action brought was requested after one of these made something stale: that is numbered first.
+def _comes_later(pending: PendingWrite, first: Event | None) -> bool:
+    """Whether what an action brought was requested after this event of another one: that is numbered first.
 
     Else nobody could tell that the response knew of it.
     """
-    first = next((action.event for action in actions if action.event is not None), None)
     if first is None:
         return False
     numbers = [pending.times.fetched_at, *(result.number or 0 for result in pending.results.values())]

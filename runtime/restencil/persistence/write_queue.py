@@ -37,6 +37,8 @@ class Base(NamedTuple):
     """In the form of memory; None if there is no usable one."""
     rev: int
     shape: str
+    is_taken: bool = False
+    """Whether memory has what pending writes make of it; never of a list, which depends on other rows, too."""
 
 
 class WriteQueue:
@@ -293,10 +295,11 @@ class WriteQueue:
         if base.held is None:
             return
         for action in self.of_cell(cell):
-            notes_overlaps = action.request is not None and action.request.rules.response.notes_overlaps
-            if not notes_overlaps or timeline.commit_of(action.times.fetched_at) >= base.rev:
+            if action.request is None or not action.request.rules.response.notes_overlaps:
                 continue
             if not any(differs(piece, base.held) for piece in action.pieces(*cell)):
+                continue
+            if timeline.commit_of(action.times.fetched_at) >= base.rev:
                 continue
             stale = StaleSet("another process has requested it at the same time")
             if is_collection(cell[0]):
@@ -312,6 +315,7 @@ class WriteQueue:
                 action.stale.update(stale)
             if action.event is None:
                 action.event = timeline.event(number)
+            return  # later actions that did not know of the row are stale by this mark, too
 
     def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> StoredEntry | None:
         """The stored row. A request sent when its commit was known is later, whatever the clocks say."""
@@ -377,8 +381,9 @@ class WriteQueue:
 
     def committed(self, cell: EntityPath, held: StoredEntry, rev: int, shape: str) -> None:
         """Notes a committed row; what still waits for it is rebased onto it."""
-        if self.bases.pop(cell, None) is not None and self.of_cell(cell):
-            self.bases[cell] = Base(held, rev, shape)
+        base = self.bases.pop(cell, None)
+        if base is not None and self.of_cell(cell):
+            self.bases[cell] = Base(held, rev, shape, base.is_taken)
 
     def is_key_in_memory(self, key: str) -> bool:
         """Whether memory holds anything under a key."""
