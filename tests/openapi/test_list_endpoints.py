@@ -188,6 +188,8 @@ def test_list_endpoints_direction_is_an_order_if_its_values_are(schema: Any, arr
         ({"query": {"state": {"type": "string", "enum": ["open", "closed"]}}}, True),
         ({"description": "By default, only open items are returned."}, False),
         ({"query": {"hidden": {"type": "boolean", "default": False}}}, False),
+        ({"query": {"state": {"type": "string", "enum": ["open", "closed", "all"]}}}, False),
+        ({"query": {"state": {"type": "string", "enum": ["open", "all"], "default": "all"}}}, True),
         ({"query": {"limit": {"type": "integer", "default": 10}}}, True),
     ],
 )

@@ -160,6 +160,17 @@ def test_primary_keys_required_query_parameter_is_to_be_checked() -> None:
     assert comment(made(paths), "entities.Property.pk").endswith("; check: it may count per {accountId}")
 
 
+def test_primary_keys_kind_in_the_query_of_a_singleton_is_to_be_checked() -> None:
+    """A user has one token of each type."""
+    token = record(token="string", limit="integer")
+    get = operation(token, query={"type": {"type": "string", "enum": ["token", "zak"]}})
+    paths = {
+        "/users/{userId}": {"get": operation(record("id", id="string"))},
+        "/users/{userId}/token": {"get": get, "delete": operation(status="204")},
+    }
+    assert "check: it may count per {type}" in [text for _, text in made(paths).tree.comments.items()]
+
+
 def test_primary_keys_records_keyed_by_two_paths_are_two_entities() -> None:
     """The discount of a subscription is not that of its customer, and a copy inside a customer is no record."""
     discount, customer = record(coupon="string"), record("id", id="string", discount=ref("Discount"))

@@ -84,9 +84,7 @@ class Lists:
     def _is_vague(self, query: Query) -> bool:
         """Whether a parameter that is called like a field selects otherwise than by equality."""
         schema = self.context.shapes.of(query.part)
-        return is_vague(query.description or schema.description) or any(
-            isinstance(value, str) and value.lower() in EVERY for value in schema.enum
-        )
+        return is_vague(query.description or schema.description) or _may_select_all(schema)
 
     def _is_set_sometimes(self, listed: Entity | None, name: str) -> bool:
         """Whether records that a value selects may lack it: a subscription has no `plan` if it is for several."""
@@ -117,6 +115,8 @@ class Lists:
         is_field = name in fields
         if is_field and NARROWED.search(query.description or schema.description):
             return True
+        if schema.default is None and _may_select_all(schema):
+            return True  # a value for all records would have no use if they were listed without it
         if schema.default in (None, "", *EVERY) or name in SIZES | ORDERS:
             return False
         return is_field or schema.type == "boolean" or bool(schema.enum)
@@ -366,6 +366,11 @@ def _members_of(form: Value) -> Value:
     """The members of an object alone, if it has no other keys and no member is named like a keyword of forms."""
     members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
     return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
+
+
+def _may_select_all(schema: Schema) -> bool:
+    """Whether a parameter has a value by which it selects by no field."""
+    return any(isinstance(value, str) and value.lower() in EVERY for value in schema.enum)
 
 
 def names_in(written: Value) -> Iterator[str]:

@@ -39,7 +39,8 @@ class Selection:
     def doubted(self, key: Key, found: Route, at: Mapping[str, Call]) -> Key:
         """A key with what of its operations makes it doubtful."""
         get = at.get("GET") or next(iter(at.values()))
-        if query := self._selecting(get, [call for method, call in at.items() if method in MUTATIONS]):
+        mutations = [call for method, call in at.items() if method in MUTATIONS]
+        if query := self._selecting(get, mutations, is_in_path=not key.wires):
             return key.doubted(f"it may count per {{{query}}}")
         parts = {part.parameter for part in key.parts}
         for each in get.operation.parameters:
@@ -65,15 +66,19 @@ class Selection:
         found = [self.layout.many(response, lambda part: False) for response in layout]
         return frozenset(self.shapes.of(many.items).at for many in found if many is not None)
 
-    def _selecting(self, get: Call, mutations: list[Call]) -> str:
-        """The query parameter by which all operations of an item select its record too; "" for none."""
+    def _selecting(self, get: Call, mutations: list[Call], *, is_in_path: bool) -> str:
+        """The query parameter by which all operations of an item select its record too; "" for none.
+
+        Where the path alone is the key, one of several kinds of a record may be selected: `/users/{id}/token?type=…`.
+        """
         everywhere = [{each.name for each in call.operation.parameters} for call in mutations]
         for each in get.operation.parameters:
             name = snake_case(each.name)
             if each.place != "query" or name in NO_PARENTS or self._frequency[each.name] * 2 >= len(self.calls):
                 continue
             is_shared = bool(everywhere) and all(each.name in names for names in everywhere)
-            if each.required or (is_shared and name.split("_")[-1] in (*GLOBAL, "key", "name")):
+            is_kind = is_in_path and len(self.shapes.of(each.schema).enum) > 1
+            if each.required or is_kind or (is_shared and name.split("_")[-1] in (*GLOBAL, "key", "name")):
                 return each.name
         return ""
 
