@@ -656,6 +656,17 @@ def test_plan_path_parameter_has_the_type_of_its_field() -> None:
     has_part(text, "day: datetime.date, parts: int | str, other: int | str")
 
 
+def test_plan_path_parameter_keeps_the_type_that_an_extended_endpoint_declares() -> None:
+    """A type that was written is inherited with the endpoint; one that was guessed is looked up for the new path."""
+    text = of_resource("""
+        endpoints:
+          version: {path: "/t/:id/versions/:number/:label", params: {number: integer}}
+          diff: {extends: version, path: "/t/:id/versions/:number/:label/diff"}
+        """)
+    has_part(text, "def version(self, *, id: int, number: int, label: int | str)")
+    has_part(text, "def diff(self, *, id: int, number: int, label: int | str)")
+
+
 def test_plan_returns_of_a_list_is_that_of_the_list_alone() -> None:
     """What `process` makes of a list is no item, so what hangs on the list keeps its own types."""
     text = rendered("""
