@@ -60,12 +60,6 @@ def is_laid_out(flat: str) -> None:
         assert format_text(text) == text
 
 
-@given(expressions, st.sampled_from(["value = ", "name: dict[str, int] = "]))
-def test_layout_statement_is_laid_out_as_black_leaves_it(expression: str, before: str) -> None:
-    """An assignment whose lines fit is not changed by black."""
-    is_laid_out(f"{before}{expression}\n")
-
-
 @given(expressions)
 def test_layout_statement_in_a_class_is_laid_out_as_black_leaves_it(expression: str) -> None:
     """The head of a class, a member and a decorator."""
@@ -81,12 +75,6 @@ def test_layout_signature_is_laid_out_as_black_leaves_it(parameters: list[tuple[
     found = [f"{name}: {type}" + (f" = {value}" if value else "") for name, type, value in parameters]
     head = f"def method(self{', *, ' if found else ''}{', '.join(found)}) -> dict[str, int] | None:"
     is_laid_out(f"class Thing:\n    {head}\n        raise NotImplementedError\n")
-
-
-@given(st.lists(names, min_size=1, max_size=8, unique=True))
-def test_layout_import_is_laid_out_as_black_leaves_it(found: list[str]) -> None:
-    """`from … import …`, in brackets if it must be."""
-    is_laid_out(f"if x:\n    from .module import {', '.join(found)}\n")
 
 
 @given(hostile, hostile)

@@ -115,14 +115,6 @@ def test_verify_another_layout_is_the_same_code() -> None:
     verify(module, format_text(lay_out(text, ast.parse(text))).replace('"PUT"', "'PUT'"), user_template="own")
 
 
-def test_verify_text_that_is_no_python_is_an_error_with_its_line() -> None:
-    """The message shows template, module and line."""
-    module, text = USERS
-    message = r"own\.jinja gives text for users\.py that is no Python: invalid syntax.*\n    class User = 1"
-    with pytest.raises(Failure, match=message):
-        verify(module, re.sub(r"class User\(.*:", "class User = 1", text), user_template="own.jinja")
-
-
 @settings(max_examples=examples(6, 5))
 @given(specs())
 def test_verify_modules_of_any_spec_are_as_planned(data: dict[str, Any]) -> None:
