@@ -60,7 +60,7 @@ class Renewal(NamedTuple):
 class Intake:
     """What is to be put into memory of what was loaded, all at once."""
 
-    __slots__ = ("gone", "new", "other", "unread")
+    __slots__ = ("evicted", "gone", "new", "other")
 
     def __init__(self, base: Tables) -> None:
         self.new = ChangeSet(base, _NO_TIMES)
@@ -69,8 +69,8 @@ class Intake:
         """What differs from what memory holds."""
         self.gone: dict[str, ResultMeta] = {}
         """Results that were invalidated."""
-        self.unread: list[str] = []
-        """Keys to evict, as no endpoint has read them here."""
+        self.evicted: list[str] = []
+        """Keys that memory evicts: no endpoint has read them here, so what they are to hold is not known."""
 
 
 class Hydrator(Provenance):
@@ -148,8 +148,8 @@ class Hydrator(Provenance):
             self._tell(WriteChange(other))
         if intake.gone:
             self._tell(RecordKeys(intake.gone, drops_results=True))
-        if intake.unread:
-            store_state.commit(RemoveEntries((), intake.unread))
+        if intake.evicted:
+            store_state.commit(RemoveEntries((), intake.evicted))
         if self._met:
             met, self._met = self._met, []
             moved = self._write_behind.moved_lists(met)
@@ -498,7 +498,7 @@ class Hydrator(Provenance):
             # Nobody has read the key here, so what it is to hold is not known: whoever reads it loads it.
             del known.key_revs[key]
             if meta is not None or base.result(key) is not UNDEFINED:
-                intake.unread.append(key)
+                intake.evicted.append(key)
             return
         is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
         parts = self._parts_under(key, result, times, is_plain) if times and is_usable else None
