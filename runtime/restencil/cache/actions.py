@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.struct import Struct
 from ..base.values import Meta as Meta
@@ -11,6 +12,10 @@ from ..base.values import Meta as Meta
 if TYPE_CHECKING:
     from .request import Request
     from .validators import Terms, Validators
+
+
+WHAT_IS_FRESH: Final = inf
+"""As the `within` of a fetch: whatever a read gives without asking will do."""
 
 
 class _OfRequest(Struct):

@@ -19,7 +19,6 @@ from ..base.values import INVALID, UNDEFINED, is_list
 from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
-from .inspect_state import inspect_state
 from .monotonic_clock import monotonic_clock
 from .persistence_port import persistence_of
 from .reader import CacheReader
@@ -169,6 +168,8 @@ class Store(Dumpable):
         `entities` and `entities_meta` by table and primary key, `endpoints` and `meta` by key, `indexes` by table,
         field and value, the pending actions as `optimistic`, and `last_reset`.
         """
+        from .inspect_state import inspect_state
+
         with self.lock:
             return inspect_state(self._store_state)
 

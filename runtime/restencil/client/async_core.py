@@ -15,7 +15,6 @@ from ..http.transport import AsyncTransport
 from .core import Core, bind_args_of, read_for_call
 from .in_flight import InFlight, response_of
 from .read_steps import read_through
-from .timers import RemoteTimer, set_timer
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -178,6 +177,8 @@ class AsyncCore(Core):
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
         """Does the work after `delay` milliseconds, in the loop, or on the scheduler that the store was given."""
+        from .timers import RemoteTimer, set_timer
+
         loop = self._home()
         if running_loop() is loop or not isinstance(self.store.scheduler, ThreadScheduler):
             return set_timer(self.store.scheduler, loop, delay, work)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ..cache.actions import WHAT_IS_FRESH
 from ..cache.reading import Decision
 from .timers import Pause
 
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
-
-WHAT_IS_FRESH: Final = inf
-"""Whatever a read gives without asking will do."""
 
 
 class Sent(Protocol):

@@ -17,7 +17,6 @@ from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
 from ..endpoint.call import Call
 from .single_flight import LOOP_CHECK, wake_future
-from .timers import set_timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -247,6 +246,8 @@ class _End:
 
     async def take_async(self, transport: AwaitingTransport) -> None:
         """Awaits until then."""
+        from .timers import set_timer
+
         loop = asyncio.get_running_loop()
         future = loop.create_future()
 

@@ -27,7 +27,7 @@ from ..cache.actions import (
 from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-from ..endpoint.header_partitions import has_partitions, partitioned
+from ..endpoint.headers import has_partitions
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.user_agent import agent_of
 from ..schema import find_collection
@@ -423,8 +423,7 @@ class Controller(AnyController, Blocking):
 
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
-        form = BoundList if _is_list(endpoint) else BoundEndpoint
-        return (partitioned(form) if has_partitions(endpoint) else form)(self, endpoint)
+        return _partitioned(BoundList if _is_list(endpoint) else BoundEndpoint, endpoint)(self, endpoint)
 
     def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network, writes the response to the store, and returns it in its own shape.
@@ -601,8 +600,7 @@ class AsyncController(AnyController, Awaiting):
 
         `await controller.bind(Articles.get)(id=1)` is `await controller.read(Articles.get, id=1)`.
         """
-        form = AsyncBoundList if _is_list(endpoint) else AsyncBoundEndpoint
-        return (partitioned(form) if has_partitions(endpoint) else form)(self, endpoint)
+        return _partitioned(AsyncBoundList if _is_list(endpoint) else AsyncBoundEndpoint, endpoint)(self, endpoint)
 
     async def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network, writes the response to the store, and returns it in its own shape.
@@ -790,6 +788,15 @@ def _key_test(test: Any) -> Callable[[str], bool]:
     if callable(test):
         return test  # type: ignore[no-any-return]  # what it gives is its author's matter
     raise TypeError(f"expected an endpoint or a function of the key, got {test!r}")
+
+
+def _partitioned(form: Callable[..., Any], endpoint: Endpoint[..., Any]) -> Callable[..., Any]:
+    """The class of bound endpoints of this form for an endpoint, some of whose headers may have stores of their own."""
+    if not has_partitions(endpoint):
+        return form
+    from ..endpoint.header_partitions import partitioned
+
+    return partitioned(form)
 
 
 def _is_list(endpoint: Endpoint[..., Any]) -> bool:

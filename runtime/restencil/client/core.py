@@ -11,12 +11,11 @@ from ..base.errors import InvalidDataError
 from ..base.exception_copy import copy_of
 from ..base.logs import logger
 from ..base.values import is_mapping, kind_of
-from ..cache.actions import Action, Fetch, Meta
+from ..cache.actions import WHAT_IS_FRESH, Action, Fetch, Meta
 from ..cache.reading import EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
-from .coalescing import WHAT_IS_FRESH
 from .conditional_requests import refuse_unseen
 from .in_flight import Completion, InFlight
 from .logout import LogoutManager

@@ -14,7 +14,6 @@ from ..base.steps import CallContext
 from ..endpoint.call import Call
 from .conditional_requests import ConditionalRequests
 from .refresh import refresh_token, refreshing
-from .timers import Pause
 
 if TYPE_CHECKING:
     from ..base.steps import StepsOf
@@ -113,6 +112,8 @@ class Fetcher:
                 logging.getLogger(RETRY).info(
                     "%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay
                 )
+            from .timers import Pause
+
             yield Pause(store.scheduler, delay, endpoint.signal)
             if not in_flight.is_wanted():
                 return FetchOutcome(OutcomeKind.SETTLED)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from ..base.errors import AbortError, ResetError
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import block
-from ..cache.actions import Subscribe, Unsubscribe
+from ..cache.actions import WHAT_IS_FRESH, Subscribe, Unsubscribe
 from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
-from .coalescing import WHAT_IS_FRESH
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
 from .read_steps import fetch_stale, stale_requests, was_overtaken

@@ -16,7 +16,6 @@ from ..base.steps import drive, drive_async
 from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
-from .coalescing import Coalescing
 from .conditional_requests import (
     freshness_headers,
     place_of,
@@ -193,6 +192,8 @@ class NetworkManager(Manager):
                 joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, fetched_at)
             if within is not None and store.is_persistent and not mutation:
+                from .coalescing import Coalescing
+
                 started.sharing = Coalescing(started, within)
             store.in_flight.by_id[fetch_id] = started
             if mutation:

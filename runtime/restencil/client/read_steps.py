@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..base.errors import AbortError, ResetError
+from ..cache.actions import WHAT_IS_FRESH
 from ..cache.reading import Decision
-from .coalescing import WHAT_IS_FRESH
 from .core import looking_for_call, recorded, unusable_data
 from .in_flight import Completion
 

@@ -20,12 +20,6 @@ _OWN_ARGUMENTS: Final = {"resolve": 2, "set_error": 1, "set_response": 1}
 """How many arguments of an operation stand before those of the call."""
 
 
-def has_partitions(endpoint: Any) -> bool:
-    """Whether calls of an endpoint may have a store of their own."""
-    params: Mapping[str, HeaderParam] = getattr(endpoint, "header_params", None) or {}
-    return any(param.parts for param in params.values())
-
-
 @functools.cache
 def partitioned(form: type[Any]) -> type[Any]:
     """The class of bound endpoints of this form whose calls go to the view that has their headers."""

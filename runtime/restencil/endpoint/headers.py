@@ -65,6 +65,12 @@ def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: boo
     return ({**keyed, **params}, *rest)
 
 
+def has_partitions(endpoint: Any) -> bool:
+    """Whether calls of an endpoint may have a store of their own."""
+    params: Mapping[str, HeaderParam] = getattr(endpoint, "header_params", None) or {}
+    return any(param.parts for param in params.values())
+
+
 def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Positional and keyword arguments without headers, and the headers."""
     if args and is_mapping(args[0]) and not params.keys().isdisjoint(args[0]):

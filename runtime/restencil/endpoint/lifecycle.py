@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.bodies import Form, Multipart
 from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
-from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.response_details import ERROR_TYPES, error_members, reported, without_secrets
@@ -21,7 +20,6 @@ from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import copy_in
 from .bodies import check_no_null, is_json_body, json_text
 from .call_options import options_of, overlaid
-from .envelopes import enclosed, opened
 from .options import BODILESS
 from .payloads import assumed
 from .standalone_call import transport_for
@@ -134,6 +132,8 @@ def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value:
     if call is not None and endpoint.plan.answers_itself:
         call.parsed = response, copy_in(value) if endpoint.plan.decodes else value
     if endpoint.unwrap is not None or endpoint.ignore:
+        from .envelopes import opened
+
         value = opened(endpoint, value, response)
     value = endpoint.process(value, *args)
     if type(value) not in PLAIN and is_awaitable(value):
@@ -163,6 +163,8 @@ def prepare(endpoint: Lifecycle, body: Any = None, options: CallOptions | None =
     if body is not None and not (type(body) is str and not body):
         as_json = is_json_body(body, endpoint.body_format)
         if as_json and endpoint.wrap is not None:
+            from .envelopes import enclosed
+
             body = enclosed(body, endpoint.wrap)
         elif isinstance(body, Form | Multipart):
             check_no_null(body, endpoint.form_styles, endpoint.name)
@@ -317,6 +319,8 @@ def _text(response: Any, content: bytes) -> str:
 
     Raises ParseError for a charset that Python knows and in which these bytes cannot be decoded.
     """
+    from ..base.charset import charset_of, undecodable
+
     try:
         return content.decode(charset_of(response), "replace")
     except UnicodeError as error:

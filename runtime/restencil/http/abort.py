@@ -19,6 +19,11 @@ SIGNAL_EXTENSION: Final = "restencil_signal"
 """The extension of a response that holds the signal of its request."""
 
 
+def _with_signal(response: RawResponse, signal: AbortSignal) -> RawResponse:
+    response.extensions[SIGNAL_EXTENSION] = signal
+    return response
+
+
 class AbortableRequest:
     """A request in a thread of its own, so that its caller can stop waiting at once.
 
@@ -75,7 +80,7 @@ class AbortableRequest:
             raise self._signal.error()
         if self._error is not None:
             raise self._error
-        return cast("RawResponse", self._response)
+        return _with_signal(cast("RawResponse", self._response), self._signal)
 
 
 async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: AbortSignal) -> RawResponse:
@@ -84,7 +89,7 @@ async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: Abor
     request = loop.create_task(sending)
     forget = signal.add_listener(lambda: loop.call_soon_threadsafe(request.cancel))
     try:
-        return await request
+        return _with_signal(await request, signal)
     except asyncio.CancelledError:
         if signal.aborted and request.cancelled():
             raise signal.error() from None

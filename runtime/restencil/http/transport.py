@@ -27,7 +27,6 @@ from ..base.transport import (
     joined,
     public_url,
 )
-from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
 from .auth import Preparation, Renewable, renewing
 from .cancellation import TracedTransport
 from .outgoing import outgoing_request
@@ -338,9 +337,9 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         if signal is None:
             received: RawResponse = self._exchange.send(self.client, outgoing)
             return received
-        response = AbortableRequest(lambda: self._exchange.send(self.client, outgoing), signal, self._scheduler).wait()
-        response.extensions[SIGNAL_EXTENSION] = signal
-        return response
+        from .abort import AbortableRequest
+
+        return AbortableRequest(lambda: self._exchange.send(self.client, outgoing), signal, self._scheduler).wait()
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> RawResponse:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
@@ -442,7 +441,11 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         signal: AbortSignal | None = init.get("signal")
-        return sending if signal is None else _unless_aborted(sending, signal)
+        if signal is None:
+            return sending
+        from .abort import unless_aborted
+
+        return unless_aborted(sending, signal)
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> Coroutine[Any, Any, RawResponse]:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
@@ -461,12 +464,6 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
-
-
-async def _unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: AbortSignal) -> RawResponse:
-    response = await unless_aborted(sending, signal)
-    response.extensions[SIGNAL_EXTENSION] = signal
-    return response
 
 
 def transport_for(client: object) -> SyncTransport | AsyncTransport:
