@@ -62,8 +62,8 @@ class Published:
 def publish(package: Package, directory: Path, *, force: bool = False) -> Published:
     """Makes the folder exactly what the spec gives, all at once, and touches no file that would not change.
 
-    Raises `Refused` if a file would be lost that restencil does not own, `Failure` if the folder is a file. Two
-    processes that write to one folder wait for each other.
+    Raises `Refused` if a file would be lost that restencil does not own, `Failure` if the folder is a file or cannot be
+    written. Two processes that write to one folder wait for each other.
     """
     target = directory.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,14 @@ def publish(package: Package, directory: Path, *, force: bool = False) -> Publis
         if stopped:
             raise Refused({directory: stopped})
         if differences:
-            _replace(package, target, differences)
+            try:
+                _replace(package, target, differences)
+            except OSError as error:
+                # What failed is a path below a temporary name, which says nothing to users.
+                raise Failure(
+                    f"{directory}: cannot be written: {error.strerror or error}; "
+                    f"allow writing to {target.parent}, or choose another --out"
+                ) from error
     written = tuple(found.path for found in differences if found.expected is not None)
     removed = tuple(found.path for found in differences if found.expected is None)
     return Published(written, removed, len(package.files) - len(written))

@@ -280,6 +280,17 @@ def test_write_file_where_the_package_belongs_is_rejected(tmp_path: Path) -> Non
     assert (tmp_path / "blog").read_text() == "a file"
 
 
+def test_write_error_names_the_package_and_the_folder_to_write_to(tmp_path: Path) -> None:
+    """The system's reason is reported for the package, without the temporary name that it is about."""
+    folder = tmp_path / ("b" * 250)  # the temporary name beside it is longer than file systems allow
+    with pytest.raises(Failure) as stopped:
+        publish(OLD, folder)
+    assert str(stopped.value) == (
+        f"{folder}: cannot be written: File name too long; allow writing to {tmp_path}, or choose another --out"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_write_folder_where_a_file_belongs_is_rejected(target: Path) -> None:
     """A folder in the place of a generated file is a clear failure."""
     (target / "posts.py").mkdir()
