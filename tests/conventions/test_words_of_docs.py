@@ -127,13 +127,14 @@ BANNED: Final = {
 """Words and phrases, each with what to write instead. The table may only grow."""
 
 NOT_YET: Final = {
-    "docs/architecture.md": "it is rewritten with the layout of the code",
     "docs/how-to/import.md": "it is rewritten with the import command",
-    "docs/reference": "most of it is generated from texts in the code",
+    "docs/reference/language.md": "it is generated from texts in the code",
+    "docs/reference/problems": "its pages are generated from texts in the code",
+    "docs/reference/problems.md": "it is generated from texts in the code",
 }
 """Pages and folders in which banned words are still found, with the reason. The table may only shrink."""
 
-PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES: Final = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _NO_PROSE: Final = re.compile(
     r"^```.*?^```$"  # code

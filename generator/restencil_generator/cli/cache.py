@@ -116,7 +116,7 @@ def cache_stats(console: Console, where: str, check: bool, wanted: str | None) -
 def cache_clear(console: Console, where: str, yes: bool, wanted: str | None) -> Exit:
     """Delete everything in each namespace, as `Store.reset_entire_store()` does.
 
-    Running programs go on with an empty cache.
+    Running programs continue with an empty cache.
 
     \b
     Examples:
