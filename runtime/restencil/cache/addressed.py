@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.values import SCALARS, is_dict, is_mapping
-from ..schema.collection import Adder
-from ..schema.derived import Invalidate
-from ..schema.entity import EntitySchema, params_to_fields, usable_pk
+from ..schema.entity import EntitySchema, as_entity, params_to_fields, usable_pk
 from ..schema.notation import schema_of
 from .request import call_args
 
@@ -50,19 +48,21 @@ def named_entities(
         return []
     if is_mapping(value):
         name, chosen = item.select(value, value, None)
-        if isinstance(chosen, EntitySchema):
-            return _one(name, chosen, _pk_of(chosen, value, writer))
+        entity = as_entity(chosen)
+        if entity is not None:
+            return _one(name, entity, _pk_of(entity, value, writer))
         if not item.undecided(value, value, None):
             return []
         return _stored_with(item, lambda schema: schema.lenient_pk(value, writer.args), writer)
     pk = usable_pk(value) if type(value) in SCALARS and value != "" else None
     if pk is None:
         return []
-    if not isinstance(item, EntitySchema):
+    entity = as_entity(item)
+    if entity is None:
         return _stored_with(item, lambda schema: pk, writer)
     # A string such as "deleted" names nothing if the parameters name an entity.
-    speaks = writer.is_stored(item.table_key, pk) or item.lenient_pk(params, writer.args) is None
-    return _one(None, item, pk if speaks else None)
+    speaks = writer.is_stored(entity.table_key, pk) or entity.lenient_pk(params, writer.args) is None
+    return _one(None, entity, pk if speaks else None)
 
 
 def _one(name: Any, schema: EntitySchema, pk: str | None) -> list[AddressedEntity]:
@@ -116,11 +116,7 @@ def entities_of(item: Schema | None) -> Iterable[tuple[Any, EntitySchema]]:
 
 
 def entity_schema(schema: Schema | None) -> Schema | None:
-    return schema.item if isinstance(schema, Invalidate) else item_schema_of(schema)
-
-
-def item_schema_of(schema: Schema | None) -> Schema | None:
-    return schema.collection.item if isinstance(schema, Adder) else schema
+    return None if schema is None else schema.subject
 
 
 def params_of(request: Request) -> Mapping[str, Any]:

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
-from ..schema.collection import Adder
-from ..schema.derived import Invalidate
 from ..schema.notation import schema_of
 from .addressed import addressed_entities
 from .freshness import record_path_of
@@ -91,7 +89,7 @@ class _Effects:
         own = tables_of(rules.schema)
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.label}")
-        creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
+        creates = rules.schema is not None and rules.schema.is_creation
         named = [] if creates or not rules.mutation.marks_changes else addressed_entities(request, writer)
         self._named: list[EntityPath] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
@@ -138,7 +136,7 @@ class _Effects:
         gets = (siblings.get_request(*cell) for cell in self._named)
         records = {record_path_of(self._request, is_nested=False), *(None if get is None else get.path for get in gets)}
         records.discard(None)
-        if not records and not (isinstance(schema, Adder) and schema.is_creation):
+        if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
         self.stale.values.update((siblings.resource, place) for place in (None, *records))
 
@@ -146,7 +144,7 @@ class _Effects:
 
     def of_response(self, followed: Sized[EntityPath]) -> ChangeEffects:
         writer, schema = self._writer, self._request.rules.schema
-        if isinstance(schema, Invalidate):
+        if schema is not None and schema.removes:
             return self._of_deletion()
         self._mark_lists_of_nested(followed)
         received = {
@@ -165,10 +163,10 @@ class _Effects:
         for table in self.tables:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
-        is_creation = isinstance(schema, Adder) and schema.is_creation
+        is_creation = schema is not None and schema.is_creation
         for cell in [cell for cell in present if cell not in whole]:
             self.mark_record(cell, existence=is_creation or bool(gone))
-        if isinstance(schema, Adder) and not is_creation:
+        if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
         for cell in [cell for cell in self._named if cell not in received]:
@@ -179,9 +177,9 @@ class _Effects:
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
         """The response brought nothing, or there was none; where it is not `is_certain`, it may have removed."""
         schema = self._request.rules.schema
-        if isinstance(schema, Invalidate) and is_certain:
+        if schema is not None and schema.removes and is_certain:
             return self._of_deletion()
-        adds = isinstance(schema, Adder)
+        adds = schema is not None and schema.adds
         if self._named:
             self.mark_named(existence=adds or not is_certain)
         if adds:
@@ -240,7 +238,8 @@ class _Effects:
             return
         stale, number = self.stale, self._writer.meta.fetched_at
         stale.paths.add(path)
-        if not whole and not isinstance(self._request.rules.schema, Adder):
+        schema = self._request.rules.schema
+        if not whole and not (schema is not None and schema.adds):
             stale.trees.add(path)  # nothing says what the call did: it may have changed what lies below
         at = self._records_at(path)
         own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)

@@ -88,7 +88,7 @@ class Denormalization:
         while True:
             self.built.clear()  # what earlier reads handed out stays
             try:
-                if slot is None or isinstance(schema, (EntityNode, CollectionNode)):
+                if slot is None or schema.own_table is not None:
                     return schema.denormalize(stored, self)
                 return self._result(schema, stored, slot)
             except _Restart:
@@ -116,10 +116,9 @@ class Denormalization:
 
     def _kept(self, schema: Schema, stored: Any, slot: Any) -> Node | None:
         own = self._own
-        if isinstance(schema, EntityNode):
-            return own.home(schema.table_key, schema.cls).get(stored) if type(stored) is str else None
-        if isinstance(schema, CollectionNode):
-            return own.home(schema.table_key, schema.identity()).get(stored) if type(stored) is str else None
+        table = schema.own_table
+        if table is not None:
+            return own.home(table, schema.identity()).get(stored) if type(stored) is str else None
         return own.results.get((slot, schema))
 
     def _abandon(self) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.values import DICT, INVALID, LIST, UNDEFINED, is_mapping, text_of
-from ..schema.collection import Collection
-from ..schema.entity import EntitySchema, value_at
+from ..schema.entity import as_entity, value_at
 from ..schema.stored import record_of
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
@@ -111,8 +110,10 @@ def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
 def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
     """The record or list that a result is as a whole, where the arguments name it."""
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
-    if isinstance(schema, Collection):
-        return (schema.table_key, stored) if type(stored) is str else None
+    entity = as_entity(schema)
+    table = None if schema is None or entity is not None else schema.own_table
+    if table is not None:  # a collection
+        return (table, stored) if type(stored) is str else None
     params: Any = args[0] if args else None
     known = request.rules.known_params
     if (
@@ -122,10 +123,10 @@ def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
         and any(value is not None and name not in known for name, value in params.items())
     ):
         return None  # a search parameter of its own may ask for something else
-    if isinstance(schema, EntitySchema):
-        if type(stored) is not str or (not schema.model.single and schema.lenient_pk(params, args) != stored):
+    if entity is not None:
+        if type(stored) is not str or (not entity.model.single and entity.lenient_pk(params, args) != stored):
             return None
-        return schema.table_key, stored
+        return entity.table_key, stored
     found = None if schema is None else schema.referred(stored)
     return None if found is None else (found[0].table_key, found[1])
 
@@ -201,17 +202,17 @@ class _Judge:
 
     def _is_another(self) -> bool:
         """Whether a lookup by another field than the primary key shows a record that has another value there by now."""
-        fields, schema, args = self._rules.lookup_fields, self._rules.schema, self._request.args
+        fields, entity, args = self._rules.lookup_fields, as_entity(self._rules.schema), self._request.args
         params: Any = args[0] if args else None
-        if not fields or not isinstance(schema, EntitySchema) or not is_mapping(params):
+        if not fields or entity is None or not is_mapping(params):
             return False
-        roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == schema.table_key]
+        roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == entity.table_key]
         for cell in roots:
             stored = self._base.get(*cell)
             if stored is UNDEFINED or stored is INVALID:
                 continue
             for name, dotted in fields.items():
-                value = value_at(record_of(stored), schema.model.wire_path(dotted))
+                value = value_at(record_of(stored), entity.model.wire_path(dotted))
                 if params.get(name) is not None and value is not None and text_of(params[name]) != text_of(value):
                     return True
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..schema.collection import PagedCollection, find_collection
-from ..schema.containers import Object
 from .tables import ListBinding
 
 if TYPE_CHECKING:
@@ -36,4 +35,4 @@ def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBindi
 
 def _has_more(schema: Schema | None, total: tuple[str, ...]) -> bool:
     """Whether an object has members beside its lists, other than the total."""
-    return isinstance(schema, Object) and any((name,) != total for name in schema.plain_members)
+    return schema is not None and any((name,) != total for name in schema.plain_members)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, Meta, Sentinel, is_dict, same_json
 from ..schema.collection import append, overlay
-from ..schema.entity import EntitySchema
 from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
 from .tables import Whole
 from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
@@ -119,7 +118,7 @@ def whole_after(
     number = times.fetched_at
 
     def has_needed(names: AbstractSet[str]) -> bool:
-        return rules is not None and isinstance(node, EntitySchema) and rules.required_fields(node.model)[0] <= names
+        return rules is not None and rules.required_fields(node.wire_model)[0] <= names
 
     covers = len(record) == len(record_of(stored))
     if (covers or has_needed(record.keys())) and (number >= whole.fetched_at or not has_needed(whole.fields)):

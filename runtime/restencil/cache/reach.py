@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..schema.collection import Collection, PagedCollection
-from ..schema.containers import List, Values
-from ..schema.entity import EntitySchema
+from ..schema.entity import as_entity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,11 +57,12 @@ class _Walk:
         if schema is None or id(schema) in self._seen:
             return
         self._seen.add(id(schema))
-        if isinstance(schema, EntitySchema):
-            models = self.models.setdefault(schema.model.key, [])
-            if schema.model not in models:
-                models.append(schema.model)
-            for relation in schema.model.relations:
+        entity = as_entity(schema)
+        if entity is not None:
+            models = self.models.setdefault(entity.table_key, [])
+            if entity.model not in models:
+                models.append(entity.model)
+            for relation in entity.model.relations:
                 self.visit(relation.node)
             return
         if isinstance(schema, Collection):
@@ -72,8 +72,9 @@ class _Walk:
             self.visit(schema.item)
             return
         # Objects without identity are part of the record that lists them.
-        if isinstance(schema, List | Values) and schema.item is not None and schema.item.is_envelope:
-            self.plain_lists.update(tables_of(schema.item))
+        item = schema.plain_items
+        if item is not None and item.is_envelope:
+            self.plain_lists.update(tables_of(item))
         for child in schema.children():
             self.visit(child)
 
@@ -87,8 +88,8 @@ def tables_of(schema: Schema | None, *, with_collections: bool = True) -> tuple[
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        if isinstance(one, EntitySchema):
-            found[one.model.key] = None
-        elif with_collections or not isinstance(one, Collection):
+        if one.entity is not None:
+            found[one.entity.table_key] = None
+        elif with_collections or not one.is_collection:
             waiting += one.children()
     return tuple(found)

@@ -18,7 +18,6 @@ from ..base.errors import ConversionError
 from ..base.logs import logger
 from ..base.values import DICT, INVALID, UNDEFINED, Sentinel, kind_of
 from ..schema.collection import Collection
-from ..schema.containers import Object
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions, is_plain
@@ -410,7 +409,7 @@ def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
     """The query key that replaces a result that was never requested; UNDEFINED if only a response can tell."""
     rules = request.rules
-    if (rules.read.members_need_response or rules.lists.total) and isinstance(schema, Object) and schema.plain_members:
+    if (rules.read.members_need_response or rules.lists.total) and schema.plain_members:
         return UNDEFINED  # a count beside a list came with no response
     stored = schema.query_key(rules.entity_args(request.args), reader)
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
@@ -472,8 +471,8 @@ def _memoized(
         node = None if nodes is None else nodes.get(model.cls, EMPTY).get(stored)
     elif stored is None:
         return None
-    elif isinstance(schema, Collection):
-        nodes = memo.entities.get(schema.table_key) if type(stored) is str else None
+    elif schema is not None and (table := schema.own_table) is not None:
+        nodes = memo.entities.get(table) if type(stored) is str else None
         node = None if nodes is None else nodes.get(schema.identity(), EMPTY).get(stored)
     else:
         node = memo.results.get((key, schema))

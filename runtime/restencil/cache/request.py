@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAl
 from ..base.response_details import status_line
 from ..base.transport import public_url
 from ..base.values import is_mapping
-from ..schema.entity import EntitySchema, first_model, params_to_fields
+from ..schema.entity import as_entity, first_model, params_to_fields
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
 from .reach import Reach, reach_of, tables_of
@@ -282,11 +282,11 @@ class Rules:
     @cached_property
     def lookup_fields(self) -> Mapping[str, str]:
         """The parameters by which an entity is found that are fields of it and no primary key, each with its field."""
-        schema = self.schema
-        if not isinstance(schema, EntitySchema):
+        entity = as_entity(self.schema)
+        if entity is None:
             return {}
-        own = (self.params.path_names or frozenset()) - self.params.outer - schema.model.telling
-        return {**{name: name for name in own if name in schema.model.fields}, **(self.params.fields or {})}
+        own = (self.params.path_names or frozenset()) - self.params.outer - entity.model.telling
+        return {**{name: name for name in own if name in entity.model.fields}, **(self.params.fields or {})}
 
     @cached_property
     def resource(self) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.values import UNDEFINED, Sentinel
 from ..schema.collection import Collection as CollectionSchema
 from ..schema.containers import Choice, List, Object, Union, Values
-from ..schema.entity import EntitySchema
+from ..schema.entity import as_entity
 from ..schema.notation import Conversion, Lazy
 from ..schema.one_of import OneOf
 from ..schema.protocol import definitions
@@ -156,8 +156,9 @@ def _likeness(schema: Schema | None, seen: set[int]) -> int:
     if schema is None or id(schema) in seen:
         return EXACT
     seen.add(id(schema))
-    if isinstance(schema, EntitySchema):
-        model = schema.model
+    entity = as_entity(schema)
+    if entity is not None:
+        model = entity.model
         if model.merges:
             return 0
         own = ALIKE if model.process is not None or model.validate is not None else EXACT

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.values import Meta, Sentinel, read_only
-from ..schema.collection import Adder, Collection
 from ..schema.containers import Array, List, Object, Values
-from ..schema.entity import EntitySchema
+from ..schema.entity import EntitySchema, as_entity
 from ..schema.notation import Lazy
 from ..schema.protocol import Echo as EchoVisitor
 from ..schema.relation import Relation
@@ -132,16 +131,15 @@ def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bo
         return False
     seen.add(place)
     children: Iterable[Any] = schema.children()
-    if isinstance(schema, EntitySchema):
-        model = schema.model
+    entity = as_entity(schema)
+    if entity is not None:
+        model = entity.model
         converted = model.codecs.keys() - {relation.name for relation in model.relations}
         if model.validate or model.whole or (converted and not in_list):
             return True
         children = map(resolved, model.relations)
-    elif isinstance(schema, Collection):
-        children = (schema.inner,)
     elif type(schema) in _LISTS:
         in_list = True
-    elif not (type(schema) in (Object, Lazy) or isinstance(schema, Adder)):
+    elif not (schema.is_collection or schema.adds or type(schema) in (Object, Lazy)):
         return True
     return any(isinstance(child, Relation) or _is_risky(child, seen, in_list=in_list) for child in children)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import AbortOptimistic
 from ..base.values import INVALID, Sentinel, is_dict
 from ..schema.notation import schema_of
-from ..schema.protocol import EntityNode
 from ..schema.stored import record_of
 from .addressed import entities_of
 from .before_images import BeforeImage, as_of
@@ -54,8 +53,9 @@ class Snapshot:
 
     def record(self, schema: Any, /, *args: Any) -> Mapping[str, Any] | None:
         """The record of the entity that `get` returns, as JSON values; None unless it is one entity."""
-        node = schema_of(schema)
-        if not isinstance(node, EntityNode):
+        found = schema_of(schema)
+        node = None if found is None else found.entity
+        if node is None:
             return None
         cache_reader = self._cache_reader
         with cache_reader.lock, cache_reader.store_state.hooks:

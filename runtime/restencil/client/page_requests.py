@@ -13,7 +13,7 @@ from ..endpoint.envelopes import at_path
 from ..endpoint.lifecycle import NOT_MODIFIED
 from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_styles import PageUrl, Pagination
-from ..schema import Collection, Object, Schema, find_collection, schema_of
+from ..schema import Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.protocol import is_plain
 from .core import looking
@@ -266,13 +266,12 @@ def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> StepsOf[tuple[Any, 
 def _path_to(raw: Any) -> tuple[str, ...] | None:
     """The JSON names of the members that lead to the first Collection of a schema; None without one."""
     schema = schema_of(raw)
-    if isinstance(schema, Collection):
-        return ()
-    if isinstance(schema, Object):
-        for json_name, member in schema.members.items():
-            inner = _path_to(member)
-            if inner is not None:
-                return (json_name, *inner)
+    if schema is None or schema.is_collection:
+        return None if schema is None else ()
+    for json_name, member in schema.members.items():
+        inner = _path_to(member)
+        if inner is not None:
+            return (json_name, *inner)
     return None
 
 
@@ -284,7 +283,7 @@ def _python_name(schema: Schema | None, json_name: str) -> str:
 
 
 def _member_schema(schema: Schema | None, json_name: str) -> Schema | None:
-    return schema_of(schema.members.get(json_name)) if isinstance(schema, Object) else None
+    return None if schema is None else schema.members.get(json_name)
 
 
 def _list_in(value: Any) -> Sequence[Any] | None:

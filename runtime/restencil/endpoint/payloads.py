@@ -10,8 +10,7 @@ from ..base.response_details import url_of
 from ..base.values import is_mapping, is_sequence
 from ..cache.addressed import params_of_record
 from ..cache.request import call_args
-from ..schema.derived import Invalidate
-from ..schema.entity import EntitySchema, completed, entity_model
+from ..schema.entity import EntitySchema, as_entity, completed, entity_model
 from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
@@ -80,8 +79,8 @@ def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     if is_sequence(body):
         return [_over(params, item) for item in body]
     record = _over(params, body)
-    node = schema_of(endpoint.schema)
-    if snapshot is None or not isinstance(node, EntitySchema) or node.lenient_pk(record, args) is not None:
+    node = as_entity(schema_of(endpoint.schema))
+    if snapshot is None or node is None or node.lenient_pk(record, args) is not None:
         return record
     if _item_key(endpoint, args) is None:
         return record  # it leads to no `get`, so there is nothing to look for
@@ -136,8 +135,8 @@ def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """The parameters alone. Raises AbortOptimistic where they name nothing that is known."""
     params = _record_params(endpoint, args)
     node = schema_of(endpoint.schema)
-    item = node.item if isinstance(node, Invalidate) else None
-    names_one = not isinstance(item, EntitySchema) or item.lenient_pk(params, args) is not None
+    entity = as_entity(node.subject) if node is not None and node.removes else None
+    names_one = entity is None or entity.lenient_pk(params, args) is not None
     if not names_one and _item_key(endpoint, args) is not None and _held(endpoint, snapshot, args) is None:
         raise snapshot.abort
     return params

@@ -18,7 +18,7 @@ from ..cache.staleness import path_of
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Deletion
-from ..schema.entity import EntitySchema
+from ..schema.entity import EntitySchema, as_entity
 from ..schema.notation import schema_name, schema_of
 from .endpoint import Endpoint
 from .path import path_template, shorten_path
@@ -251,9 +251,9 @@ class ResourceContext:
         found: set[str] = set()
         for name in names:
             for endpoint in self._reading(name, locator) or ():
-                schema = schema_of(endpoint.schema)
-                if isinstance(schema, EntitySchema) and heads.isdisjoint(_heads(endpoint.path).values()):
-                    found.add(schema.table_key)
+                entity = as_entity(schema_of(endpoint.schema))
+                if entity is not None and heads.isdisjoint(_heads(endpoint.path).values()):
+                    found.add(entity.table_key)
         return found
 
     def _reading(self, name: str, locator: UrlResolver | None) -> list[RestEndpoint[..., Any]] | None:

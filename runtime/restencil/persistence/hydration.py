@@ -26,7 +26,6 @@ from ..cache.merge import StoredEntry, apply, requested_by
 from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
 from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
-from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .apply_remote import apply_remote
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath, Tables
     from ..cache.transition import Transition
+    from ..schema.protocol import Schema
     from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .connection import StorageConnection
     from .row_codec import ResultParts
@@ -217,7 +217,7 @@ class Hydrator(Provenance):
             if kind_of(value) is dict and not (left and (table, pk) in left):  # what is partial is of another type
                 node = nodes.get((table, pk))
                 if node is not met:
-                    met, to_store = node, node.to_store if isinstance(node, EntityNode) else None
+                    met, to_store = node, None if node is None or node.entity is None else node.entity.to_store
                 if to_store is not None:
                     value = to_store(value)
             written[pk] = value
@@ -587,24 +587,26 @@ def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
         base.metas[table][pk] = arrived(times, now)
 
 
-def _stored(value: Any, node: Any, before: Any) -> Any:
+def _stored(value: Any, node: Schema | None, before: Any) -> Any:
     """A value in the form in which a table holds it: perhaps as an instance of the class that it is read as."""
     if not is_dict(value) or is_partial(value):
         return value
-    if isinstance(node, EntityNode):
-        return node.to_store(value)
+    entity = None if node is None else node.entity
+    if entity is not None:
+        return entity.to_store(value)
     if before is not UNDEFINED and not isinstance(before, (dict, list, Sentinel)):
         model: Any = class_record(kind_of(before))
         return value if model is None else model.stored(value)
     return value
 
 
-def _joined(base: Tables, cell: EntityPath, loaded: StoredEntry, node: Any) -> StoredEntry:
+def _joined(base: Tables, cell: EntityPath, loaded: StoredEntry, node: Schema | None) -> StoredEntry:
     """Merges a loaded row with a value in memory from a response that is not stored."""
     table, pk = cell
     before, value = StoredEntry(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
-    if isinstance(node, EntityNode) and is_dict(value) and not is_list(before.stored) and before.stored is not INVALID:
-        joined = apply(MergeRecord(node, value, keeps_whole=True), pk, before, loaded.times)
+    entity = None if node is None else node.entity
+    if entity is not None and is_dict(value) and not is_list(before.stored) and before.stored is not INVALID:
+        joined = apply(MergeRecord(entity, value, keeps_whole=True), pk, before, loaded.times)
         assert joined is not None
         return joined
     if before.times.fetched_at > loaded.times.fetched_at:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, is_dict, is_list
 from ..cache.staleness import ELSEWHERE
-from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import record_of
 from .row_codec import misses_declared
@@ -17,6 +16,7 @@ from .stale_marks import load_marks
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import ChangeSet, EntityPath
+    from ..schema.protocol import Schema
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
@@ -170,12 +170,13 @@ class Provenance:
         """The shape of the endpoint that has read a key here; None if none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
-    def misses_members(self, node: Any, cell: EntityPath, stored: Any) -> bool:
+    def misses_members(self, node: Schema | None, cell: EntityPath, stored: Any) -> bool:
         """Whether members were left out of a row that a class declares, and memory does not have them."""
         left = self.left_out.get(cell)
-        if left is None or not isinstance(node, EntityNode):
+        entity = None if node is None else node.entity
+        if left is None or entity is None:
             return False
-        model: Any = class_record(node.cls)
+        model: Any = class_record(entity.cls)
         return misses_declared(model, tuple(path for path in left if not _has(record_of(stored), path)))
 
     def mark_unverified(self, *, is_epoch: bool) -> None:

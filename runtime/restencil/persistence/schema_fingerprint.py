@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ..cache.request import Rules
 from ..schema.codec import has_format
-from ..schema.entity import EntityModel, EntitySchema
+from ..schema.entity import EntityModel, as_entity
 from ..schema.kinds import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema, definitions
@@ -315,11 +315,12 @@ def entities_in(schema: Schema, *, resolves: bool = False) -> tuple[list[EntityM
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        if not isinstance(one, EntitySchema):
+        entity = as_entity(one)
+        if entity is None:
             waiting += one.children()
             continue
-        found[one.model] = None
-        for relation in one.model.relations:
+        found[entity.model] = None
+        for relation in entity.model.relations:
             if resolves or relation.is_resolved:
                 waiting.append(relation.node)
             else:

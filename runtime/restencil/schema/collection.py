@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
@@ -13,8 +13,8 @@ from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_l
 from .containers import Choice, List, Object, Values, check_shape, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
-from .protocol import CollectionNode, Echo, Reader, Schema, Writer, definitions
-from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entry_key, is_partial, like
+from .protocol import CollectionNode, Echo, Reader, Schema, Subject, Writer, definitions
+from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entries_of, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
 """A collection's primary key as the mapping that it is the text of."""
@@ -379,12 +379,15 @@ def without(existing: Any, new: Any) -> Any:
 class Adder(Schema):
     """A schema that adds a response's items to the collections that are stored already."""
 
+    adds = True
+
     def __init__(
         self, collection: Collection, merge: Callable[[Any, Any], Any], create_filter: Filter | None = None
     ) -> None:
         self.collection = collection
         self.merge = merge
         self.create_filter = create_filter
+        self.is_creation = merge is not without
 
     def children(self) -> Iterable[Schema | None]:
         return (self.collection.item,)
@@ -398,9 +401,17 @@ class Adder(Schema):
         return self.collection.inner.wire_model
 
     @property
-    def is_creation(self) -> bool:
-        """Whether what is added was created by the call."""
-        return self.merge is not without
+    def subject(self) -> Schema | None:
+        return self.collection.item
+
+    def subjects(self, result: Any) -> Iterator[Subject]:
+        item = self.collection.item
+        for entry in entries_of(result):
+            found = None if item is None else item.referred(entry)
+            if found is not None:
+                yield Subject(found[0], found[1], is_new=True, apart=self.collection.apart)
+            elif item is not None:
+                yield from item.subjects(entry)
 
     def _wrapped(self, value: Any) -> Any:
         return value if self.collection.is_map or is_list(value) else [value]
@@ -468,9 +479,9 @@ def _corrected(args: tuple[Any, ...], record: Mapping[str, Any]) -> list[Any]:
 class Mover(Adder):
     """Moves entities between collections by comparing what they were with what they are."""
 
-    @property
-    def is_creation(self) -> bool:
-        return False
+    def __init__(self, collection: Collection, merge: Callable[[Any, Any], Any]) -> None:
+        super().__init__(collection, merge)
+        self.is_creation = False  # it was there before
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection

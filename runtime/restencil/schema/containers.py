@@ -26,9 +26,9 @@ from ..base.values import (
 )
 from .codec import Codec, dict_codec, list_codec
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
-from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, definitions, title_of
+from .protocol import Echo, EntityNode, Reader, Schema, Subject, ValueTypes, Writer, definitions, title_of
 from .record import is_instance, to_wire
-from .stored import is_falsy
+from .stored import entries_of, is_falsy
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """What tells the kind of an item: a field's name, or a function of value, parent and key."""
@@ -92,7 +92,6 @@ class Choice(Schema):
         return next(({"id": pk, "schema": name} for name in names), None)
 
     def identity(self) -> Any:
-        """What two choices have in common that select alike."""
         return (tuple(self.raw.items()), self.attribute)
 
     def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
@@ -244,8 +243,11 @@ class ItemHolder(Schema):
     def children(self) -> Iterable[Schema | None]:
         return (self.item,)
 
+    @property
+    def plain_items(self) -> Schema | None:
+        return self.item
+
     def identity(self) -> Any:
-        """What containers have in common whose results can be shared."""
         return (type(self), item_identity(self.item))
 
 
@@ -294,6 +296,12 @@ class List(ItemHolder):
 
     many = True
     keeps_null = True
+
+    def subjects(self, result: Any) -> Iterator[Subject]:
+        item = self.item
+        if item is not None:
+            for entry in entries_of(result):
+                yield from item.subjects(entry)
 
     def value_types(self, of: ValueTypes) -> None:
         of.items(self.item)
@@ -471,7 +479,6 @@ class Object(Schema):
 
     @property
     def members(self) -> dict[str, Schema]:
-        """The members that have a schema, by their names in JSON."""
         found = self._members
         if found is None:
             found = {}
@@ -484,12 +491,15 @@ class Object(Schema):
 
     @property
     def plain_members(self) -> list[str]:
-        """The names in JSON of the members without a schema, such as a count beside a list."""
         names = [self.wire.get(name, name) for name in self.definition]
         return [name for name in names if name not in self.members]
 
     def children(self) -> Iterable[Schema | None]:
         return self.members.values()
+
+    def subjects(self, result: Any) -> Iterator[Subject]:
+        for name, member in self.members.items() if is_dict(result) else ():
+            yield from member.subjects(result.get(name))
 
     def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
         return ["object", {name: of(member) for name, member in self.members.items()}]

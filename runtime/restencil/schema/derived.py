@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..base.errors import ProcessingError
@@ -10,13 +10,14 @@ from ..base.values import INVALID, UNDEFINED, is_mapping, read_only
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
 from .notation import schema_of
-from .protocol import Echo, Reader, Schema, ValueTypes, Writer, title_of
+from .protocol import Echo, Reader, Schema, Subject, ValueTypes, Writer, title_of
 
 
 class Invalidate(Schema):
     """The response names an entity that no longer exists: an object with its primary key, or the key itself."""
 
     fingerprint_name = "invalidate"
+    removes = True
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         self._raw = schema
@@ -92,6 +93,13 @@ class Invalidate(Schema):
         if found is None:
             item.warn_of(value)
         return value if found is None else found
+
+    @property
+    def subject(self) -> Schema | None:
+        return self.item
+
+    def subjects(self, result: Any) -> Iterator[Subject]:
+        return iter(()) if self.item is None else self.item.subjects(result)
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         item = self.item

@@ -1124,6 +1124,11 @@ def nested_instance(schema: Schema | None, value: Any) -> Any:
     return read_only(value)
 
 
+def as_entity(schema: Schema | None) -> EntitySchema | None:
+    """The schema of an entity; None for every other kind, and for none."""
+    return schema if isinstance(schema, EntitySchema) else None
+
+
 def entity_of(raw: Any) -> type[Entity] | None:
     """The entity class that a schema is about: itself, or the one inside its containers; None for several or none."""
     node = entity_node(schema_of(raw))

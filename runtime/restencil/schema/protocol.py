@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
@@ -280,6 +280,12 @@ class Schema:
         """The schemas directly inside this one, in declaration order."""
         return ()
 
+    adds: ClassVar[bool] = False
+    """Whether a response of it is added to collections that are stored already."""
+    is_creation: bool = False
+    """Whether a response of it is what the call created."""
+    removes: ClassVar[bool] = False
+    """Whether a response of it names what exists no more."""
     is_leaf: ClassVar[bool] = False
     """Whether nothing in a value of it can be an entity."""
     is_collection: ClassVar[bool] = False
@@ -288,6 +294,40 @@ class Schema:
     @property
     def entity(self) -> EntityNode | None:
         """The entity that a stored primary key refers to; None for schemas whose values are no bare keys."""
+        return None
+
+    @property
+    def own_table(self) -> str | None:
+        """The table that its values lie in; None where they lie in what contains them."""
+        return None
+
+    def identity(self) -> Any:
+        """What schemas have in common that give the same object for the same stored form."""
+        return self
+
+    @property
+    def subject(self) -> Schema | None:
+        """The schema of one entity that a response is about: of what is added, or removed, else its own."""
+        return self
+
+    def subjects(self, result: Any) -> Iterator[Subject]:
+        """The entities that a stored result is about, without those that are nested in them."""
+        found = self.referred(result)
+        return iter(() if found is None else (Subject(*found),))
+
+    @property
+    def members(self) -> Mapping[str, Schema]:
+        """Of an object: the members that have a schema, by their names in JSON."""
+        return {}
+
+    @property
+    def plain_members(self) -> list[str]:
+        """Of an object: the names in JSON of the members without a schema, such as a count beside a list."""
+        return []
+
+    @property
+    def plain_items(self) -> Schema | None:
+        """The schema of the items of a list or map that lies in what contains it; None for all other values."""
         return None
 
     def written_children(self) -> Iterable[Any]:
@@ -356,6 +396,15 @@ class Schema:
         return None if node is None else node.wire_model
 
 
+class Subject(NamedTuple):
+    """An entity that a mutation created, changed or deleted; `apart` is that of the lists that it was created into."""
+
+    schema: Any  # of EntitySchema, which builds on this file
+    pk: str
+    is_new: bool = False
+    apart: str = ""
+
+
 class EntityNode(Schema):
     """An entity class where a schema stands, as the two passes see it."""
 
@@ -375,6 +424,13 @@ class EntityNode(Schema):
     @property
     def entity(self) -> EntityNode | None:
         return self
+
+    @property
+    def own_table(self) -> str | None:
+        return self.table_key
+
+    def identity(self) -> Any:
+        return self.cls
 
     @property
     def entities(self) -> Mapping[Any, Any]:
@@ -464,6 +520,10 @@ class CollectionNode(Schema):
     def table_key(self) -> str:
         """The table that holds it."""
         raise NotImplementedError
+
+    @property
+    def own_table(self) -> str | None:
+        return self.table_key
 
     def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
         """The values directly inside of what its table holds, by their schemas."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from ..base.values import SCALARS, Sentinel, kind_of
+from ..base.values import SCALARS, Sentinel, is_dict, is_list, kind_of
 
 _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 
@@ -18,6 +19,11 @@ def record_of(stored: Any) -> Any:
 def entry_key(entry: Any) -> Any:
     """What tells an entry of a stored list from the others: polymorphic ones are dicts, compared by value."""
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
+
+
+def entries_of(stored: Any) -> Iterable[Any]:
+    """What a stored list or map holds."""
+    return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
 def is_falsy(value: Any) -> bool:

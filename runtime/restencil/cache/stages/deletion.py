@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.logs import logger
 from ...base.values import INVALID, UNDEFINED, is_mapping, scalar_text, text_of
-from ...schema.derived import Deletion, Invalidate
+from ...schema.derived import Invalidate
 from ...schema.entity import value_at
 from ...schema.stored import record_of
 from ..addressed import AddressedEntity, entities_of, named_entities, own_params, params_of, result_of_get
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 def deletes(request: Request) -> bool:
     """Whether a success means that the record of the request is gone, whatever the response contains."""
-    rules = request.rules
-    return isinstance(rules.schema, Invalidate if rules.mutation.invalidation_removes else Deletion)
+    rules, schema = request.rules, request.rules.schema
+    if schema is None or not schema.removes:
+        return False
+    return rules.mutation.invalidation_removes or schema.takes_anything
 
 
 def delete(tx: Transaction, schema: Invalidate) -> Any:

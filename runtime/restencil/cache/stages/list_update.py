@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ...base.values import INVALID, UNDEFINED, is_dict, is_list, is_mapping, same_json
+from ...base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json
 from ...schema.collection import PagedCollection, append, find_collection, identity_of_text, without
+from ...schema.stored import entries_of
 from ..tables import ListBinding, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from ...schema.collection import Collection
-    from ...schema.entity import EntitySchema
+    from ...schema.protocol import Subject
     from ..tables import EntityPath
     from ..transaction import Transaction
-
-
-class Subject(NamedTuple):
-    """An entity that a mutation created, changed or deleted; `apart` is that of the lists that it was created into."""
-
-    schema: EntitySchema
-    pk: str
-    is_new: bool
-    apart: str = ""
-
-
-def entries_of(stored: Any) -> Iterable[Any]:
-    """What a stored list or map holds."""
-    return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
 def _always(pk: str) -> bool:

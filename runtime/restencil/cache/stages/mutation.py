@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...base.logs import logger
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
-from ...schema.entity import EntitySchema, completed, usable_pk
-from ...schema.protocol import CollectionNode
-from ..addressed import addressed_entities, entities_of, item_schema_of, params_of, result_of_get
+from ...schema.entity import EntitySchema, as_entity, completed, usable_pk
+from ..addressed import addressed_entities, entities_of, entity_schema, params_of, result_of_get
 from ..completeness import keep_whole
 from .deletion import deletes
 from .list_membership import update_lists
@@ -31,11 +30,11 @@ def complete_response(tx: Transaction) -> None:
         tx.writer.is_certain = not rules.mutation.marks_changes
         return
     body = request.args[-1] if rules.mutation.has_body and request.args else None
-    is_update = rules.mutation.method in ("PUT", "PATCH") and isinstance(rules.schema, EntitySchema)
-    is_creation = isinstance(rules.schema, Adder) and rules.schema.is_creation
+    is_update = rules.mutation.method in ("PUT", "PATCH") and as_entity(rules.schema) is not None
+    is_creation = rules.schema is not None and rules.schema.is_creation
     if not (is_update or is_creation) or not is_mapping(response) or not is_mapping(body):
         return
-    model = next((schema.model for _, schema in entities_of(item_schema_of(rules.schema))), None)
+    model = next((schema.model for _, schema in entities_of(entity_schema(rules.schema))), None)
     if model is None or rules.required_fields(model)[0] <= response.keys():
         return
     from ...schema.validation import fitting_members
@@ -62,16 +61,13 @@ def follow_change(tx: Transaction) -> None:
 def _rename(tx: Transaction) -> None:
     """An update that returns another primary key than the one addressed removes the record under the old one."""
     request, rules, result = tx.request, tx.request.rules, tx.result
-    if (
-        rules.mutation.method not in ("PUT", "PATCH")
-        or not isinstance(rules.schema, EntitySchema)
-        or type(result) is not str
-    ):
+    entity = as_entity(rules.schema)
+    if rules.mutation.method not in ("PUT", "PATCH") or entity is None or type(result) is not str:
         return
     if rules.siblings is None or not rules.siblings.is_item(request.url):
         return
     for gone in addressed_entities(request, tx.writer):
-        if gone.pk != result and gone.schema.table_key == rules.schema.table_key:
+        if gone.pk != result and gone.schema.table_key == entity.table_key:
             tx.writer.write_invalid(gone.schema.table_key, gone.pk)
             tx.renamed.append((gone.schema, gone.pk))
 
@@ -83,7 +79,7 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
     without it would leave it there for good. Objects that the path identifies in part are kept whole.
     """
     request, writer = tx.request, tx.writer
-    for _, schema in entities_of(item_schema_of(request.rules.schema)):
+    for _, schema in entities_of(entity_schema(request.rules.schema)):
         model = schema.model
         pk = usable_pk(model.pk(assumed, None, None, request.args))
         pks = [gone.pk for gone in result_of_get(schema, request, writer)] if pk is None else [pk]
@@ -105,7 +101,7 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
 
 def _without_lists(schema: EntitySchema, record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A record without its nested collections: it has their keys, and a response has items there."""
-    nested = {relation.in_json for relation in schema.model.relations if isinstance(relation.node, CollectionNode)}
+    nested = {relation.in_json for relation in schema.model.relations if relation.is_collection}
     return {name: value for name, value in record.items() if name not in nested} if nested else record
 
 

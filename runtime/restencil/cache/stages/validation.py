@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ProcessingError
 from ...base.values import DICT, LIST, MAPPING, SCALARS, TUPLE
-from ...schema.derived import Invalidate
 from ...schema.record import is_instance
 from ..transaction import Source
 
@@ -37,7 +36,7 @@ def fitting(schema: Schema, value: Any) -> Any:
     """A value for a schema unchanged, if it is an object or a list. Raises ProcessingError for anything else."""
     if isinstance(value, (DICT, LIST, TUPLE, MAPPING)) or is_instance(value):
         return value
-    if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
+    if schema.removes and type(value) in (str, int, float) and value != "":
         return value
     if schema.takes_scalars and type(value) in SCALARS:
         return value
