@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -22,32 +23,51 @@ Run = Callable[[Any], Any]
 
 
 async def _awaited(value: Any) -> Any:
-    return await value
+    return await value if inspect.isawaitable(value) else value
+
+
+@contextmanager
+def running(*clients: Any) -> Generator[Run]:
+    """Opens clients or controllers, all of one world; gives what takes the value of a call of them."""
+    if not hasattr(clients[0], "__aenter__"):
+        with ExitStack() as stack:
+            for client in clients:
+                stack.enter_context(client)
+            yield lambda value: value
+        return
+    with asyncio.Runner() as runner:
+        closing = AsyncExitStack()
+        try:
+            for client in clients:
+                runner.run(closing.enter_async_context(client))
+            yield lambda value: runner.run(_awaited(value))
+        finally:
+            runner.run(closing.aclose())
+
+
+def client_of(asynchronous: bool, **options: Any) -> Any:
+    """An HTTP client of one of the worlds."""
+    return httpx.AsyncClient(**options) if asynchronous else httpx.Client(**options)
+
+
+def controller_of(asynchronous: bool, **options: Any) -> Any:
+    """A controller of one of the worlds."""
+    return AsyncController(**options) if asynchronous else Controller(**options)
 
 
 @contextmanager
 def opened(asynchronous: bool, url: str, kind: Any = None, **options: Any) -> Generator[tuple[Any, Run]]:
     """A client of the blog at this URL, and what gives the value of a call of it."""
     given: dict[str, Any] = {"token": "secret", "url_prefix": url, **options}
-    if not asynchronous:
-        with (kind or Blog)(**given) as client:
-            yield client, lambda value: value
-        return
-    with asyncio.Runner() as runner:
-        client = (kind or AsyncBlog)(**given)
-        runner.run(client.__aenter__())
-        try:
-            yield client, lambda value: runner.run(_awaited(value))
-        finally:
-            runner.run(client.aclose())
+    client = (kind or (AsyncBlog if asynchronous else Blog))(**given)
+    with running(client) as run:
+        yield client, run
 
 
 def answered_by(answer: Callable[[httpx.Request], httpx.Response], store: Store, asynchronous: bool) -> Any:
     """A controller of one of the worlds over this store, whose requests a function answers."""
-    transport = httpx.MockTransport(answer)
-    if asynchronous:
-        return AsyncController(store, client=httpx.AsyncClient(transport=transport))
-    return Controller(store, client=httpx.Client(transport=transport))
+    client = client_of(asynchronous, transport=httpx.MockTransport(answer))
+    return controller_of(asynchronous, store=store, client=client)
 
 
 def article(number: int = 1, **members: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH
 
 from restencil import Api, AsyncController, Auth, Controller, Entity, RestEndpoint, Retries, Store
 
@@ -44,7 +45,7 @@ def said(caplog: pytest.LogCaptureFixture, logger: str) -> list[str]:
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 def test_logs_request_is_reported_with_status_time_and_headers(
     asynchronous: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

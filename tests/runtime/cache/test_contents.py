@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH
 from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
@@ -23,8 +24,6 @@ from restencil import (
 )
 
 pytestmark = pytest.mark.network
-
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 
 @pytest.fixture

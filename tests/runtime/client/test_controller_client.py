@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.worlds import BOTH, client_of, opened, running
 
 import restencil
 from restencil import (
@@ -79,24 +80,16 @@ class Server:
 OWN = "http://127.0.0.1:8001/api"
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 def test_controller_client_what_does_not_fit_is_reported_with_the_address_of_the_client(asynchronous: bool) -> None:
     """A response that does not fit its schema names method and address as asked, not as the spec has them."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=["nothing", "of the kind"])
 
-    async def ask_async() -> None:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-        async with AsyncBlog(client=client, token="t", url_prefix=OWN) as blog:
-            await blog.users.get(id="7")
-
-    def ask() -> None:
-        with Blog(client=httpx.Client(transport=httpx.MockTransport(answer)), token="t", url_prefix=OWN) as blog:
-            blog.users.get(id="7")
-
-    with pytest.raises(restencil.ProcessingError) as caught:
-        asyncio.run(ask_async()) if asynchronous else ask()
+    client = client_of(asynchronous, transport=httpx.MockTransport(answer))
+    with opened(asynchronous, OWN, client=client) as (blog, run), pytest.raises(restencil.ProcessingError) as caught:
+        run(blog.users.get(id="7"))
     assert str(caught.value).startswith(
         f"GET {OWN}/users/7: 200 OK: the response does not fit its schema (Entity of User): "
     )
@@ -168,23 +161,17 @@ def test_controller_client_request_without_its_credential_is_reported_once_in_th
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 def test_controller_client_401_of_a_request_without_its_credential_is_reported(asynchronous: bool) -> None:
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
 
     def refusal(status: int, token: Any) -> str:
         server = Server(status)
 
-        async def ask_async() -> None:
-            async with AsyncBlog(client=server.async_client(), token=token) as blog:
-                await blog.users.get(id="1")
-
-        def ask() -> None:
-            with Blog(client=server.client(), token=token) as blog:
-                blog.users.get(id="1")
-
-        with pytest.raises(NetworkError) as caught:
-            asyncio.run(ask_async()) if asynchronous else ask()
+        client: Any = server.async_client() if asynchronous else server.client()
+        blog: Any = (AsyncBlog if asynchronous else Blog)(client=client, token=token)
+        with pytest.raises(NetworkError) as caught, running(blog) as run:
+            run(blog.users.get(id="1"))
         assert caught.value.status == status
         return str(caught.value)
 

@@ -19,11 +19,11 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, running
 
 import restencil
 from restencil import Auth, OAuth2, Schemes
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 MANY = 1_000
 
 
@@ -104,20 +104,9 @@ def thing(server: Server, **options: Any) -> Any:
 
 def told(asynchronous: bool, kinds: tuple[Any, Any], work: Callable[..., Any], **options: Any) -> Any:
     """What some steps with a client give: `work(client, run)`, where `run` takes what a call gives."""
-    if not asynchronous:
-        with kinds[0](**options) as client:
-            return work(client, lambda value: value)
-    with asyncio.Runner() as runner:
-
-        async def awaited(value: Any) -> Any:
-            return await value
-
-        client = kinds[1](**options)
-        runner.run(client.__aenter__())
-        try:
-            return work(client, lambda value: runner.run(awaited(value)))
-        finally:
-            runner.run(client.aclose())
+    client = kinds[asynchronous](**options)
+    with running(client) as run:
+        return work(client, run)
 
 
 # --------------------------------------------------------------------------------------------------------- what is sent

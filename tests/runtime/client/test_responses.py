@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import gc
-import inspect
 import json
 import pickle
 import threading
@@ -18,6 +17,7 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, running
 
 import restencil
 from restencil import (
@@ -38,8 +38,6 @@ from restencil import (
 )
 
 pytestmark = pytest.mark.network
-
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 
 class User(Entity, key="User"):
@@ -92,23 +90,9 @@ class World:
 
     def run(self, *calls: Callable[[Any], Any]) -> Any:
         """What the last call gives; each gets the controller."""
-
-        async def awaiting() -> Any:
-            value = None
-            async with self._kind(**self._options) as controller:
-                for call in calls:
-                    value = call(controller)
-                    value = await value if inspect.isawaitable(value) else value
-            return value
-
-        def blocking() -> Any:
-            value = None
-            with self._kind(**self._options) as controller:
-                for call in calls:
-                    value = call(controller)
-            return value
-
-        return asyncio.run(awaiting()) if self._asynchronous else blocking()
+        controller = self._kind(**self._options)
+        with running(controller) as run:
+            return [run(call(controller)) for call in calls][-1]
 
 
 def fetching(endpoint: Any, **kwargs: Any) -> Callable[[Any], Any]:

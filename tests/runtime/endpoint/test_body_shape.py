@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.worlds import client_of, controller_of, running
 
-from restencil import AsyncController, Controller, Entity, Record, Resource, rest, schema
+from restencil import Entity, Record, Resource, rest, schema
 from restencil.endpoint.typing import ControllerType
 
 
@@ -53,16 +53,10 @@ def responding(sent: list[bytes]) -> httpx.MockTransport:
 
 def called(world: str, member: str, sent: list[bytes], **arguments: Any) -> Any:
     """One call of a member of `Tasks`."""
-    if world == "sync":
-        with Controller(client=httpx.Client(transport=responding(sent)), base_url="https://a.example") as desk:
-            return getattr(Tasks(desk), member)(**arguments)
-
-    async def run() -> Any:
-        client = httpx.AsyncClient(transport=responding(sent))
-        async with AsyncController(client=client, base_url="https://a.example") as desk:
-            return await getattr(Tasks(desk), member)(**arguments)
-
-    return asyncio.run(run())
+    client = client_of(world == "asyncio", transport=responding(sent))
+    desk = controller_of(world == "asyncio", client=client, base_url="https://a.example")
+    with running(desk) as run:
+        return run(getattr(Tasks(desk), member)(**arguments))
 
 
 @pytest.mark.parametrize("world", ["sync", "asyncio"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
 from restencil import (
     AsyncController,
@@ -28,7 +29,6 @@ from restencil import (
 
 ROOT = "https://news.example"
 Answer = Callable[[Any], Any]
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 
 def as_json(value: Any) -> Any:
@@ -98,16 +98,10 @@ class Server:
 
 def called(endpoint: Any, server: Server, *, asynchronous: bool, **arguments: Any) -> Any:
     """The value of one call through the cache of either world."""
-    if not asynchronous:
-        with server.client() as controller:
-            return (controller.fetch if endpoint.side_effect else controller.read)(endpoint, **arguments)
-
-    async def run() -> Any:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(server))
-        async with AsyncController(client=client) as controller:
-            return await (controller.fetch if endpoint.side_effect else controller.read)(endpoint, **arguments)
-
-    return asyncio.run(run())
+    client = client_of(asynchronous, transport=httpx.MockTransport(server))
+    controller = controller_of(asynchronous, client=client)
+    with running(controller) as run:
+        return run((controller.fetch if endpoint.side_effect else controller.read)(endpoint, **arguments))
 
 
 def one(**options: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json, as_text
+from tests.runtime.worlds import BOTH
 
 import restencil
 from restencil import Controller, Entity, NetworkError, Record, RestEndpoint, create_resource, field, schema
@@ -68,7 +69,7 @@ def raised(response: httpx.Response, *, asynchronous: bool = False, **options: A
     return caught.value
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 def test_error_classes_package_s_own_class_is_raised_with_typed_data(asynchronous: bool) -> None:
     """It is the library's class as well."""
     body = {"whatIsMissing": "it", "since": "2026-11-21T10:00:00Z"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
+from tests.runtime.worlds import BOTH, running
 
 import restencil
 from restencil import Auth, Schemes
@@ -53,20 +53,12 @@ def fetch_one(one: Any, client: Any) -> Any:
     return client.fetch(one, id=1)
 
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-
-
 def asked(asynchronous: bool, work: Callable[[Any], Any], asked: Asked, kind: Any = None, **options: Any) -> Any:
     """What some work with a client of this kind gives."""
-    if not asynchronous:
-        with (kind or Shop)(client=asked.sync, **options) as client:
-            return work(client)
-
-    async def run() -> Any:
-        async with (kind or AsyncShop)(client=asked.asynchronous, **options) as client:
-            return await work(client)
-
-    return asyncio.run(run())
+    client = kind or (AsyncShop if asynchronous else Shop)
+    opened = client(client=asked.asynchronous if asynchronous else asked.sync, **options)
+    with running(opened) as run:
+        return run(work(opened))
 
 
 def shown(request: httpx.Request) -> dict[str, str]:

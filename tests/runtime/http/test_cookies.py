@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 from typing import Any
 
@@ -10,12 +9,11 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
-from restencil import AsyncController, Controller, RestEndpoint
+from restencil import Controller, RestEndpoint
 
 pytestmark = pytest.mark.network
-
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 
 def logging_in(request: Arrived) -> Reply:
@@ -35,24 +33,12 @@ def visited(server: Server, visits: list[tuple[int, str]], asynchronous: bool) -
     def at(path: str) -> RestEndpoint[..., Any]:
         return RestEndpoint(path=path, url_prefix=server.url)
 
-    def shown() -> list[str]:
-        return [request.headers.get("cookie", "") for request in server.arrived]
-
-    if not asynchronous:
-        with httpx.Client(cookies=cookies, timeout=PATIENCE) as client:
-            with Controller(client=client) as first, Controller(client=client) as second:
-                for who, path in visits:
-                    (first, second)[who].fetch(at(path))
-            return shown(), dict(client.cookies)
-
-    async def run() -> tuple[list[str], dict[str, str]]:
-        async with httpx.AsyncClient(cookies=cookies, timeout=PATIENCE) as client:
-            async with AsyncController(client=client) as first, AsyncController(client=client) as second:
-                for who, path in visits:
-                    await (first, second)[who].fetch(at(path))
-            return shown(), dict(client.cookies)
-
-    return asyncio.run(run())
+    client = client_of(asynchronous, cookies=cookies, timeout=PATIENCE)
+    both = [controller_of(asynchronous, client=client) for _ in range(2)]
+    with running(client, *both) as run:
+        for who, path in visits:
+            run(both[who].fetch(at(path)))
+        return [request.headers.get("cookie", "") for request in server.arrived], dict(client.cookies)
 
 
 @BOTH

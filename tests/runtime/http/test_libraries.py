@@ -27,6 +27,7 @@ from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
 import restencil
 from blog import AsyncBlog
@@ -37,7 +38,6 @@ from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
 from restencil.testing.doubles import Answer
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 NAMES: Final = ("httpx", "httpx2")
 MODULES: dict[str, ModuleType] = {"httpx": first_library, "httpx2": second_library}
 EITHER = pytest.mark.parametrize("name", LIBRARIES)
@@ -296,16 +296,15 @@ def test_libraries_subclasses_and_transports_of_applications_work(name: str, asy
     def answer(request: Any) -> Any:
         return module.Response(200, json={"id": "1", "name": type(request).__mro__[-2].__module__})
 
-    async def run() -> User:
-        async with Awaiting(transport=module.ASGITransport(APP)) as client:
-            async with AsyncController(client=client) as controller:
-                return await controller.fetch(Users.get, id="1")
-
+    client: Any
     if asynchronous:
-        assert asyncio.run(run()).name.startswith("restencil/")
+        client = Awaiting(transport=module.ASGITransport(APP))
     else:
-        with Blocking(transport=module.MockTransport(answer)) as client, Controller(client=client) as controller:
-            assert controller.fetch(Users.get, id="1").name == name
+        client = Blocking(transport=module.MockTransport(answer))
+    controller = controller_of(asynchronous, client=client)
+    with running(client, controller) as run:
+        name_seen = run(controller.fetch(Users.get, id="1")).name
+    assert name_seen.startswith("restencil/" if asynchronous else name)
     assert sent == ["GET"]
 
 
@@ -337,15 +336,10 @@ def test_libraries_proxy_of_the_client_is_requested(asynchronous: bool) -> None:
     with Server() as proxy:
         endpoint = RestEndpoint(url_prefix="http://case.test", path="/a")
 
-        async def run() -> Any:
-            async with httpx.AsyncClient(proxy=proxy.url) as client, AsyncController(client=client) as controller:
-                return await controller.fetch(endpoint)
-
-        if asynchronous:
-            assert asyncio.run(run()) == {}
-        else:
-            with httpx.Client(proxy=proxy.url) as client, Controller(client=client) as controller:
-                assert controller.fetch(endpoint) == {}
+        client = client_of(asynchronous, proxy=proxy.url)
+        controller = controller_of(asynchronous, client=client)
+        with running(client, controller) as run:
+            assert run(controller.fetch(endpoint)) == {}
         assert [request.target for request in proxy.arrived] == ["http://case.test/a"]
 
 
@@ -454,15 +448,9 @@ def test_libraries_method_query_may_be_declared(name: str, asynchronous: bool) -
         there = endpoint.extend(path="/to")
         body = {"q": 1}
 
-        async def run() -> Any:
-            async with AsyncController(http=name) as controller:  # type: ignore[arg-type]
-                return await controller.fetch(there, body), await controller.fetch(endpoint, body)
-
-        if asynchronous:
-            direct, redirected = asyncio.run(run())
-        else:
-            with Controller(http=name) as controller:  # type: ignore[arg-type]
-                direct, redirected = controller.fetch(there, body), controller.fetch(endpoint, body)
+        controller = controller_of(asynchronous, http=name)
+        with running(controller) as run:
+            direct, redirected = run(controller.fetch(there, body)), run(controller.fetch(endpoint, body))
         sent = b'{"q":1}'.hex()
         assert direct == ["QUERY", sent]
         assert redirected == (["QUERY", sent] if name == "httpx2" else ["GET", ""])
@@ -563,7 +551,7 @@ def test_libraries_program_over_an_async_client_with_auth_redirects_streams_and_
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 def test_libraries_hooks_of_restencil_leave_the_users_own_requests_alone(asynchronous: bool) -> None:
     """Limits and cookies of a controller hold for its requests; what the user asks through the client is as before."""
     seen: list[str] = []
@@ -600,24 +588,18 @@ def test_libraries_hooks_of_restencil_leave_the_users_own_requests_alone(asynchr
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 def test_libraries_proxy_of_the_environment_is_used_by_clients_that_are_opened(asynchronous: bool) -> None:
     """As the HTTP library's own clients use it."""
     endpoint: Any = RestEndpoint(path="/a", url_prefix="http://far.test")
-
-    async def run() -> Any:
-        async with AsyncController() as controller:
-            return await controller.fetch(endpoint)
 
     before = os.environ.get("HTTP_PROXY")
     with Server() as proxy:
         os.environ["HTTP_PROXY"] = proxy.url
         try:
-            if asynchronous:
-                assert asyncio.run(run()) == {}
-            else:
-                with Controller() as controller:
-                    assert controller.fetch(endpoint) == {}
+            controller = controller_of(asynchronous)
+            with running(controller) as run:
+                assert run(controller.fetch(endpoint)) == {}
         finally:
             os.environ.pop("HTTP_PROXY")
             if before is not None:

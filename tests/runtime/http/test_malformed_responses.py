@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import Any
 
@@ -10,10 +9,9 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
 from restencil import (
-    AsyncController,
-    Controller,
     Entity,
     NetworkError,
     ParseError,
@@ -22,8 +20,6 @@ from restencil import (
     Retries,
 )
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-
 
 class Thing(Entity, key="Thing"):
     id: int = 0
@@ -31,17 +27,23 @@ class Thing(Entity, key="Thing"):
 
 def called(endpoint: RestEndpoint[..., Any], asynchronous: bool, *, lines: bool = False) -> Any:
     """The value of a direct call; of a stream, its lines."""
-    if not asynchronous:
-        with httpx.Client(timeout=PATIENCE) as client:
-            value = endpoint.extend(client=client)()
-            return list(value.iter_lines()) if lines else value
+    client = client_of(asynchronous, timeout=PATIENCE)
+    with running(client) as run:
+        value = run(endpoint.extend(client=client)())
+        return run(lines_of(value, asynchronous)) if lines else value
 
-    async def run() -> Any:
-        async with httpx.AsyncClient(timeout=PATIENCE) as client:
-            value = await endpoint.extend(client=client)()
-            return [line async for line in value.aiter_lines()] if lines else value
 
-    return asyncio.run(run())
+def lines_of(stream: Any, asynchronous: bool) -> Any:
+    """The lines of a stream of one of the worlds."""
+
+    async def read() -> list[str]:
+        async with stream:
+            return [line async for line in stream.aiter_lines()]
+
+    if asynchronous:
+        return read()
+    with stream:
+        return list(stream.iter_lines())
 
 
 # -- redirects to nowhere ---------------------------------------------------------------------------------------------
@@ -216,35 +218,16 @@ def test_malformed_responses_what_odd_answers_raise_is_an_error_of_this_library(
             RestEndpoint(path="/a", url_prefix=server.url, timeout=PATIENCE * 1000, **kind) for kind in kinds
         ]
 
-        def note(seed: int, error: Exception) -> None:
-            if not isinstance(error, RestencilError):
-                odd[seed] = f"{type(error).__name__}: {error}"
-
-        async def ask_async() -> None:
-            async with AsyncController(retries=None) as controller:
-                for seed in range(400):
-                    answers.append(odd_answer(seed))
-                    try:
-                        value = await controller.fetch(endpoints[seed % len(endpoints)])
-                        if hasattr(value, "aiter_lines"):
-                            async with value:
-                                async for _ in value.aiter_lines():
-                                    pass
-                    except Exception as error:
-                        note(seed, error)
-
-        if asynchronous:
-            asyncio.run(ask_async())
-        else:
-            with Controller() as controller:
-                for seed in range(400):
-                    answers.append(odd_answer(seed))
-                    try:
-                        value = controller.fetch(endpoints[seed % len(endpoints)])
-                        if hasattr(value, "iter_lines"):
-                            with value:
-                                for _ in value.iter_lines():
-                                    pass
-                    except Exception as error:
-                        note(seed, error)
+        controller = controller_of(asynchronous)
+        with running(controller) as run:
+            for seed in range(400):
+                answers.append(odd_answer(seed))
+                try:
+                    value = run(controller.fetch(endpoints[seed % len(endpoints)]))
+                    if hasattr(value, "iter_lines"):
+                        run(lines_of(value, asynchronous))
+                except RestencilError:
+                    pass
+                except Exception as error:
+                    odd[seed] = f"{type(error).__name__}: {error}"
     assert odd == {}

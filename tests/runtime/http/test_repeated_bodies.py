@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -13,13 +12,13 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
-from restencil import AsyncController, Controller, NetworkError, RestEndpoint, Retries
+from restencil import NetworkError, RestEndpoint, Retries
 from restencil.base.bodies import Multipart
 
 pytestmark = pytest.mark.network
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 TEXT = b"0123456789" * 20_000
 
 
@@ -30,17 +29,10 @@ def twice() -> Retries:
 
 def fetched(endpoint: RestEndpoint[..., Any], body: Any, asynchronous: bool, **options: Any) -> Any:
     """The value of a fetch through a controller of this kind."""
-    auth = options.pop("auth", None)
-    if not asynchronous:
-        with httpx.Client(timeout=PATIENCE, auth=auth) as client, Controller(client=client, **options) as controller:
-            return controller.fetch(endpoint, body)
-
-    async def run() -> Any:
-        async with httpx.AsyncClient(timeout=PATIENCE, auth=auth) as client:
-            async with AsyncController(client=client, **options) as controller:
-                return await controller.fetch(endpoint, body)
-
-    return asyncio.run(run())
+    client = client_of(asynchronous, timeout=PATIENCE, auth=options.pop("auth", None))
+    controller = controller_of(asynchronous, client=client, **options)
+    with running(client, controller) as run:
+        return run(controller.fetch(endpoint, body))
 
 
 class Refusing:

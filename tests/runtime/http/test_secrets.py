@@ -16,6 +16,7 @@ from urllib.parse import quote, quote_plus, unquote_plus
 import pytest
 from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH
 
 from restencil import Api, AsyncController, Auth, Controller, RestEndpoint
 
@@ -218,7 +219,7 @@ def tried(auth: Auth, token: str, url: str, asynchronous: bool, scenario: str) -
     return shown
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("kind", AUTHS)
 def test_secrets_credential_is_not_shown(

@@ -15,6 +15,7 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json, as_text
 from tests.runtime.servers import Reply, Server
+from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from restencil import (
@@ -37,7 +38,6 @@ from restencil.base.errors import EndlessRedirectError
 
 pytestmark = pytest.mark.network
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 CLASSES = {
     400: "BadRequestError",
@@ -68,25 +68,15 @@ def refusal(response: Any, asynchronous: bool = False, /, **options: Any) -> Any
 
 def fetched(controller: Any, endpoint: Any, **kwargs: Any) -> Any:
     """The error of a fetch, through a controller of either kind."""
-
-    async def run() -> Any:
-        async with controller:
-            return await controller.fetch(endpoint, **kwargs)
-
-    def run_blocking() -> Any:
-        with controller:
-            return controller.fetch(endpoint, **kwargs)
-
-    with pytest.raises(NetworkError) as caught:
-        asyncio.run(run()) if isinstance(controller, AsyncController) else run_blocking()
+    with pytest.raises(NetworkError) as caught, running(controller) as run:
+        run(controller.fetch(endpoint, **kwargs))
     return caught.value
 
 
-def controller_of(asynchronous: bool, respond: Any, **options: Any) -> Any:
+def asking(asynchronous: bool, respond: Any, **options: Any) -> Any:
+    """A controller whose requests are answered so."""
     asked = Asked(respond)
-    if asynchronous:
-        return AsyncController(client=asked.asynchronous, **options)
-    return Controller(client=asked.sync, **options)
+    return controller_of(asynchronous, client=asked.asynchronous if asynchronous else asked.sync, **options)
 
 
 # -- classes ---------------------------------------------------------------------------------------------------------
@@ -132,7 +122,7 @@ def test_status_errors_redirect_that_is_rejected_is_a_status_error(location: str
 
 def test_status_errors_body_over_the_limit_is_a_plain_network_error() -> None:
     """The server did not refuse."""
-    error = fetched(controller_of(False, as_json([1]), max_response_bytes=1), RestEndpoint(path="/a"))
+    error = fetched(asking(False, as_json([1]), max_response_bytes=1), RestEndpoint(path="/a"))
     assert type(error) is NetworkError and (error.status, error.has_response) == (500, True)
 
 
@@ -199,12 +189,12 @@ def test_status_errors_message_ends_with_request_id_and_attempts() -> None:
     endpoint = RestEndpoint(path="/a", method="PUT")
     once = httpx.Response(503, json={"detail": "down"}, headers={"X-Request-Id": "r-1"})
     said = "PUT http://case.test/a: 503 Service Unavailable: down"
-    assert str(fetched(controller_of(False, once), endpoint)) == f"{said} (request id r-1)"
+    assert str(fetched(asking(False, once), endpoint)) == f"{said} (request id r-1)"
     retries = Retries(2, base_delay=0)
-    error = fetched(controller_of(False, once, retries=retries), endpoint)
+    error = fetched(asking(False, once, retries=retries), endpoint)
     assert str(error) == f"{said} (request id r-1, 3 attempts)" and error.attempts == 3
     assert repr(error) == f"ServerError({said!r})"
-    error = fetched(controller_of(False, as_json({"detail": "down"}, 503), retries=retries), endpoint)
+    error = fetched(asking(False, as_json({"detail": "down"}, 503), retries=retries), endpoint)
     assert str(error) == f"{said} (3 attempts)"
 
 
@@ -389,7 +379,7 @@ def test_status_errors_endless_redirects_are_never_retried(asynchronous: bool) -
         next(count)
         return httpx.Response(302, headers={"Location": "/a"})
 
-    error = fetched(controller_of(asynchronous, respond, retries=Retries(3, base_delay=0)), RestEndpoint(path="/a"))
+    error = fetched(asking(asynchronous, respond, retries=Retries(3, base_delay=0)), RestEndpoint(path="/a"))
     assert isinstance(error, ConnectionFailedError) and not error.has_response and next(count) == 21
     assert str(error) == "GET http://case.test/a: no connection: redirected more than 20 times"
 

@@ -16,6 +16,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
 from restencil import (
     AsyncController,
@@ -28,8 +29,6 @@ from restencil import (
 from restencil.http.deadlines import addresses_of
 
 pytestmark = pytest.mark.network
-
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 
 def steps_sent(timeout: Any, asynchronous: bool, *, at: str) -> dict[str, float | None]:
@@ -46,17 +45,10 @@ def steps_sent(timeout: Any, asynchronous: bool, *, at: str) -> dict[str, float 
         endpoint = endpoint.extend(timeout=timeout)
     elif at == "request_init":
         endpoint = endpoint.extend(request_init={"timeout": timeout})
-    if not asynchronous:
-        with Controller(client=httpx.Client(transport=httpx.MockTransport(answered)), **options) as controller:
-            controller.fetch(endpoint)
-    else:
-
-        async def run() -> None:
-            client = httpx.AsyncClient(transport=httpx.MockTransport(answered))
-            async with client, AsyncController(client=client, **options) as controller:
-                await controller.fetch(endpoint)
-
-        asyncio.run(run())
+    client = client_of(asynchronous, transport=httpx.MockTransport(answered))
+    controller = controller_of(asynchronous, client=client, **options)
+    with running(client, controller) as run:
+        run(controller.fetch(endpoint))
     return seen[0]
 
 
@@ -83,20 +75,10 @@ def test_timeout_message_says_which_step_took_longer_than_it_may(asynchronous: b
     def refused(timeout: Timeout) -> str:
         with Server(lambda request: Reply(held=True)) as server:
             endpoint: Any = RestEndpoint(path="/a", url_prefix=server.url, timeout=timeout)
-            with pytest.raises(TimeoutExceededError) as caught:
-                (fetch_async if asynchronous else fetch)(endpoint)
+            controller = controller_of(asynchronous)
+            with pytest.raises(TimeoutExceededError) as caught, running(controller) as run:
+                run(controller.fetch(endpoint))
         return str(caught.value).replace(server.url, "")
-
-    def fetch(endpoint: Any) -> None:
-        with Controller() as controller:
-            controller.fetch(endpoint)
-
-    def fetch_async(endpoint: Any) -> None:
-        async def run() -> None:
-            async with AsyncController() as controller:
-                await controller.fetch(endpoint)
-
-        asyncio.run(run())
 
     assert "no answer within 120 ms (read)" in refused(Timeout(read=120, connect="5m"))
     assert "no answer within 2000 ms (read)" in refused(Timeout(total="2s", read="5m")), "connecting takes less"
@@ -147,33 +129,17 @@ def timed_out(call: Callable[[], Any]) -> TimeoutExceededError:
     return caught.value
 
 
+@BOTH
 @pytest.mark.parametrize("drip", DRIPS)
-def test_timeout_bounds_a_dripping_response(drip: str) -> None:
+def test_timeout_bounds_a_dripping_response(drip: str, asynchronous: bool) -> None:
     """Whatever part of a response drips, the call ends with the timeout, and its client goes on."""
-    with answer_slowly(drip) as server, Controller() as controller:
+    controller = controller_of(asynchronous)
+    with answer_slowly(drip) as server, running(controller) as run:
         endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
-        controller.fetch(endpoint, what="fast")  # its connection is kept, and used again
-        error = timed_out(lambda: controller.fetch(endpoint.extend(timeout=300), what="slow"))
+        run(controller.fetch(endpoint, what="fast"))  # its connection is kept, and used again
+        error = timed_out(lambda: run(controller.fetch(endpoint.extend(timeout=300), what="slow")))
         assert "GET " + server.url + "/slow: no answer within 300 ms (" in str(error)
-        assert controller.fetch(endpoint, what="fast") == {}
-
-
-@pytest.mark.parametrize("drip", DRIPS)
-def test_timeout_bounds_a_dripping_response_under_asyncio(drip: str) -> None:
-    """Whatever part of a response drips, the call ends with the timeout, and its client goes on."""
-
-    async def run() -> None:
-        with answer_slowly(drip) as server:
-            endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
-            async with AsyncController() as controller:
-                await controller.fetch(endpoint, what="fast")
-                began = time.monotonic()
-                with pytest.raises(TimeoutExceededError, match=r"/slow: no answer within 300 ms \("):
-                    await controller.fetch(endpoint.extend(timeout=300), what="slow")
-                assert time.monotonic() - began < 200
-                assert await controller.fetch(endpoint, what="fast") == {}
-
-    asyncio.run(run())
+        assert run(controller.fetch(endpoint, what="fast")) == {}
 
 
 def test_timeout_leaves_no_connection_in_use() -> None:
@@ -224,16 +190,9 @@ def test_timeout_bounds_redirects_together(asynchronous: bool) -> None:
 
     with Server(answer) as server:
         endpoint: Any = RestEndpoint(path="/a", url_prefix=server.url, timeout=400)
-        if asynchronous:
-
-            async def run() -> None:
-                async with AsyncController() as controller:
-                    await controller.fetch(endpoint)
-
-            timed_out(lambda: asyncio.run(run()))
-        else:
-            with Controller() as controller:
-                timed_out(lambda: controller.fetch(endpoint))
+        controller = controller_of(asynchronous)
+        with running(controller) as run:
+            timed_out(lambda: run(controller.fetch(endpoint)))
 
 
 @BOTH
@@ -258,18 +217,10 @@ def test_timeout_bounds_sending_and_connecting(asynchronous: bool) -> None:
         endpoint: Any = RestEndpoint(path="/a", url_prefix=f"http://{address}", method="POST", timeout="2s")
         secure: Any = RestEndpoint(path="/a", url_prefix=f"https://{address}", timeout="2s")
         body = b"x" * 50_000_000
-        if asynchronous:
-
-            async def run(one: Any, *args: Any) -> None:
-                async with AsyncController() as controller:
-                    await controller.fetch(one, *args)
-
-            sending = timed_out(lambda: asyncio.run(run(endpoint, {}, body)))
-            connecting = timed_out(lambda: asyncio.run(run(secure)))
-        else:
-            with Controller() as controller:
-                sending = timed_out(lambda: controller.fetch(endpoint, {}, body))
-                connecting = timed_out(lambda: controller.fetch(secure))
+        controller = controller_of(asynchronous)
+        with running(controller) as run:
+            sending = timed_out(lambda: run(controller.fetch(endpoint, {}, body)))
+            connecting = timed_out(lambda: run(controller.fetch(secure)))
         ended.set()
         assert "within 2000 ms (write)" in str(sending)
         assert "within 2000 ms (connect)" in str(connecting)
@@ -304,15 +255,10 @@ def test_timeout_bounds_the_lookup_of_a_host_name() -> None:
 def test_timeout_allows_host_names(asynchronous: bool) -> None:
     """A host with several addresses is reached at the first that takes a connection; one without is an error."""
 
-    async def run(one: Any) -> Any:
-        async with AsyncController(timeout="10s") as controller:
-            return await controller.fetch(one)
-
     def fetched(one: Any) -> Any:
-        if asynchronous:
-            return asyncio.run(run(one))
-        with Controller(timeout="10s") as controller:
-            return controller.fetch(one)
+        controller = controller_of(asynchronous, timeout="10s")
+        with running(controller) as run:
+            return run(controller.fetch(one))
 
     with Server() as server:
         port = server.url.rpartition(":")[2]

@@ -17,6 +17,7 @@ from tests.libraries import httpx, name_in_use
 from tests.patience import PATIENCE, eventually_async
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, client_of, running
 
 from restencil import (
     AbortController,
@@ -39,26 +40,16 @@ from restencil.http.transport import AsyncTransport, SyncTransport
 
 pytestmark = pytest.mark.network
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-
 
 def called(
     endpoint: RestEndpoint[..., Any], asynchronous: bool, *args: Any, before: str | None = None, **client: Any
 ) -> Any:
     """The value of a direct call through a client of this kind; `before` is asked first, so that it is connected."""
-    if not asynchronous:
-        with httpx.Client(timeout=PATIENCE, **client) as opened:
-            if before is not None:
-                opened.get(before)
-            return endpoint.extend(client=opened)(*args)
-
-    async def run() -> Any:
-        async with httpx.AsyncClient(timeout=PATIENCE, **client) as opened:
-            if before is not None:
-                await opened.get(before)
-            return await endpoint.extend(client=opened)(*args)
-
-    return asyncio.run(run())
+    opened = client_of(asynchronous, timeout=PATIENCE, **client)
+    with running(opened) as run:
+        if before is not None:
+            run(opened.get(before))
+        return run(endpoint.extend(client=opened)(*args))
 
 
 def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) -> httpx.Response:

@@ -13,6 +13,7 @@ import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from blog import AsyncBlog, Blog
@@ -21,7 +22,6 @@ from restencil.http.user_agent import VERSION
 
 pytestmark = pytest.mark.network
 
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 PYTHON = f"python/{sys.version_info.major}.{sys.version_info.minor}"
 ITEM = RestEndpoint(url_prefix="http://case.test", path="/a")
 
@@ -47,21 +47,10 @@ def sent(
     """The `User-Agent` that arrives; `headers` are those of the user's HTTP client."""
     asked = Asked(headers=headers)
 
-    class Client(Controller):
-        _api = api
-
-    class AsyncClient(AsyncController):
-        _api = api
-
-    async def run() -> None:
-        async with AsyncClient(client=asked.asynchronous, **options) as client:
-            await client.fetch(endpoint)
-
-    if asynchronous:
-        asyncio.run(run())
-    else:
-        with Client(client=asked.sync, **options) as client:
-            client.fetch(endpoint)
+    kind: Any = type("Client", (AsyncController if asynchronous else Controller,), {"_api": api})
+    client = kind(client=asked.asynchronous if asynchronous else asked.sync, **options)
+    with running(client) as run:
+        run(client.fetch(endpoint))
     found: str | None = asked.last.headers.get("user-agent")
     return found
 
@@ -163,16 +152,9 @@ def test_user_agent_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsew
     with Server() as other, Server(handler) as server:
         for path in ("/home", "/away"):
             endpoint = RestEndpoint(url_prefix=server.url, path=path)
-            if asynchronous:
-
-                async def run(endpoint: RestEndpoint[..., Any] = endpoint) -> None:
-                    async with AsyncController(user_agent="mine") as controller:
-                        await controller.fetch(endpoint)
-
-                asyncio.run(run())
-            else:
-                with Controller(user_agent="mine") as controller:
-                    controller.fetch(endpoint)
+            controller = controller_of(asynchronous, user_agent="mine")
+            with running(controller) as run:
+                run(controller.fetch(endpoint))
         assert [request.headers["user-agent"] for request in server.arrived] == ["mine"] * 3
         assert [request.headers["user-agent"] for request in other.arrived] == [library_s()]
 
