@@ -37,7 +37,7 @@ class Scene:
         """One more process; `options` are those of its storage."""
         storage = ValkeyStorage(url or self.server.url, namespace="test", principal="ann", **options)
         store = self.stack.enter_context(Store(storage=storage))
-        return self.stack.enter_context(Controller(store, base_url=self.upstream.url))
+        return self.stack.enter_context(Controller(store, base_url=self.upstream.url, timeout="10m"))
 
     def wrong(self, process: Controller) -> list[str]:
         """The records whose read gives something else than the API has."""

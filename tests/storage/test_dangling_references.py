@@ -69,7 +69,7 @@ class Scene:
 
     def process(self) -> Controller:
         store = self._stack.enter_context(PatientStore(storage=self._storage()))
-        return self._stack.enter_context(Controller(store, base_url=self.upstream.url))
+        return self._stack.enter_context(Controller(store, base_url=self.upstream.url, timeout="10m"))
 
 
 @pytest.fixture(params=["sqlite", "valkey"])

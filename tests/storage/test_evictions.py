@@ -116,7 +116,7 @@ class House:
         """One more process, with a user."""
         storage = ValkeyStorage(self.server.url, namespace="test", principal="ann", timeout=2_000)
         store = self.stack.enter_context(Store(storage=storage, max_entities=100))
-        process = self.stack.enter_context(Controller(store, base_url=self._upstream.url))
+        process = self.stack.enter_context(Controller(store, base_url=self._upstream.url, timeout="10m"))
         self.users.append(User(self.api, process, len(self.users)))
         return self.users[-1]
 

@@ -79,11 +79,11 @@ class House:
     def process(self) -> Controller:
         """One more process."""
         store = self._stack.enter_context(PatientStore(storage=self.storage.another()))
-        return self._stack.enter_context(Controller(store, base_url=self.server.url))
+        return self._stack.enter_context(Controller(store, base_url=self.server.url, timeout="10m"))
 
     def async_process(self) -> AsyncController:
         """One more process, for asyncio; it is closed by the test."""
-        return AsyncController(PatientStore(storage=self.storage.another()), base_url=self.server.url)
+        return AsyncController(PatientStore(storage=self.storage.another()), base_url=self.server.url, timeout="10m")
 
     def asking(self, calls: Calls, items: Any = None) -> Controller:
         """A process that asks for the item 1; its request has come, and is not answered before `may_answer` is set."""

@@ -64,7 +64,7 @@ class House:
         self.proxies.append(proxy)
         storage = ValkeyStorage(proxy.url, namespace="test", principal="ann", timeout=timeout)
         store = self.stack.enter_context(Store(storage=storage))
-        return self.stack.enter_context(Controller(store, base_url=self.upstream.url, **options))
+        return self.stack.enter_context(Controller(store, base_url=self.upstream.url, timeout="10m", **options))
 
 
 @pytest.fixture
