@@ -85,6 +85,14 @@ CASES: Final = {
         teams.partial_update(id=1, body={'name': 'q'}) -> 204
         deliver 2
     """,
+    "a live read waits for a record that was requested before its event": """
+        world sqlite, needs=required
+        watch items.latest()
+        start 13: items.get_list(owner=1)
+        start 15: items.get(id=2)
+        start 19: teams.get.fetch(id=2)
+        teams.partial_update(id=1, body={'name': 'p'}) -> lost
+    """,
     "a list of another store is loaded while an event waits for its commit": """
         world asynchronous, sqlite
         watch items.get_list(state='open')

@@ -35,6 +35,8 @@ class _Part(NamedTuple):
     expires_at: float
     mark: Mark = NO_MARK
     is_reference: bool = False
+    requested: float = NEVER
+    """Of a reference: the number of its own request, if that was sent before the event."""
 
 
 _FRESH: Final = _Part(INFINITE)
@@ -197,7 +199,7 @@ class _Judge:
         if mark.event == EVICTED and len(references) < len(stale):
             return Freshness(STALE, mark)
         if references and own_expiry >= self._now:
-            return Freshness(STALE, mark, references)
+            return Freshness(STALE, mark, references, max(stale[cell].requested for cell in references))
         return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
@@ -355,7 +357,8 @@ class _Judge:
         mark = self._since(whole, cell, event)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
-        return _Part(STALE, mark, is_reference=True)
+        number = NEVER if requested is None else min(requested.number, mark.number)
+        return _Part(STALE, mark, is_reference=True, requested=number)
 
     def _whole(self, cell: EntityPath) -> tuple[float, float]:
         """The number of the latest request whose response brought a record whole, and when that expires (ms)."""

@@ -50,7 +50,10 @@ class Freshness(NamedTuple):
     mark: Mark = NO_MARK
     references: tuple[EntityPath, ...] = ()
     changed: float = NEVER
-    """Where part of it was evicted: the number of the latest event that may have changed what it shows."""
+    """Where part of it was evicted: the number of the latest event that may have changed what it shows.
+
+    Where references make it stale: that of the latest request for one of them that was sent before the event.
+    """
 
 
 class Reading:
