@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.libraries import httpx
+from tests.patience import PATIENCE
 from tests.products import label_studio, prefect, starting
 from tests.products.beside import Beside
 from tests.servers.packages import imported
@@ -62,8 +64,10 @@ def generated(spec: Path, name: str, folder: Path) -> ModuleType:
 
 def imported_spec(document: str, name: str, folder: Path) -> ModuleType:
     """The package of what `restencil import` makes of the product's own document, without an edit."""
-    spec = folder / f"{name}.yaml"
-    assert main(["import", document, "--package", name, "--out", str(spec)]) == 0
+    source, spec = folder / "openapi.json", folder / f"{name}.yaml"
+    # A server may take longer to make its document than an import waits for an address.
+    source.write_bytes(httpx.get(document, timeout=PATIENCE).raise_for_status().content)
+    assert main(["import", str(source), "--package", name, "--out", str(spec)]) == 0
     return generated(spec, name, folder)
 
 
