@@ -20,11 +20,17 @@ def test_bodies_body_that_is_nearly_the_entity_is_the_entity() -> None:
         assert found["entities"]["Order"]["fields"]["total"] == ("number!" if body is near else "number")
 
 
-def test_bodies_read_only_members_are_left_out() -> None:
-    """What a body holds by itself has no members that are never sent."""
-    body = record("id", id={"type": "string", "readOnly": True}, title="string")
+def test_bodies_hold_neither_read_only_members_nor_marks() -> None:
+    """Members that are never sent are left out, and `write_only` is only said of entities."""
+    secret = {"type": "string", "writeOnly": True, "description": "Is sent."}
+    body = record(
+        "id", id={"type": "string", "readOnly": True}, title={"type": "string", "writeOnly": True}, key=secret
+    )
     paths = {"/x": {"post": operation({"type": "string"}, body=body)}}
-    assert spec(paths)["resources"]["x"]["endpoints"]["x"]["body"] == {"title": "string?"}
+    assert spec(paths)["resources"]["x"]["endpoints"]["x"]["body"] == {
+        "title": "string?",
+        "key": {"type": "string?", "description": "Is sent."},
+    }
 
 
 def test_bodies_multipart_beside_json_is_an_endpoint_of_its_own() -> None:

@@ -161,7 +161,9 @@ class Bodies:
             record = self.context.shapes.record(schema)
             assert record is not None
             fields = self.context.types.fields(record, owner, "", sent=False)
-            return {name: field for name, field in fields.items() if not _is_read_only(field)} or "any"
+            return {
+                name: _allowed(field, "body_field") for name, field in fields.items() if not _is_read_only(field)
+            } or "any"
         value = self.context.types.of_schema(schema, owner).value
         if isinstance(value, list):
             return value
