@@ -14,6 +14,14 @@ from tests.storage.servers import needs_server
 SHARED: Final = World(sqlite=True)
 
 CASES: Final = {
+    "a list that another process changes while an older response of it is under way": """
+        world sqlite
+        start 2: other.items.get_list.fetch()
+        serve 2
+        items.get_list()
+        items.create(body={'team': 1}) -> whole
+        watch items.get_list(order='id')
+    """,
     "a list that another process asks for after a change, at the same moment": """
         world sqlite, has_etags
         other.items.partial_update(id=1, body={'title': 'x1', 'state': 'open', 'note': None, 'owner': 2}) -> part

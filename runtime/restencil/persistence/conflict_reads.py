@@ -39,6 +39,7 @@ class ConflictReads:
                 needed += (
                     cell for cell in batch.cells() if (cell in local_only or is_unverified(cell)) and cell not in bases
                 )
+            needed += self._overlapping(batch)
             joins: dict[str, list[PendingWrite]] = {}
             for pending in batch.actions:
                 for join in pending.joins:
@@ -58,7 +59,20 @@ class ConflictReads:
                     batch.joined[cell] = None
                     if cell not in bases:
                         needed.append(cell)
-        return self._load(needed) and self._load(self._moved(batch))
+        return self._load([*dict.fromkeys(needed)]) and self._load(self._moved(batch))
+
+    def _overlapping(self, batch: WriteBatch) -> list[EntityPath]:
+        """Rows that other stores wrote while the response was under way that now replaces them."""
+        known, bases = self._connection.known, self._queue.bases
+        found: list[EntityPath] = []
+        for pending in batch.actions if known.came_meanwhile else ():
+            commit = known.timeline.commit_of(pending.times.fetched_at)
+            found += (
+                cell for cell in pending.all_cells() if known.came_meanwhile.get(cell, 0) > commit and cell not in bases
+            )
+        if not self._store_state.in_flight.by_id and len(batch.actions) == len(self._queue.actions):
+            known.came_meanwhile.clear()
+        return found
 
     def _moved(self, batch: WriteBatch) -> list[EntityPath]:
         """Lists in memory that moved an entity by an older record than the stored one."""

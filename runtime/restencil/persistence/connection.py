@@ -84,6 +84,8 @@ class VersionMap:
         """Tables whose rows are all in memory, though not in the order of the storage."""
         self.left_out: dict[tuple[str, str], LeftOut] = {}
         """The members that were left out of rows."""
+        self.came_meanwhile: dict[tuple[str, str], int] = {}
+        """The revs of rows that were loaded while requests were under way, whose responses may be older or newer."""
         self.epoch = 0
         self.reset = 0
         self.number = 0
@@ -106,7 +108,7 @@ class VersionMap:
 
     def _begin(self, epoch: int, reset: int, number: int) -> None:
         self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
-        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes):
+        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.came_meanwhile):
             kept.clear()
         self.versions.clear()
         self.members.clear()

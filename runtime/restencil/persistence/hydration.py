@@ -235,11 +235,17 @@ class Hydrator(Provenance):
         for row in usable:
             wholes[row.pk] = self._whole(row, values[row.pk], times_of[row.pk])
         known.note_rows(table, usable)
+        self._came_meanwhile(usable)
         if self.unusable:
             self.unusable.difference_update([(table, pk) for pk in written])
         if self.dangling:
             self.dangling.difference_update([(table, pk) for pk in written])
         self.loaded.setdefault(table, set()).update(written)
+
+    def _came_meanwhile(self, rows: list[StoredRow]) -> None:
+        """Notes rows that are loaded while requests are under way."""
+        if self._store_state.in_flight.by_id:
+            self._connection.known.came_meanwhile.update([((row.table, row.pk), row.rev) for row in rows])
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, intake: Intake) -> None:
         """Takes in one row that is newer than what memory knows."""
@@ -249,6 +255,7 @@ class Hydrator(Provenance):
         is_joined = not is_pending and self._write_behind.is_joined(cell)
         unverified = self.unverified.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
+        self._came_meanwhile([row])
         times = self.times(row.times, row.whole_rev)
         if unverified == row.rev and not is_pending and not is_joined:
             _confirm(self._store_state.base, cell, self._store.now())
