@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..base.logs import logger
@@ -40,6 +41,7 @@ class ConflictReads:
                     cell for cell in batch.cells() if (cell in local_only or is_unverified(cell)) and cell not in bases
                 )
             needed += self._overlapping(batch)
+            self._forget_overlaps(batch)
             joins: dict[str, list[PendingWrite]] = {}
             for pending in batch.actions:
                 for join in pending.joins:
@@ -70,9 +72,17 @@ class ConflictReads:
             found += (
                 cell for cell in pending.all_cells() if known.came_meanwhile.get(cell, 0) > commit and cell not in bases
             )
-        if not self._store_state.in_flight.by_id and len(batch.actions) == len(self._queue.actions):
-            known.came_meanwhile.clear()
         return found
+
+    def _forget_overlaps(self, batch: WriteBatch) -> None:
+        """Forgets rows that all knew who are still to be written or to receive their response after this batch."""
+        known = self._connection.known
+        if not known.came_meanwhile:
+            return
+        numbers = [one.fetched_at for one in self._store_state.in_flight.by_id.values()]
+        numbers += (pending.times.fetched_at for pending in islice(self._queue.actions, len(batch.actions), None))
+        oldest = known.timeline.commit_of(min(numbers)) if numbers else known.last
+        known.came_meanwhile = {cell: rev for cell, rev in known.came_meanwhile.items() if rev > oldest}
 
     def _moved(self, batch: WriteBatch) -> list[EntityPath]:
         """Lists in memory that moved an entity by an older record than the stored one."""
