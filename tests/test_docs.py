@@ -132,7 +132,15 @@ def test_the_map_for_language_models_is_that_of_the_index() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["restencil", "restencil.schema", "restencil.storage", "restencil.testing", "restencil_generator"]
+    "module",
+    [
+        "restencil",
+        "restencil.cache.actions",
+        "restencil.schema",
+        "restencil.storage",
+        "restencil.testing",
+        "restencil_generator",
+    ],
 )
 def test_every_public_name_stands_on_a_page_of_the_api(module: str) -> None:
     """Once, and nothing else does; what a module takes over from `restencil` stands there."""

@@ -1,4 +1,7 @@
-"""Every change of a store is one of these actions; managers see them on their way to the store."""
+"""The actions of a store: each operation that reads from the network or changes the cache is one of them.
+
+A controller passes an action through its managers (`restencil.Manager`) to the store, which applies it.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,30 @@ if TYPE_CHECKING:
     from .request import Request
     from .validators import Terms, Validators
 
+__all__ = [
+    "Action",
+    "Collect",
+    "ExpireAll",
+    "Fetch",
+    "Freshen",
+    "Invalidate",
+    "InvalidateAll",
+    "PeerMutated",
+    "Reset",
+    "Set",
+    "SetError",
+    "SetResponse",
+    "Subscribe",
+    "Unsubscribe",
+]
+
 
 WHAT_IS_FRESH: Final = inf
-"""As the `within` of a fetch: whatever a read gives without asking will do."""
+"""As the `within` of a `Fetch`: any result that a read would return without a request is accepted."""
 
 
 class _OfRequest(Struct):
-    """An action that is about one request; its members are those of the request, for managers."""
+    """An action that belongs to one request."""
 
     request: Request
 
@@ -40,24 +60,29 @@ class _OfRequest(Struct):
 
 
 class Fetch(_OfRequest):
-    """A fetch starts; the store queues it when it has an optimistic response."""
+    """A fetch starts. The store keeps its optimistic response, if it has one, until the fetch ends.
+
+    `resets` is the number of resets of the store when the fetch started.
+    """
 
     request: Request
     fetch_id: int
     meta: Meta
     resets: int | None = None
     within: float | None = None
-    """How old an answer of another process may be that will do, in ms; None: the server is asked."""
+    """The maximum age (ms) of a response of another process that is used instead of a request; None: always request."""
 
 
 class SetResponse(_OfRequest):
-    """A response arrived, from the network or by hand.
+    """A response arrived from the network, or was set by the program.
 
-    `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
-    recorded where the response does not fit its schema. The value of a response by hand that is not `wanted` is made
-    only where a fetch may wait for it, or where making it may fail. `mark` tells it from other answers under its key.
-    `validators` is what it says of itself, `terms` how long it is good where the server is asked for that. It is
-    `assumed` where it had no content: `response` is what was sent, as the record is assumed to be like that now.
+    - `fetch_id`: the fetch that it belongs to; None for a response that was set by the program.
+    - `resets`: the number of resets of the store when its fetch started. A response from before a reset is dropped.
+    - `error_expires_at`: when the error expires (ms) that is stored if the response does not match its schema.
+    - `wanted`: False if no caller uses the returned value; it is built only where this may fail or a fetch waits.
+    - `mark`: a digest of the body, to recognize the same response when it arrives again.
+    - `validators`, `terms`: its ETag and dates; how long it is fresh, for endpoints with `freshness: server`.
+    - `assumed`: the response had no content, and `response` is the body of the request.
     """
 
     request: Request
@@ -74,14 +99,14 @@ class SetResponse(_OfRequest):
 
     @property
     def stored(self) -> bool:
-        """False for an answer that is never written to a storage: the server said `no-store`."""
+        """Whether it may be written to a storage: False if the server sent `no-store`."""
         return self.validators is None or self.validators.stored
 
 
 class SetError(_OfRequest):
-    """A fetch failed or was aborted; `resets` is the store's count when it started.
+    """A fetch failed or was aborted.
 
-    `was_sent`: the server may have carried it out.
+    `resets` is the number of resets of the store when it started. `was_sent`: the server may have processed it.
     """
 
     request: Request
@@ -93,10 +118,10 @@ class SetError(_OfRequest):
 
 
 class Freshen(_OfRequest):
-    """A fetch was answered as before, and the store has everything of it still: only its times are newer.
+    """The server confirmed the stored response, by a 304 or by the same body: only its times change.
 
-    `mark` identifies the response, whose body came again or which the server confirmed by a 304; `validators` and
-    `terms` are those of this response. Returns the value of the fetch, or `UNDEFINED` if something did change.
+    `mark` identifies the response; `validators` and `terms` are the new ones. The store returns the value of the fetch,
+    or `UNDEFINED` if the stored data has changed meanwhile.
     """
 
     request: Request
@@ -109,7 +134,7 @@ class Freshen(_OfRequest):
 
     @property
     def stored(self) -> bool:
-        """False for an answer that is never written to a storage: the server said `no-store`."""
+        """Whether it may be written to a storage: False if the server sent `no-store`."""
         return self.validators is None or self.validators.stored
 
 
@@ -123,47 +148,47 @@ class Set(Struct):
 
 
 class Invalidate(Struct):
-    """The next read of this key fetches and waits."""
+    """The result of a key becomes invalid: the next read of it fetches and waits."""
 
     key: str
 
 
 class InvalidateAll(Struct):
-    """The next read of every key with a result that the test accepts fetches and waits."""
+    """The results of all keys for which `test` is true become invalid."""
 
     test: Callable[[str], bool]
 
 
 class ExpireAll(Struct):
-    """Every key that the test accepts turns stale; its data stays visible."""
+    """The results of all keys for which `test` is true become stale; views still show their data."""
 
     test: Callable[[str], bool]
 
 
 class Reset(Struct):
-    """The store starts over; what was under way before is ignored."""
+    """The store is emptied; responses to requests from before are ignored."""
 
 
 class Subscribe(_OfRequest):
-    """Someone wants this key kept up to date."""
+    """A subscription to a key starts: managers keep it up to date."""
 
     request: Request
 
 
 class Unsubscribe(_OfRequest):
-    """Someone no longer wants this key kept up to date."""
+    """A subscription to a key ends."""
 
     request: Request
 
 
 class PeerMutated(Struct):
-    """A change was sent through another store of the same client: what it did there is stale here, or gone."""
+    """A change was sent through another store of the same client: here its effects become stale, or are deleted."""
 
     answer: SetResponse | SetError
 
 
 class Collect(Struct):
-    """Entities and keys that no one holds are deleted in place, without notification."""
+    """Entities and keys that are no longer referenced are deleted, without notification."""
 
     entities: tuple[tuple[str, str], ...]
     keys: tuple[str, ...]

@@ -1,19 +1,19 @@
-"""The protocol of managers: what stands between a controller's operations and the store.
+"""Managers: components between a controller and its store.
 
-Each operation is an action (`restencil.cache.actions`). A controller hands it to its first manager, and each manager
-hands it to the next; behind the last one the store applies it. A manager may look at an action before and after,
-replace it, send further ones, or keep it to itself:
+Each operation of a controller is an action (`restencil.cache.actions`). The controller passes it to its first manager,
+each manager passes it to the next, and the store applies it. A manager may observe, replace or drop an action, or
+dispatch further ones:
 
     class Audit(Manager):
         def handle(self, action, next, /):
-            result = next(action)             # the store and the managers behind this one are done with it
+            result = next(action)             # applied by the managers after this one and by the store
             if isinstance(action, SetError):
                 record(action.key, action.error)
             return result
 
-Managers never wait, so one class serves both worlds: a `WebSocket` or server-sent-events manager starts its own thread
-or task in `init`, writes with `controller.set_response` or `controller.set`, and takes Subscribe and Unsubscribe
-actions of the endpoints that it keeps up to date.
+Managers never block, so the same class works with synchronous and asyncio controllers. A manager for WebSockets or
+server-sent events starts a thread or task in `init`, writes with `controller.set_response` or `controller.set`, and
+handles the `Subscribe` and `Unsubscribe` actions of the endpoints that it keeps up to date.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
 
-#: The next manager, or the store: takes an action, gives what became of it.
+#: The next manager, or the store: accepts an action and returns its result.
 Next: TypeAlias = "Callable[[Action], Any]"
 
 
 class Manager(Protocol):
-    """A component that observes or intercepts actions. Subclass it and override what is needed, or write the three.
+    """A component that observes or intercepts actions. Subclass it and override the methods that you need.
 
-    A manager belongs to one controller at a time. Its order in the controller's list is its place in the chain.
+    A manager belongs to one controller at a time. Managers see actions in the order of the controller's list.
 
-    Once all managers have started, it may call whatever operation of its controller never waits, in any thread:
-    `dispatch` for actions of its own, `set_response`, `set_error`, `set`, `resolve`, `invalidate`, `expire`,
-    `reset_entire_store`, and `store` to read and to hear of changes. What is to be fetched without anyone waiting, and
-    what is to be done later, `init` is given as well: `controller.run_in_background`, `controller.call_later`.
+    After all managers have started, a manager may call every operation of its controller that does not block, from any
+    thread: `dispatch`, `set_response`, `set_error`, `set`, `resolve`, `invalidate`, `expire`, `reset_entire_store`, and
+    `store` to read and to add listeners. The controller that `init` receives has two methods more, `run_in_background`
+    to fetch without waiting and `call_later` for timers.
     """
 
     def init(self, controller: Any, /) -> None:
-        """The controller (a Controller or AsyncController) opens; what is given is a `Managed`.
+        """The controller (a Controller or AsyncController) opens; the argument is a `Managed`.
 
             self._timer = controller.call_later(5000, self._poll)
 
@@ -52,22 +52,22 @@ class Manager(Protocol):
         return  # an empty body would be abstract to type checkers
 
     def cleanup(self) -> None:
-        """The controller closes: stop timers, threads and tasks; write nothing to the store any more."""
+        """The controller closes: stop timers, threads and tasks, and stop writing to the store."""
         return
 
     def handle(self, action: Action, next: Next, /) -> Any:
-        """One action passes. Returns what `next(action)` gives, unless it answers in its place.
+        """Handle an action: usually pass it on and return `next(action)`.
 
-        A `Fetch` gives the request in flight, a `SetResponse` the value of the fetch, everything else None.
-        Runs in whatever thread the action comes from; the store's lock is not held.
+        The result of a `Fetch` is the request in flight, that of a `SetResponse` or `Freshen` is the fetched value,
+        that of all others is None. Runs in the thread that dispatched the action, without the lock of the store.
         """
         return next(action)
 
 
 class Managed:
-    """A controller as its managers know it: all its operations, and what is done where nobody waits.
+    """A controller as its managers see it: all its operations, background fetches and timers.
 
-    `isinstance` shows the kind of the controller.
+    `isinstance` treats it as the controller.
     """
 
     def __init__(self, controller: Any, core: Any) -> None:
@@ -93,35 +93,35 @@ class Managed:
         return store
 
     def run_in_background(self, request: Request, /, *, within: float = 0) -> None:
-        """Fetches in the background; errors are recorded in the store and logged, never raised.
+        """Fetch in the background; errors are stored and logged, never raised.
 
-        `request` is that of an action, or `endpoint.request(endpoint.bind_args(args, kwargs))`. Does nothing where the
-        same request is in flight. Where processes share a storage, an answer that another one got from now on will do,
-        or one that it got `within` so many ms before.
+        `request` is the request of an action, or `endpoint.request(endpoint.bind_args(args, kwargs))`. Does nothing if
+        the same request is in flight. If processes share a storage, the response of another process that is at most
+        `within` ms old is used instead of a request.
         """
         self._core.refetch(request, within)
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
-        """Does `work` after `delay` milliseconds, unless the timer that it returns is cancelled.
+        """Call `work` after `delay` milliseconds, unless the returned timer is cancelled.
 
-        It is done on the store's scheduler, for an AsyncController in its event loop. Raises RuntimeError where an
-        AsyncController was never used in a loop and none is running.
+        It runs on the scheduler of the store, for an AsyncController in its event loop. Raises RuntimeError if an
+        AsyncController was never used in an event loop and none is running.
         """
         handle: Handle = self._core.call_later(delay, work)
         return handle
 
 
 def core_of(controller: Any) -> Any:
-    """What stands behind a controller, for the managers of this library."""
+    """Return the internal core of a controller, for the managers of this library."""
     return controller._core
 
 
 def client_of(controller: Any) -> Any:
-    """The controller itself, of what its managers are given: for functions of users."""
+    """Return the controller itself, given what its managers receive; functions of users are called with it."""
     return controller.__dict__.get("_controller", controller)
 
 
 def serves_one(manager: Manager, present: object, new: object) -> None:
-    """RuntimeError for a manager that is given to a second controller while the first one is open."""
+    """Raise RuntimeError if a manager is added to a second controller while the first one is open."""
     if present is not None and present is not new:
         raise RuntimeError(f"this {type(manager).__name__} serves another controller; make one for each controller")
