@@ -6,6 +6,7 @@ replaces blocks. Its first line is the version of the context it was written for
 
 from __future__ import annotations
 
+import difflib
 import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import jinja2
+import jinja2.nodes
 
 from restencil_generator.codegen import layout, pyexpr
 from restencil_generator.codegen.context import CONTEXT_VERSION, Import, Module, Parameter
@@ -48,6 +50,8 @@ class Renderer:
         known["keywords"] = _keywords
         known["literal"] = _literal
         known.update(filters or {})
+        if self._own is not None:
+            self._check_blocks(self._own)
 
     @property
     def custom(self) -> bool:
@@ -76,6 +80,37 @@ class Renderer:
             if self._own is None:
                 raise
             raise Failure(self._explained(template, path, error)) from error
+
+    def _check_blocks(self, templates: Path) -> None:
+        """Raise `Failure` for a block that a user's template overrides and its parent does not have.
+
+        Jinja never renders such a block. Blocks inside of blocks are not checked: they may be the user's own.
+        """
+        for path in sorted(templates.rglob(f"*{_SUFFIX}")):
+            name = path.relative_to(templates).as_posix()
+            try:
+                template = self._parsed(name)
+                parent = _parent_of(template)
+                known = set[str]()
+                while parent is not None and parent != name:
+                    parsed = self._parsed(parent)
+                    known.update(block.name for block in parsed.find_all(jinja2.nodes.Block))
+                    parent = _parent_of(parsed)
+            except jinja2.TemplateError:
+                continue  # rendering reports it, with its line
+            overridden = [node for node in template.body if isinstance(node, jinja2.nodes.Block)]
+            for block in overridden if known else []:
+                if block.name not in known:
+                    near = difflib.get_close_matches(block.name, known, n=1)
+                    hint = f"did you mean {near[0]!r}?" if near else f"its blocks are {', '.join(sorted(known))}"
+                    raise Failure(
+                        f"{path}:{block.lineno}: block {block.name!r} does not exist in {_parent_of(template)}; {hint}"
+                    )
+
+    def _parsed(self, name: str) -> jinja2.nodes.Template:
+        assert self._environment.loader is not None
+        source, filename, _ = self._environment.loader.get_source(self._environment, name)
+        return self._environment.parse(source, name, filename)
 
     def _explained(self, template: str, path: str, error: Exception) -> str:
         what = str(error) if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: {error}"
@@ -107,6 +142,12 @@ def _checked(templates: Path) -> Path:
                 f"{CONTEXT_VERSION}. Adapt the template to CONTEXT.md of restencil_templates and update the number"
             )
     return templates
+
+
+def _parent_of(template: jinja2.nodes.Template) -> str | None:
+    """The name of the template that a template extends, unless an expression decides it."""
+    parents = (node.template for node in template.body if isinstance(node, jinja2.nodes.Extends))
+    return next((str(name.value) for name in parents if isinstance(name, jinja2.nodes.Const)), None)
 
 
 def _folder() -> Path:

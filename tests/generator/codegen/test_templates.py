@@ -128,6 +128,26 @@ def test_templates_version_is_checked_before_anything_is_rendered(folder: Path, 
 
 
 @pytest.mark.parametrize(
+    ("block", "error"),
+    [
+        (
+            "resource_dok",
+            "block 'resource_dok' does not exist in builtin/resource.py.jinja; did you mean 'resource_doc'?",
+        ),
+        ("x", "block 'x' does not exist in builtin/resource.py.jinja; its blocks are body, directives, doc,"),
+    ],
+)
+def test_templates_block_that_the_parent_does_not_have_is_reported(folder: Path, block: str, error: str) -> None:
+    """Jinja would ignore it; a block inside of an overridden one may have any name."""
+    path = folder / "resource.py.jinja"
+    path.write_text(with_line("{% block mine %}{% endblock %}"))
+    build(SPEC, "blog.yaml", templates=folder)
+    path.write_text(f'{FIRST}{{% extends "builtin/resource.py.jinja" %}}\n{{% block {block} %}}{{% endblock %}}\n')
+    with pytest.raises(Failure, match=re.escape(f"{path}:3: {error}")):
+        build(SPEC, "blog.yaml", templates=folder)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         (
