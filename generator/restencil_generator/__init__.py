@@ -1,4 +1,6 @@
-"""restencil's generator: a spec in, a typed Python package out.
+"""Generate typed Python packages from specs.
+
+The functions below return data, print nothing, and are what the command `restencil` calls.
 
 The functions below give data; the command `restencil` is a shell over them.
 
@@ -16,7 +18,7 @@ The functions below give data; the command `restencil` is a shell over them.
 >>> generator.check(spec, "src")
 []
 
-A spec with mistakes raises `SpecError`, which has all of them as data:
+A spec with errors raises `SpecError`, which has all of them as data:
 
 >>> try:
 ...     generator.load("specs/broken.yaml")
@@ -66,10 +68,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a checker would take any name for one of the package
+if not TYPE_CHECKING:  # a type checker would accept any attribute of the package
 
     def __getattr__(name: str) -> object:
-        """The public names are imported when one is first used: `restencil --help` needs none of them."""
+        """Import the public names on first use: `restencil --help` needs none of them."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from restencil_generator import api

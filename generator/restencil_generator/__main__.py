@@ -1,6 +1,6 @@
-"""The entry of the `restencil` command: says what to install where the generator's extra is missing.
+"""Entry point of the `restencil` command: reports how to install missing dependencies of the generator.
 
-It must run with nothing but the runtime's own dependency installed, so it imports nothing before it has looked.
+It must run with only the dependencies of the runtime installed, so it imports nothing else before it has checked them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ _NEEDED = {"black": "black", "click": "click", "jinja2": "jinja2", "yaml": "pyya
 
 
 def missing_packages() -> list[str]:
-    """The names, as pip knows them, of the packages of the extra `[generator]` that are not installed."""
+    """Return the pip names of the packages of the extra `[generator]` that are not installed."""
     from importlib.util import find_spec
 
     return [package for module, package in _NEEDED.items() if find_spec(module) is None]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit code: 0 yes, 1 no, 2 no answer, 3 internal error, 130 interrupted."""
+    """Run the command and return its exit code: 0, 1, 2, 3 or 130, as in `cli.console.Exit`."""
     try:
         return _run(arguments)
-    except KeyboardInterrupt:  # while the command itself was still being imported
+    except KeyboardInterrupt:  # while the command itself was being imported
         print("restencil: interrupted", file=sys.stderr)
         return 130
 
@@ -40,7 +40,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 2
     from restencil_generator.cli.main import run
 
-    # A spec is a tree: looking for rings in it is an eighth of a run ("check, nothing changed" and its like).
+    # Specs have no reference cycles, and searching for them took an eighth of the time of a short run.
     gc.set_threshold(200_000, 50, 100)
     return run(arguments)
 

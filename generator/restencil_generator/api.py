@@ -1,7 +1,7 @@
-"""What can be done with a spec from Python: load it, generate its package, compare the package, write it.
+"""Python functions for a single spec: load it, generate its package, check a package on disk, and write it.
 
-Each function returns data, prints nothing, and raises a `Failure` where it cannot answer. The command is a shell over
-these functions; `project` does the same for the several specs of a configuration.
+Each function returns data, prints nothing, and raises `Failure` if it fails. The command calls these functions;
+`project.packages` has the same operations for all specs of a configuration.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ __all__ = [
 
 
 def load(path: Path | str) -> Spec:
-    """The declaration that a spec holds, from a YAML file or from a folder whose YAML files are one spec.
+    """Load a spec from a YAML file, or from a folder whose YAML files are one spec.
 
-    Every name and every inherited value in it is resolved. Raises `SpecError` with all mistakes of the spec at once; a
-    file that cannot be read is one of them.
+    All names and inherited values in it are resolved. Raises `SpecError` with all errors of the spec at once, including
+    files that cannot be read.
     """
     return load_all([path])[0]
 
 
 def load_all(paths: Iterable[Path | str]) -> list[Spec]:
-    """The declarations of several specs. Raises one `SpecError` with the mistakes of all of them."""
+    """Load several specs. Raises one `SpecError` with the errors of all of them."""
     loaded = [load_spec(path) for path in paths]
     problems = [problem for one in loaded for problem in one.problems]
     if has_errors(problems):
@@ -59,11 +59,11 @@ def load_all(paths: Iterable[Path | str]) -> list[Spec]:
 
 
 def generate(spec: Spec | Path | str, *, templates: Path | str | None = None) -> dict[str, str]:
-    """The files of a spec's package, as texts by their path inside of the package. Writes nothing.
+    """Return the generated files of a spec: their contents by path within the package. Writes nothing.
 
-    `spec` is a loaded one or a path; `templates` is a folder of templates that replace the built-in ones of their name.
-    The texts are in the order of the paths; the manifest, which lists what the package owns, comes last.
-    Raises `SpecError` for mistakes of the spec, and `Failure` where a template fails or gives no Python.
+    `spec` is a loaded spec or a path; `templates` is a folder of templates that replace the built-in ones of the same
+    name. The files are sorted by path, with the manifest, which lists the files of the package, at the end. Raises
+    `SpecError` for errors in the spec, and `Failure` if a template fails or does not produce valid Python.
     """
     from restencil_generator.output.pipeline import build
 
@@ -72,10 +72,10 @@ def generate(spec: Spec | Path | str, *, templates: Path | str | None = None) ->
 
 
 def check(spec: Spec | Path | str, out: Path | str, *, templates: Path | str | None = None) -> list[Difference]:
-    """What is not as the spec gives it in OUT/<package>/, file by file and each with its cause. Writes nothing.
+    """Compare the package in OUT/<package>/ with the spec, and return the differing files with their causes.
 
-    An empty list says that the package is exactly what the spec gives. Raises what `generate` raises, and `Failure`
-    where OUT/<package> is a file.
+    Writes nothing. The list is empty if the package is up to date. Raises the errors of `generate`, and `Failure` if
+    OUT/<package> is a file.
     """
     package, directory = _package(spec, out, templates)
     return compare(package, directory)
@@ -84,11 +84,11 @@ def check(spec: Spec | Path | str, out: Path | str, *, templates: Path | str | N
 def write(
     spec: Spec | Path | str, out: Path | str, *, templates: Path | str | None = None, force: bool = False
 ) -> Published:
-    """Makes OUT/<package>/ exactly what the spec gives, all at once, and says which files it wrote and removed.
+    """Generate the package in OUT/<package>/ atomically, and return the files that were written and removed.
 
-    Files that would not change are not touched, and files that restencil did not write are left alone. Raises
-    `Refused`, and writes nothing, if a generated file was edited by hand (`force` overwrites it) or another file has
-    the name of a generated one; besides, what `check` raises.
+    Files without changes are not touched, and files that restencil did not write are kept. Raises `Refused`, and writes
+    nothing, if a generated file was edited by hand (`force` overwrites it) or if another file has the name of a
+    generated one; also raises the errors of `check`.
     """
     package, directory = _package(spec, out, templates)
     return publish(package, directory, force=force)
@@ -97,11 +97,11 @@ def write(
 def package_for(
     spec: Spec, directory: Path, *, source: str, templates: Path | None, progress: Progress = lambda done, total: None
 ) -> Package:
-    """The package of a spec that belongs in a folder; what is formatted there already is not formatted again.
+    """Build the package of a spec; modules in the folder that are already formatted are not formatted again.
 
-    `source` is the spec as messages show it.
+    `source` is the name of the spec in messages.
     """
-    from restencil_generator.output.pipeline import build  # what changes nothing needs no templates
+    from restencil_generator.output.pipeline import build  # slow to import, and not always needed
 
     known, read = read_manifest(directory), partial(read_text, directory)
     return build(spec, source, templates=templates, known=known, read=read, progress=progress)

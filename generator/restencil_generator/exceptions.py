@@ -1,4 +1,4 @@
-"""What is raised for everything that the generator can say in a sentence or show in the spec's own lines."""
+"""Exceptions of the generator, with messages for its users."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 class Failure(Exception):
-    """A question that could not be answered: usage, configuration, a file that cannot be read or must not be replaced.
+    """A failed operation: invalid usage or configuration, or a file that cannot be read or must not be replaced.
 
-    The text is the whole message for the user: what was found, where, what was expected and what to do next.
+    The string is the complete message for the user: what was found, where, what was expected and what to do next.
     """
 
 
 class SpecError(Failure):
-    """Raised where a spec has mistakes, with all of them at once.
+    """Raised if a spec has errors, with all of them at once.
 
-    `problems` are the mistakes as data, in order: each has a `code`, a `message`, a `hint` and a `place` with `file`,
-    `line` and `column`. `sources` are the texts of the spec's files. The error's text shows each mistake with its line.
+    `problems` are the errors in order: each has a `code`, a `message`, a `hint` and a `place` with `file`, `line` and
+    `column`. `sources` are the contents of the spec's files by name. The string shows each error with its source line.
     """
 
     def __init__(self, problems: Sequence[Problem], sources: Sources) -> None:
@@ -29,6 +29,6 @@ class SpecError(Failure):
         self.sources = dict(sources)
 
     def __str__(self) -> str:
-        from restencil_generator.diagnostics.format import render  # only whoever looks at the text needs it
+        from restencil_generator.diagnostics.format import render  # needed only for the string
 
         return render(self.problems, self.sources).rstrip("\n")

@@ -1,7 +1,7 @@
-"""The reference pages, made from the language's table and from the codes of problems.
+"""Generator of the reference pages, from the table of the language and the codes of diagnostics.
 
-`python -m restencil_generator.reference docs/reference` writes them, and `docs/llms.txt`; tests keep what is checked in
-equal to that.
+`python -m restencil_generator.reference docs/reference` writes the pages and `docs/llms.txt`; a test compares the
+committed files with the result.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def pages() -> dict[str, str]:
-    """The reference pages by the names of their files."""
+    """Return the reference pages by file name."""
     return {
         "commands.md": reference_page.page(_MADE.format(source="the options of the modules in `cli`")),
         "language.md": language_page(),
@@ -78,7 +78,7 @@ def pages() -> dict[str, str]:
 
 
 def language_page() -> str:
-    """Every place of the spec language with its keys, and the types."""
+    """Return the page with all sections of the spec language, their keys, and the types."""
     parts = [
         f"# The spec language, version {keys.VERSION}\n",
         _MADE.format(source="the table in `spec/grammar/keys.py`"),
@@ -93,7 +93,7 @@ def language_page() -> str:
 
 
 def problems_page() -> str:
-    """Every code that is reported, with its rule; each leads to its page."""
+    """Return the page that lists all codes with their rules and links to their own pages."""
     found = explanations.explained().values()
     parts = [
         "# Problems\n",
@@ -115,7 +115,7 @@ def problems_page() -> str:
 
 
 def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
-    """The page of a code; with an example of a spec with the problem, and the printed message."""
+    """Return the page of a code; `example` is a spec with the error and the printed message."""
     head, rest = explanations.explained()[code].text.split("\n\n", 1)
     text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explanations.py` of `diagnostics`')}\n{rest}"
     if example is not None:
@@ -207,14 +207,14 @@ def _link(section: str) -> str:
 
 
 def language_models(index: str) -> str:
-    """The map of the documentation for language models, `llms.txt`, from the page that lists all others."""
+    """Return `llms.txt`, the index of the documentation for language models, made from the index page."""
     text = re.sub(r"^```.*?^```\n\n", "", index, flags=re.MULTILINE | re.DOTALL)
     title, introduction, lists = text.split("\n\n", 2)
     return f"{title}\n\n> {' '.join(introduction.splitlines())}\n\n{lists}"
 
 
 def main(folder: str) -> None:
-    """Writes the pages into a folder, and the map for language models into the one above."""
+    """Write the reference pages into a folder, and `llms.txt` into its parent folder."""
     index = Path(folder).parent / "index.md"
     if index.exists():
         text = language_models(index.read_text("utf-8"))

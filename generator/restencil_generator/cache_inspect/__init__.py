@@ -1,6 +1,6 @@
-"""Looks into storages from outside: which namespaces a folder or a server holds, and what is in them.
+"""Read-only inspection of the storages of caches: which namespaces a folder or server has, and their contents.
 
-Looking changes nothing, not even a last use.
+Inspecting changes nothing, not even the times of last use; only `reset` writes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ __all__ = ["NamespaceSummary", "StoredLease", "StoredNamespace", "StoredTable", 
 
 
 def namespaces(where: str | os.PathLike[str]) -> Sequence[StoredNamespace]:
-    """Gives what is stored in the folder of a `SQLiteStorage`, or at the URL of a `ValkeyStorage`, by namespace hash.
+    """Return the namespaces in the folder of a `SQLiteStorage`, or at the URL of a `ValkeyStorage`, sorted by hash.
 
         for namespace in namespaces("cache/news"):
             print(namespace.hash, namespace.summary().bytes)
 
-    Raises `StorageOff` where there is no such folder, `StorageDown` where the server does not answer, ValueError for a
-    URL that names none, and ImportError where the package valkey is not installed.
+    Raises `StorageOff` if the folder does not exist, `StorageDown` if the server does not respond, ValueError for an
+    invalid URL, and ImportError if the package valkey is not installed.
     """
     path = os.fspath(where)
     if "://" in path:

@@ -1,4 +1,4 @@
-"""What the inspection of a storage gives: namespaces, and what is in each."""
+"""The data types of inspection: namespaces, and their tables and leases."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 class StoredTable(NamedTuple):
-    """How much of a table is held."""
+    """The size of a table, and the ages of its rows."""
 
     name: str
     rows: int
     tombstones: int
     bytes: int
-    """Of the JSON of its rows."""
+    """Size of the JSON of its rows."""
     oldest: float | None
-    """When the row that was answered longest ago was answered, in ms; None where there is none."""
+    """Date of the oldest response among the rows, in ms since 1970; None if there are no rows."""
     newest: float | None
     incomplete: bool
 
 
 class StoredLease(NamedTuple):
-    """A lease that somebody holds, and how long it lasts from now on, in ms."""
+    """A lease that is held, with its owner and the remaining time in ms."""
 
     name: str
     owner: str
@@ -34,17 +34,17 @@ class StoredLease(NamedTuple):
 
 
 class NamespaceSummary(NamedTuple):
-    """A namespace at one moment; times are in ms since 1970."""
+    """A snapshot of a namespace; times are in ms since 1970."""
 
     place: str
-    """The beginning of the URLs of its data; `""` if it is not known."""
+    """The common prefix of the URLs of its data; `""` if it is not known."""
     epoch: int
     begun: float
     bytes: int
     committed: float | None
-    """When the last commit was; None where there was none."""
+    """The time of the last commit; None if there was none."""
     first: int
-    """The oldest commit that the log still has, 0 where it has none."""
+    """The oldest commit in the log, 0 if the log is empty."""
     last: int
     tables: list[StoredTable]
     results: int
@@ -54,41 +54,41 @@ class NamespaceSummary(NamedTuple):
 
 
 class StoredNamespace(Protocol):
-    """The data of one principal at one place. Methods raise `StorageError`."""
+    """The stored data of one principal of one API. Methods raise `StorageError`."""
 
     @property
     def hash(self) -> str:
-        """Its name in files and keys."""
+        """The name of the namespace in files and keys."""
         ...
 
     def summary(self) -> NamespaceSummary:
-        """How much there is, by table."""
+        """Return sizes and counts, by table."""
         ...
 
     def rows(self, table: str) -> Iterator[tuple[StoredRow, float]]:
-        """The rows of a table by arrival, each with its last use in ms."""
+        """Yield the rows of a table in insertion order, each with its last use in ms since 1970."""
         ...
 
     def row(self, table: str, pk: str) -> tuple[StoredRow, float] | None:
-        """One row, with its last use in ms; None where there is none."""
+        """Return one row with its last use in ms since 1970; None if it does not exist."""
         ...
 
     def results(self) -> Iterator[tuple[StoredResult, float]]:
-        """All results by key, each with its last use in ms."""
+        """Yield all results by key, each with its last use in ms since 1970."""
         ...
 
     def result(self, key: str) -> tuple[StoredResult, float] | None:
-        """The result under a key, with its last use in ms; None where there is none."""
+        """Return the result of a key with its last use in ms since 1970; None if it does not exist."""
         ...
 
     def damage(self) -> Sequence[str]:
-        """What is wrong with it as a whole, one text each."""
+        """Return a description of each damage to the storage."""
         ...
 
     def reset(self) -> int:
-        """Begins a new, empty epoch, and returns it. This, and this alone, changes what is there."""
+        """Begin a new, empty epoch, and return it. Only this method changes stored data."""
         ...
 
     def close(self) -> None:
-        """Lets connections go."""
+        """Close connections."""
         ...

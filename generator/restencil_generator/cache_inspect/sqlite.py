@@ -1,4 +1,4 @@
-"""Inspects the SQLite files of a folder while others use them."""
+"""Inspection of SQLite storages, also while other processes use them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _RESULT: Final = (
 
 
 def namespaces_of(path: str) -> Sequence[StoredNamespace]:
-    """The namespaces in a folder, by their hashes."""
+    """Return the namespaces in a folder, sorted by hash."""
     if not os.path.isdir(path):
         what = "a file" if os.path.exists(path) else "not there"
         raise StorageOff(f"{path} is {what}; expected the folder that a restencil.SQLiteStorage was given")
@@ -77,11 +77,11 @@ class _Folder:
         self._epoch = 0
 
     def exists(self) -> bool:
-        """Whether there is a file."""
+        """Return whether the namespace has a file."""
         return self._epochs.newest() is not None
 
     def summary(self) -> NamespaceSummary:
-        """How much there is, by table."""
+        """Return sizes and counts, by table."""
         with self._reads() as cursor:
             now = time.time() * 1000
             place = cursor.execute(_PLACE).fetchone()
@@ -106,7 +106,7 @@ class _Folder:
             )
 
     def rows(self, table: str) -> Iterator[tuple[StoredRow, float]]:
-        """The rows of a table by arrival, some read at a time."""
+        """Yield the rows of a table in insertion order, read in batches."""
         born = 0
         while True:
             with self._reads() as cursor:
@@ -119,13 +119,13 @@ class _Folder:
             born = some[-1][0].born
 
     def row(self, table: str, pk: str) -> tuple[StoredRow, float] | None:
-        """One row, with its last use in ms."""
+        """Return one row with its last use in ms since 1970."""
         with self._reads() as cursor:
             found = cursor.execute(_ROW, (table, pk)).fetchone()
             return None if found is None else (row_of(table, pk, found[:-1], Shapes(cursor)), found[-1] * HOUR)
 
     def results(self) -> Iterator[tuple[StoredResult, float]]:
-        """All results by key, some read at a time."""
+        """Yield all results by key, read in batches."""
         after = ""
         while True:
             with self._reads() as cursor:
@@ -138,13 +138,13 @@ class _Folder:
             after = some[-1][0].key
 
     def result(self, key: str) -> tuple[StoredResult, float] | None:
-        """The result under a key, with its last use in ms."""
+        """Return the result of a key with its last use in ms since 1970."""
         with self._reads() as cursor:
             found = cursor.execute(_RESULT, (key,)).fetchone()
             return None if found is None else (result_of(key, found[:-1], Shapes(cursor)), found[-1] * HOUR)
 
     def damage(self) -> Sequence[str]:
-        """What SQLite finds wrong with the file."""
+        """Return the damage that SQLite finds in the file."""
         try:
             with self._reads() as cursor:
                 found = cursor.execute("PRAGMA integrity_check").fetchall()
@@ -153,7 +153,7 @@ class _Folder:
         return [str(text) for (text,) in found if text != "ok"]
 
     def reset(self) -> int:
-        """Begins a new, empty epoch, and takes the files of the old ones away."""
+        """Begin a new, empty epoch, and delete the files of old ones."""
         self.close()
         self._epochs.prepare()
         epoch = self._epochs.begin(0)
@@ -161,14 +161,14 @@ class _Folder:
         return epoch
 
     def close(self) -> None:
-        """Lets the file go."""
+        """Close the file."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
     @contextmanager
     def _reads(self) -> Generator[Cursor]:
-        """One moment of the file."""
+        """Yield a cursor in a read transaction, which sees one snapshot of the file."""
         try:
             connection = self._opened()
             connection.execute("BEGIN")

@@ -1,4 +1,4 @@
-"""Inspects what lies on a Valkey server while others use it."""
+"""Inspection of Valkey storages, also while other processes use them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _END: Final = "}:i"
 
 
 def namespaces_at(url: str) -> Sequence[StoredNamespace]:
-    """The namespaces on a server, by their hashes."""
+    """Return the namespaces on a server, sorted by hash."""
     server = Server(url, None, _TIMEOUT)
     names = sorted(_scanned(server, f"{_BEGIN}*{_END}"))
     return [_Space(server, name.removeprefix(_BEGIN).removesuffix(_END)) for name in names]
@@ -35,7 +35,7 @@ class _Space:
         self._server = server
 
     def summary(self) -> NamespaceSummary:
-        """How much there is, by table; all of it is read for that."""
+        """Return sizes and counts, by table; this reads all data."""
         info, names = self._now()
         first = self._server.command("XRANGE", names.log, "-", "+", "COUNT", 1)
         last = self._server.command("XREVRANGE", names.log, "+", "-", "COUNT", 1)
@@ -80,7 +80,7 @@ class _Space:
                 yield StoredLease(key.removeprefix(prefix), decoded(owner), float(remaining))
 
     def rows(self, table: str) -> Iterator[tuple[StoredRow, float]]:
-        """The rows of a table by arrival, some read at a time."""
+        """Yield the rows of a table in insertion order, read in batches."""
         _, names = self._now()
         for pks in self._members(names.table(table)):
             texts = self._server.command("MGET", *(names.row(table, pk) for pk in pks))
@@ -90,13 +90,13 @@ class _Space:
                     yield row, _used(text)
 
     def row(self, table: str, pk: str) -> tuple[StoredRow, float] | None:
-        """One row, with its last use in ms."""
+        """Return one row with its last use in ms since 1970."""
         text = self._server.command("GET", self._now()[1].row(table, pk))
         row = row_from_text(table, pk, text) if text else None
         return None if row is None else (row, _used(text))
 
     def results(self) -> Iterator[tuple[StoredResult, float]]:
-        """All results by key, some read at a time."""
+        """Yield all results by key, read in batches."""
         _, names = self._now()
         for keys in self._members(names.results):
             texts = self._server.command("MGET", *map(names.result, keys))
@@ -106,17 +106,17 @@ class _Space:
                     yield result, _used(text)
 
     def result(self, key: str) -> tuple[StoredResult, float] | None:
-        """The result under a key, with its last use in ms."""
+        """Return the result of a key with its last use in ms since 1970."""
         text = self._server.command("GET", self._now()[1].result(key))
         result = result_from_text(key, text) if text else None
         return None if result is None else (result, _used(text))
 
     def damage(self) -> Sequence[str]:
-        """A server has no pages that could be damaged."""
+        """Return no damage: a server has no pages that could be damaged."""
         return []
 
     def reset(self) -> int:
-        """Begins a new, empty epoch, and takes out what lies under the old one."""
+        """Begin a new, empty epoch, and delete the keys of the old one."""
         info, names = self._now()
         event = [names.space, names.epoch, int(info.get(b"reset", 0)), FORMAT, "reset", info.get(b"place", b"")]
         epoch = int(self._server.run(lua.BEGIN, [names.info], event)[0])
@@ -125,7 +125,7 @@ class _Space:
         return epoch
 
     def close(self) -> None:
-        """Lets the connection go."""
+        """Close the connection."""
         self._server.close()
 
     def _now(self) -> tuple[dict[bytes, bytes], Keys]:
@@ -142,7 +142,7 @@ class _Space:
         return info, Keys(self.hash, int(info[b"epoch"]))
 
     def _members(self, key: bytes) -> Iterator[list[str]]:
-        """The members of a sorted set, in its order, some at a time."""
+        """Yield the members of a sorted set in its order, in batches."""
         at = 0
         while True:
             found = self._server.command("ZRANGE", key, at, at + _AT_ONCE - 1)
@@ -155,7 +155,7 @@ class _Space:
 
 
 def _scanned(server: Server, pattern: str) -> Generator[str]:
-    """The keys of this form, each once."""
+    """Yield the keys that match a pattern, without duplicates."""
     seen: set[bytes] = set()
     cursor: Any = 0
     while True:
@@ -173,12 +173,12 @@ def _committed(members: Any) -> float | None:
 
 
 def _pairs(reply: Any) -> dict[bytes, bytes]:
-    """Names and values, as a client library gives them: as a dict, or one after the other."""
+    """Return names and values from a reply, which is a dict or a flat list, depending on the client library."""
     if isinstance(reply, dict):
         return cast("dict[bytes, bytes]", reply)
     return dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 def _used(text: bytes) -> float:
-    """When something was used last, which its line says by the hour."""
+    """Return the time of the last use in ms since 1970, which a stored line has by the hour."""
     return float(int(text.partition(b"\n")[0].split(b" ", 6)[5]) * HOUR)

@@ -1,4 +1,4 @@
-"""The commands that look into storages of caches: `cache ls`, `show`, `stats` and `clear`."""
+"""The commands that inspect stored caches: `cache ls`, `show`, `stats` and `clear`."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def cache_clear(console: Console, where: str, yes: bool, wanted: str | None) -> 
 
 
 def _agreed(count: int) -> bool:
-    """Asks for confirmation. Raises `Failure` where there is no terminal to ask at."""
+    """Ask for confirmation. Raises `Failure` if stdin is not a terminal."""
     what = "this namespace" if count == 1 else f"all {count} namespaces"
     try:
         return click.confirm(f"Clear {what}? Data will be fetched again.", err=True)

@@ -1,7 +1,7 @@
-"""What `restencil cache` says of storages: plain data, which `--format json` prints, and the same as text.
+"""The output of `restencil cache`: plain data for `--format json`, and the same data as text.
 
-Looking changes nothing: all is read over `cache_inspect.namespaces`. What lies there came from an API, so nothing
-of it reaches a terminal unseen: characters that cannot be printed are shown by their numbers.
+Inspecting changes nothing. Stored data came from an API, so characters that are not printable are escaped before they
+reach a terminal.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from restencil_generator.cache_inspect import NamespaceSummary, StoredNamespace
 
 SHORT: Final = 6
-"""So many digits of a hash tell one namespace from another, as a rule."""
+"""Number of hash digits that are shown, which is usually enough to identify a namespace."""
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 _SIZES: Final = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
 _MOST: Final = 100
-"""So many findings of one kind are listed for a namespace."""
+"""Maximum number of findings of one kind that are listed for a namespace."""
 
 
 @contextlib.contextmanager
 def opened(where: str, wanted: str | None) -> Generator[Sequence[StoredNamespace]]:
-    """The namespaces at a path or URL, or the one whose hash begins as wanted; a StorageError is a failure."""
+    """Open the namespaces at a path or URL, or the one whose hash starts with `wanted`.
+
+    Raises `Failure` if the storage cannot be opened, or if not exactly one hash starts with `wanted`.
+    """
     from restencil_generator.cache_inspect import namespaces
 
     found: Sequence[StoredNamespace] = ()
@@ -55,7 +58,7 @@ def _chosen(found: Sequence[StoredNamespace], wanted: str) -> StoredNamespace:
 
 
 def listed(found: Sequence[StoredNamespace]) -> list[dict[str, Any]]:
-    """How much is in each namespace, by table."""
+    """Return the tables and sizes of each namespace."""
     return [_listed(namespace.hash, namespace.summary()) for namespace in found]
 
 
@@ -84,7 +87,7 @@ def _listed(name: str, summary: NamespaceSummary) -> dict[str, Any]:
 
 
 def listed_text(found: Sequence[dict[str, Any]], now: float) -> str:
-    """What `listed` gave, for people, as it is `now`."""
+    """Format the result of `listed` as text; `now` is in ms since 1970."""
     return "".join(_lines_of(one, now) for one in found) or "nothing is stored here\n"
 
 
@@ -119,7 +122,10 @@ def _head(one: dict[str, Any]) -> str:
 
 
 def shown(found: Sequence[StoredNamespace], names: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """What lies under some names, each a key, a table or `TABLE/PK`, by namespace; and the names of nothing."""
+    """Return the stored results and rows with these names, by namespace, and the names that were not found.
+
+    A name is a result key, a table, or `TABLE/PK`. Without names, the keys of all results are returned.
+    """
     missing = list(names)
     data: list[dict[str, Any]] = []
     for namespace in found:
@@ -136,7 +142,7 @@ def shown(found: Sequence[StoredNamespace], names: Sequence[str]) -> tuple[list[
 
 
 def _things(namespace: StoredNamespace, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The results and rows of a name."""
+    """Return the results and rows with a name."""
     result = namespace.result(name)
     results = [] if result is None else [_result(namespace, *result)]
     tables = {table.name for table in namespace.summary().tables}
@@ -185,7 +191,7 @@ def _value(text: bytes) -> dict[str, Any]:
 
 
 def _cells(namespace: StoredNamespace, value: Any) -> Iterator[tuple[str, str]]:
-    """The cells that a result leads to: no schema is known here, so each text that is a primary key counts as one."""
+    """Yield the rows that a result refers to: its schema is unknown, so every string that is a primary key counts."""
     tables = [table.name for table in namespace.summary().tables]
     for text in _texts(value):
         for table in tables:
@@ -196,7 +202,7 @@ def _cells(namespace: StoredNamespace, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _items(row: StoredRow) -> Iterator[tuple[str, str]]:
-    """The cells that a list or map of primary keys names: `[Article]` leads to `Article`."""
+    """Yield the rows that a stored list or map of primary keys refers to: `[Article]` refers to `Article`."""
     tables = _tables_of(row.table)
     if not tables or row.value is None:
         return
@@ -206,13 +212,13 @@ def _items(row: StoredRow) -> Iterator[tuple[str, str]]:
 
 
 def _tables_of(table: str) -> list[str]:
-    """The tables that a table of lists or maps leads to; none for one of records."""
+    """Return the tables that a table of lists or maps refers to; none for a table of entities."""
     end = {"[": "]", "{": "}"}.get(table[:1])
     return [] if end is None else [name for name in table[1:].rpartition(end)[0].split(";") if name]
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value that may be primary keys, those of members included."""
+    """Yield all strings in a value, nested ones included: any of them may be a primary key."""
     waiting = [value]
     for one in waiting:
         if isinstance(one, str):
@@ -224,7 +230,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def shown_text(data: Sequence[dict[str, Any]], now: float) -> str:
-    """What `shown` gave, for people, as it is `now`."""
+    """Format the result of `shown` as text; `now` is in ms since 1970."""
     lines: list[str] = []
     for one in data:
         things = [*one.get("results", ()), *one.get("rows", ())]
@@ -265,7 +271,7 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
 
 
 def counted(found: Sequence[StoredNamespace], *, check: bool) -> list[dict[str, Any]]:
-    """Counts, log, leases and free pages of each namespace, and what a check finds wrong."""
+    """Return counts, log, leases and free pages of each namespace; `check` adds damage and dangling references."""
     return [_counted(namespace, check=check) for namespace in found]
 
 
@@ -330,7 +336,7 @@ def _few(findings: Iterator[str]) -> Iterator[str]:
 
 
 def counted_text(data: Sequence[dict[str, Any]]) -> str:
-    """What `counted` gave, for people."""
+    """Format the result of `counted` as text."""
     lines: list[str] = []
     for one in data:
         lines.append(_head(one))
@@ -354,12 +360,12 @@ def counted_text(data: Sequence[dict[str, Any]]) -> str:
 
 
 def cleared(found: Sequence[StoredNamespace]) -> list[dict[str, Any]]:
-    """Begins a new epoch of each namespace."""
+    """Begin a new, empty epoch of each namespace."""
     return [{"namespace": namespace.hash, "epoch": namespace.reset()} for namespace in found]
 
 
 def cleared_text(data: Sequence[dict[str, Any]]) -> str:
-    """What `cleared` gave, for people."""
+    """Format the result of `cleared` as text."""
     return "".join(f"{one['namespace'][:SHORT]}…  cleared\n" for one in data) or "nothing is stored here\n"
 
 
@@ -367,7 +373,7 @@ def cleared_text(data: Sequence[dict[str, Any]]) -> str:
 
 
 def printable(text: str) -> str:
-    """A string whose characters can all be seen: an escape sequence of an API does nothing to a terminal."""
+    """Escape the characters that are not printable, so that data from an API cannot control the terminal."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
@@ -376,13 +382,13 @@ def _ago(moment: float, now: float) -> str:
 
 
 def _used(hour: float, now: float) -> str:
-    """When something was used last, which is noted by the hour."""
+    """Format the time of the last use, which is recorded by the hour."""
     hours = int((now - hour) // 3_600_000)
     return f"used {_span(hours * 3_600_000)} ago" if hours else "used within the hour"
 
 
 def _span(length: float) -> str:
-    """A length of time in ms in its largest unit."""
+    """Format a duration in ms, in its largest unit."""
     for size, unit in _UNITS:
         if abs(length) >= size:
             return f"{int(length / size)} {unit}"

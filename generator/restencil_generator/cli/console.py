@@ -1,4 +1,4 @@
-"""What the command prints, and where: results on stdout, progress and errors on stderr; and what its exit codes say."""
+"""The output of the command: results on stdout, progress and errors on stderr; and its exit codes."""
 
 from __future__ import annotations
 
@@ -38,33 +38,33 @@ class Exit(enum.IntEnum):
 
 
 class Console:
-    """Prints results on stdout, progress and errors on stderr, and findings in the format of `--format`."""
+    """Printer of results on stdout, and of progress and errors on stderr; findings are in the format of `--format`."""
 
     form: Format = "text"
 
     @property
     def prints_documents(self) -> bool:
-        """Whether stdout holds one document that a program reads, and nothing else."""
+        """Whether stdout contains one machine-readable document and nothing else."""
         return self.form in ("json", "sarif")
 
     def say(self, text: str, *, end: str = "\n") -> None:
-        """Prints a result. A pipe that was closed is no error."""
+        """Print a result. A closed pipe is not an error."""
         try:
             click.echo(text + end, nl=False, color=colours(sys.stdout))
         except BrokenPipeError:
             silence()
 
     def note(self, text: str) -> None:
-        """Prints a message about the run to stderr."""
+        """Print a message about the run to stderr."""
         click.echo(text, err=True)
 
     def error(self, message: str) -> None:
-        """Prints an error."""
+        """Print an error."""
         label = click.style("restencil:", fg="red") if colours(sys.stderr) else "restencil:"
         click.echo(f"{label} {message}", err=True, color=colours(sys.stderr))
 
     def failure(self, failure: Failure) -> None:
-        """Prints a failure; the errors of a spec in the format of `--format`."""
+        """Print a failure; the errors of a spec in the format of `--format`."""
         if not isinstance(failure, SpecError):
             self.error(str(failure))
         elif self.form == "text":
@@ -74,13 +74,13 @@ class Console:
             self.problems(failure.problems, failure.sources)
 
     def problems(self, problems: Sequence[Problem], sources: Sources, limit: int | None = None) -> None:
-        """Prints findings, `limit` of them where it is given; documents also where there are none."""
+        """Print findings, at most `limit` of them. Machine-readable formats are also printed if there are none."""
         self.say(self._rendered(problems, sources, sys.stdout, limit), end="")
 
     def differences(self, found: Mapping[Path, Sequence[Difference]], arguments: str) -> None:
-        """Prints every file that differs, with its cause; `found` are the differences by the folder of a package.
+        """Print every file that differs, with the cause; `found` has the differences by package folder.
 
-        `arguments` are those of the command line, which hints repeat.
+        `arguments` are the command line arguments that hints repeat.
         """
         if self.form == "text":
             for directory, differences in found.items():
@@ -97,14 +97,14 @@ class Console:
         self.problems(problems, {}, max(len(problems), 1))
 
     def diffs(self, differences: Sequence[Difference], directory: Path) -> None:
-        """Prints unified diffs; on stderr if stdout has a document."""
+        """Print unified diffs; on stderr if stdout contains a document."""
         from restencil_generator.output.drift import diff
 
         for difference in differences:
             self.unified(diff(difference, directory))
 
     def unified(self, text: str) -> None:
-        """Prints a unified diff; on stderr if stdout has a document."""
+        """Print a unified diff; on stderr if stdout contains a document."""
         colours = {"+": "green", "-": "red", "@": "cyan"}
         if self.prints_documents:
             click.echo(text, err=True, nl=False)
@@ -113,7 +113,7 @@ class Console:
             self.say(self.style(line, colours[line[0]]) if line[:1] in colours else line)
 
     def remarks(self, problems: Sequence[Problem], *, every: bool) -> None:
-        """Prints findings about an import, one line each: `every` one, or the first ones and a count of the others."""
+        """Print findings about an import, one per line: `every` one, or the first ones and the number of the others."""
         from restencil_generator.diagnostics.format import brief
         from restencil_generator.diagnostics.model import LIMIT
 
@@ -123,7 +123,7 @@ class Console:
         )
 
     def refused(self, problems: Sequence[Problem], sources: Sources) -> None:
-        """Prints why an import wrote nothing: conflicts, or errors of the merged spec."""
+        """Print why an import wrote nothing: conflicts, or errors of the merged spec."""
         text = self._rendered(problems, sources, sys.stderr)
         click.echo(text, nl=False, err=True, color=colours(sys.stderr))
         if any(problem.code == "import-conflict" for problem in problems):
@@ -132,19 +132,19 @@ class Console:
             self.note("The merged spec has errors, nothing written. Fix them in the document, an overlay, or the spec.")
 
     def up_to_date(self, made: Made) -> None:
-        """Prints that a package is up to date."""
+        """Print that a package is up to date."""
         self.say(f"{made.directory}: {self.style('up to date', 'green')} ({files(made.count)})")
 
     @contextlib.contextmanager
     def steps(self) -> Generator[Step]:
-        """Gives a function to report steps with: a terminal shows them after a second."""
+        """Yield a function that reports steps; a terminal shows them after a second."""
         from restencil_generator.cli.progress import steps
 
         with steps(sys.stderr) as step:
             yield step
 
     def style(self, text: str, colour: str) -> str:
-        """Text of a result in a color, where colors are shown."""
+        """Color the text of a result if stdout shows colors."""
         return click.style(text, fg=colour) if colours(sys.stdout) else text
 
     def _rendered(
@@ -168,7 +168,7 @@ def files(count: int) -> str:
 
 
 def open_streams() -> None:
-    """Replaces streams that the caller closed (`>&-`), which are None: the exit code is still correct."""
+    """Replace standard streams that the caller closed (`>&-`), which are None, to keep the exit code correct."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process

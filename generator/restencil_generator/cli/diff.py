@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _columns(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
-    """The columns of `--only`, each once; they may be separated by commas, or the option repeated."""
+    """Return the columns of `--only` without duplicates; they may be separated by commas, or the option repeated."""
     names = tuple(dict.fromkeys(name for text in value for name in text.split(",")))
     wrong = next((name for name in names if name not in ("callers", "wire", "cache")), None)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""The commands that write a spec in another form: `export openapi` and `export markdown`."""
+"""The commands that convert a spec to another format: `export openapi` and `export markdown`."""
 
 from __future__ import annotations
 
@@ -142,14 +142,14 @@ def export_markdown(console: Console, project: Callable[[], Project], target: Pa
 
 
 def _one(specs: Sequence[Path]) -> Path:
-    """The spec to export. Raises `UsageError` where there are several."""
+    """Return the spec to export. Raises `UsageError` if there are several."""
     if len(specs) != 1:
         raise click.UsageError(f"only one spec can be exported at a time, and there are {len(specs)}: name one")
     return specs[0]
 
 
 def _write(path: Path, text: str) -> None:
-    """Replaces a file in one step. Raises `Failure` that names it where it cannot be written."""
+    """Replace a file atomically. Raises `Failure` with its name if it cannot be written."""
     from restencil_generator.openapi.merge.state import write_file
 
     try:

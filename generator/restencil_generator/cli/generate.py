@@ -109,7 +109,7 @@ def _write(console: Console, project: Project, *, force: bool) -> Exit:
 
 
 def _rendering(step: Step) -> Callable[[str, int, int], None]:
-    """A function that shows how much of a package is rendered."""
+    """Return a function that reports how many modules of a package are rendered."""
     step("loading")
 
     def progress(package: str, done: int, total: int) -> None:

@@ -128,7 +128,7 @@ def import_(
 
 
 def _import(console: Console, job: Job, *, stdout: bool, diff: bool, verbose: bool) -> dict[str, Any]:
-    """Runs one import, and returns its result for `--format json`."""
+    """Run one import, and return its result for `--format json`."""
     from restencil_generator.openapi import import_job
 
     with console.steps() as step:
@@ -149,7 +149,7 @@ def _import(console: Console, job: Job, *, stdout: bool, diff: bool, verbose: bo
 
 
 def _check_import(console: Console, job: Job, fail_on: Upstream) -> dict[str, Any]:
-    """Reports what changed in a document since the last import, and returns it for `--format json`."""
+    """Report what changed in a document since the last import, and return it for `--format json`."""
     from restencil_generator.openapi import import_job
     from restencil_generator.openapi.merge import upstream_changes
 
@@ -168,7 +168,7 @@ def _check_import(console: Console, job: Job, fail_on: Upstream) -> dict[str, An
 
 
 def _settle(console: Console, job: Job, imported: Imported, *, diff: bool, verbose: bool) -> dict[str, Any]:
-    """Writes or shows an imported spec, and returns the result for `--format json`."""
+    """Write or show an imported spec, and return the result for `--format json`."""
     from restencil_generator.diagnostics.format import as_json
     from restencil_generator.openapi import import_job
 

@@ -1,7 +1,7 @@
-"""Runs the `restencil` command and turns what happened into an exit code.
+"""Entry point of the command line: runs a command and converts errors to exit codes.
 
-`run` is the entry, and `_code_of` the one place where an error becomes an exit code. The modules of the commands are
-imported to register them; they import everything but click when they run, so that `--help` is printed at once.
+`run` is the entry point, and only `_code_of` converts errors to exit codes. The modules of the commands are imported to
+register them; they import everything except click when they run, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from restencil_generator.exceptions import Failure
 __all__ = ["cli", "run"]
 
 _COMMANDS = (cache, diff, export, generate, import_spec, lint, mock)
-"""The modules whose import registers the commands."""
+"""The modules that register the commands when they are imported."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command with these arguments (default: those of the process) and returns its exit code."""
+    """Run the command with these arguments (default: `sys.argv`) and return its exit code."""
     open_streams()
     console = Console()
     try:
@@ -47,12 +47,12 @@ def _invoke(arguments: Sequence[str] | None, console: Console) -> int:
 
 
 def _code_of(error: BaseException, console: Console) -> Exit:
-    """Prints an error and returns its exit code, in place of what click and Python would do."""
+    """Print an error and return its exit code; replaces the error handling of click and Python."""
     match error:
         case KeyboardInterrupt() | click.Abort():
             console.error("interrupted")
             return Exit.INTERRUPTED
-        case BrokenPipeError():  # the reader has enough, as with `| head`
+        case BrokenPipeError():  # the reader closed the pipe, as `| head` does
             silence()
             return Exit.SUCCESS
         case click.ClickException():

@@ -74,7 +74,7 @@ def mock(
     from restencil_generator.api import load_all
 
     specs = load_all(project().specs)
-    from restencil_generator.mock import CannotServe, failure, serve  # only for specs without mistakes
+    from restencil_generator.mock import CannotServe, failure, serve  # imported only if all specs are valid
 
     try:
         failures = [failure(text) for text in fail]

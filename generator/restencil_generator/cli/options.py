@@ -1,4 +1,4 @@
-"""The group of all commands, how a function becomes one of them, and the options that several of them have."""
+"""The group of all commands, the decorator that defines a command, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def cli() -> None:
 def command(
     summary: str, *options: _Option, name: str | None = None, group: click.Group | None = None
 ) -> Callable[[_Function], click.Command]:
-    """Makes a function a command of the same name. It is called with the console and the values of its options."""
+    """Make a function a command of the same name. It is called with the console and the values of its options."""
 
     def decorate(function: _Function) -> click.Command:
         return (group or cli).command(name, short_help=summary)(
@@ -101,7 +101,7 @@ diff_option = click.option("--diff", is_flag=True, help="Print the differences a
 
 
 def project_options(*options: _Option) -> _Option:
-    """The argument SPEC and options that select specs; the command gets `project`, which resolves them."""
+    """Add the argument SPEC and options that select specs. The command gets `project`, which resolves them."""
 
     def decorate(function: _Function) -> _Function:
         @functools.wraps(function)
@@ -152,7 +152,7 @@ format_option = click.option(
 
 
 def format_of(*forms: str) -> _Option:
-    """The option for a command whose results have other forms."""
+    """Return the option `--format` of a command whose results have other formats than findings."""
     return click.option(
         "--format",
         type=click.Choice(forms),
@@ -165,7 +165,7 @@ def format_of(*forms: str) -> _Option:
 
 
 def need(what: str, extra: str, *modules: str) -> None:
-    """Raises `Failure` with the pip command, where modules of an extra are not installed."""
+    """Raise `Failure` with the pip command if modules of an extra are not installed."""
     from importlib.util import find_spec
 
     if any(find_spec(module) is None for module in modules):

@@ -1,7 +1,7 @@
-"""What goes on, for whoever waits at a terminal: shown from the second second on, on one line that goes in the end.
+"""Progress messages on one line of a terminal, shown after a second and removed at the end.
 
-Nobody reads progress in a file or in the log of a build, so there is none where the stream is no terminal; errors and
-results tell there what was done.
+Without a terminal there are none: nobody reads progress in a file or in a build log, and results and errors report
+there what was done.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable, Generator
 from typing import IO, Final, TypeAlias
 
 Step: TypeAlias = Callable[[str], None]
-"""Called with what is done next, and again when it has come further."""
+"""Called with the name of the step that begins, and again as it progresses."""
 
 AFTER: Final = 1.0
-"""Seconds until progress is shown."""
+"""Delay in seconds before progress is shown."""
 
 _WIDTH: Final = 79
 
 
 @contextlib.contextmanager
 def steps(stream: IO[str], after: float = AFTER) -> Generator[Step]:
-    """Gives what is called with each step that begins; a terminal shows the one that goes on after so many seconds."""
+    """Yield a function to call when a step begins; a terminal shows the current step after `after` seconds."""
     if not stream.isatty():
         yield lambda text: None
         return
@@ -38,7 +38,7 @@ def steps(stream: IO[str], after: float = AFTER) -> Generator[Step]:
 
 
 class _Line:
-    """The line of a terminal."""
+    """The progress line of a terminal."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -70,6 +70,6 @@ class _Line:
         self._write(f"\r{shown:{_WIDTH}}")
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # the terminal may be gone
+        with contextlib.suppress(OSError, ValueError):  # the terminal may have been closed
             self._stream.write(text)
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""The reference page of the commands, made from what click knows of them."""
+"""The reference page of the commands, made from their definitions in click."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from restencil_generator.cli.main import cli
 
 Command: TypeAlias = Any
-"""A command of click, whose file `cli` is; so are its options and contexts."""
+"""A command, option or context of click. `Any`, because only `cli` may import click."""
 
 
 def commands() -> Iterator[tuple[str, Command]]:
-    """Every command with its name, as it is typed behind `restencil`; groups stand before what is in them."""
+    """Yield every command with its name as typed after `restencil`; groups come before their commands."""
     for name, command in sorted(cli.commands.items()):
         yield name, command
         inside: dict[str, Command] = getattr(command, "commands", {})
@@ -22,7 +22,7 @@ def commands() -> Iterator[tuple[str, Command]]:
 
 
 def page(made: str) -> str:
-    """Every command with its usage, what it does, its options and examples; `made` says where the page comes from."""
+    """Return the page of all commands with usage, description, options and examples; `made` names the source."""
     parts = [
         "# Commands\n",
         made,
@@ -76,7 +76,7 @@ def _help(option: Any) -> str:
 
 
 def _prose(help: str) -> str:
-    """The help of a command as Markdown; preformatted paragraphs become blocks."""
+    """Convert the help of a command to Markdown; preformatted paragraphs become code blocks."""
     shown: list[str] = []
     for part in inspect.cleandoc(help).split("\n\n"):
         if not part.startswith("\b\n"):

@@ -1,4 +1,4 @@
-"""`generate --watch`: again whenever a spec, a template or the configuration changes."""
+"""`generate --watch`: generate again whenever a spec, a template or the configuration changes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from restencil_generator.exceptions import Failure
 
 
 def watch_and_run(paths: Callable[[], Iterable[Path]], run: Callable[[], None], say: Callable[[str], None]) -> NoReturn:
-    """Calls `run` once, then after every change under one of `paths` (called each time), until interrupted.
+    """Call `run` once, then after every change in one of `paths` (called each time), until interrupted.
 
-    Raises `Failure` where the file watcher is not installed, and where `paths` fails at the start; later on what was
-    watched before goes on being watched.
+    Raises `Failure` if the file watcher is not installed, or if `paths` fails at the start. If `paths` fails later, the
+    previous paths stay watched.
     """
     try:
         from watchfiles import watch
@@ -24,7 +24,7 @@ def watch_and_run(paths: Callable[[], Iterable[Path]], run: Callable[[], None], 
         ) from None
     watched = _resolved(paths())
     while True:
-        # What changes before the watcher is at work shows in the state of the files, which is compared now and then.
+        # The watcher misses changes that happen before it starts, so the state of the files is also compared regularly.
         before = _state(watched)
         run()
         folders = sorted({path if path.is_dir() else path.parent for path in watched})
@@ -38,7 +38,7 @@ def watch_and_run(paths: Callable[[], Iterable[Path]], run: Callable[[], None], 
 
 
 def _state(watched: set[Path]) -> dict[Path, tuple[int, int]]:
-    """Time and size of every watched file; a file that comes or goes changes it as well."""
+    """Return the modification time and size of each watched file; added and removed files change the state too."""
     files = (file for path in watched for file in (path.rglob("*") if path.is_dir() else [path]))
     found: dict[Path, tuple[int, int]] = {}
     for file in files:

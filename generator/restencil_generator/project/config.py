@@ -1,16 +1,12 @@
-"""`[tool.restencil]` of the nearest `pyproject.toml`: which specs, where their packages go, and where specs come from.
+"""Configuration: the table `[tool.restencil]` of the nearest `pyproject.toml`.
 
-[tool.restencil]
-specs = ["specs/*.yaml"]      # files or folders, relative to this pyproject.toml
-out = "src"                   # the package of a spec is written to OUT/<package>/
-templates = "templates"       # optional: templates of your own
+[tool.restencil] specs = ["specs/*.yaml"]      # files or folders, relative to this pyproject.toml out = "src"
+# the package of a spec is written to OUT/<package>/ templates = "templates"       # optional: templates of your own
 
-[tool.restencil.import.shop]  # optional: what `restencil import shop` does
-source = "openapi/shop.json"  # a file, or an address
-out = "specs/shop.yaml"
+[tool.restencil.import.shop]  # optional: what `restencil import shop` does source = "openapi/shop.json"  # a file, or
+an address out = "specs/shop.yaml"
 
-[tool.restencil.diff]         # optional: what `restencil diff` accepts; `diff.settings` reads it
-fail_on = "risky"
+[tool.restencil.diff]         # optional: what `restencil diff` accepts; `diff.settings` reads it fail_on = "risky"
 """
 
 from __future__ import annotations
@@ -32,11 +28,11 @@ IMPORT_KEYS = ("exclude", "include", "out", "overlays", "required", "root", "sou
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Project:
-    """What a run is about: its specs, each once, the folder of their packages, and a user's templates.
+    """The input of a run: its specs without duplicates, the output folder, and the user's templates.
 
-    Paths are ready to use: relative to the working directory, or absolute. `file` is the configuration that they come
-    from, None where nothing but the command line speaks; `whole` says that the specs are all that it names.
-    `arguments` are those of the command line that selected them, as a shell reads them.
+    Paths are absolute or relative to the working directory. `file` is the configuration file, or None if all settings
+    are from the command line; `whole` is true if `specs` are all specs of the configuration. `arguments` are the
+    command line arguments that selected them, quoted for a shell.
     """
 
     specs: tuple[Path, ...]
@@ -49,9 +45,10 @@ class Project:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Import:
-    """The table `[tool.restencil.import.<package>]`: where a spec comes from, and how.
+    """The table `[tool.restencil.import.<package>]`: the source of a spec and the options of its import.
 
-    `folder` is that of the configuration. Paths are ready to use; `source` is one, or an address.
+    `folder` is the folder of the configuration. Paths are absolute or relative to the working directory; `source` is a
+    path or a URL.
     """
 
     package: str
@@ -69,7 +66,7 @@ class Import:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Config:
-    """The table `[tool.restencil]` of a file; `specs` are patterns, relative to the file."""
+    """The table `[tool.restencil]` of a file; `specs` are glob patterns, relative to the file."""
 
     file: Path
     specs: tuple[str, ...]
@@ -81,10 +78,10 @@ class _Config:
 def find_project(
     specs: Sequence[Path], *, config: Path | None = None, out: Path | None = None, templates: Path | None = None
 ) -> Project:
-    """The project of a run: what the command line says goes over what the configuration says.
+    """Return the project of a run; options of the command line override the configuration.
 
     The configuration is the file `config`, else the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
-    Raises `Failure` where it is not understood, where no spec is named, and where one that is named does not exist.
+    Raises `Failure` if the configuration is invalid, if no spec is named, or if a named spec does not exist.
     """
     found = _load_config(config)
     if not specs and found is None:
@@ -106,25 +103,25 @@ def find_project(
 
 
 def find_imports(config: Path | None = None) -> Mapping[str, Import]:
-    """The imports that the configuration names, by package; none where there is no configuration.
+    """Return the configured imports by package; none if there is no configuration.
 
-    Raises `Failure` where the configuration is not understood.
+    Raises `Failure` if the configuration is invalid.
     """
     found = _load_config(config)
     return {} if found is None else found.imports
 
 
 def _load_config(given: Path | None) -> _Config | None:
-    """The configuration in `given`, else in the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
+    """Load the configuration from `given`, else from the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
 
-    The search starts in the working directory and ends at a folder with `.git`. None where there is none.
+    The search starts in the working directory and ends at a folder with `.git`. Returns None if nothing is found.
     """
     found = find_table(given)
     return None if found is None else _config(*found)
 
 
 def find_table(given: Path | None) -> tuple[Path, Mapping[str, object]] | None:
-    """The table `[tool.restencil]` that counts, with its file as messages show it; None where there is none."""
+    """Return the effective table `[tool.restencil]` with its file as messages show it; None if there is none."""
     if given is not None:
         table = _table(given)
         if table is None:
@@ -143,7 +140,7 @@ def find_table(given: Path | None) -> tuple[Path, Mapping[str, object]] | None:
 
 
 def _find_specs(config: _Config) -> list[Path]:
-    """The specs that the configuration names, sorted, each once. A pattern that matches nothing is a `Failure`."""
+    """Return the configured specs, sorted and without duplicates. Raises `Failure` if a pattern matches nothing."""
     root = config.file.parent
     found: dict[Path, None] = {}
     for pattern in config.specs:
@@ -262,7 +259,7 @@ def _flag(file: Path, table: Mapping[str, object], key: str, where: str) -> bool
 
 
 def _texts(value: object) -> list[str] | None:
-    """A list of strings that say something; None for anything else."""
+    """Return a list of non-empty strings; None for any other value."""
     if not isinstance(value, list):
         return None
     texts = [item for item in cast("list[object]", value) if isinstance(item, str) and item]
@@ -270,7 +267,7 @@ def _texts(value: object) -> list[str] | None:
 
 
 def _shown(file: Path) -> Path:
-    """A path as messages show it: relative to the working directory where it lies inside or above it."""
+    """Return a path as messages show it: relative to the working directory if it is in it or in one of its parents."""
     here = Path.cwd().resolve()
     for depth, folder in enumerate((here, *here.parents)):
         if file.is_relative_to(folder):
@@ -279,7 +276,7 @@ def _shown(file: Path) -> Path:
 
 
 def _each_once(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The paths without those that name the file or folder of an earlier one once more."""
+    """Remove paths of files or folders that an earlier path names already."""
     first: dict[Path, Path] = {}
     for path in paths:
         first.setdefault(path.resolve(), path)

@@ -1,6 +1,6 @@
-"""The packages of a project: made from all its specs, compared with what is on disk, and written all or none.
+"""The packages of all specs of a project: built, compared with the files on disk, and written all or none.
 
-The operations of the command on several specs; `api` does the same for one.
+These are the operations of the command on several specs; `api` has the same for one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from restencil_generator.output.write import Published, Refused, publish
 from restencil_generator.project.config import Project
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the name of a package, the number of its modules that are rendered, and their total."""
+"""Called with the name of a package, the number of its rendered modules, and their total number."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """The package of a spec and the folder that it belongs in.
+    """The package of a spec and its folder.
 
-    `count` is the number of its files. `package` is None where an earlier run found the folder up to date.
+    `count` is the number of its files. `package` is None if the build cache shows that the folder is up to date.
     """
 
     source: Path
@@ -34,17 +34,17 @@ class Made:
     package: Package | None = None
 
     def differences(self) -> list[Difference]:
-        """What is not as the spec gives it in the folder."""
+        """Return the files in the folder that differ from the package."""
         return [] if self.package is None else compare(self.package, self.directory)
 
 
 def make(
     project: Project, progress: Progress = lambda name, done, total: None, *, remembered: bool = False
 ) -> list[Made]:
-    """The packages of all specs, those first that are known to be up to date. Writes nothing but the cache of runs.
+    """Build the packages of all specs; those that are known to be up to date come first.
 
-    Only with `remembered` it is taken from an earlier run that a package is up to date, and kept for a later one.
-    Raises `SpecError` with the mistakes of all specs, and `Failure` where two specs have one package.
+    Writes nothing except the build cache. Only with `remembered` is the build cache used and updated. Raises
+    `SpecError` with the errors of all specs, and `Failure` if two specs have the same package.
     """
     made = _known(project) if remembered else []
     known = {one.source for one in made}
@@ -52,7 +52,7 @@ def make(
     rest = [path for path in project.specs if path not in known]
     if not rest:
         return made
-    from restencil_generator.api import load_all, package_for  # where all is known, nothing is loaded
+    from restencil_generator.api import load_all, package_for  # not imported if all packages are known to be up to date
 
     keys = {path: build_cache.key_of(path, project.templates) for path in rest} if remembered else {}
     for path, spec in zip(rest, load_all(rest), strict=True):
@@ -70,14 +70,14 @@ def make(
         package = package_for(spec, directory, source=str(path), templates=project.templates, progress=rendered)
         made.append(Made(path, directory, len(package.files), package))
         key = keys.get(path)
-        # What changed while it was read belongs to neither state.
+        # A spec that changed while it was loaded must not be cached under either key.
         if key is not None and build_cache.key_of(path, project.templates) == key:
             build_cache.remember(key, build_cache.Entry(package.name, package.files[MANIFEST]))
     return made
 
 
 def write(made: Sequence[Made], *, force: bool = False) -> list[Published]:
-    """Writes all packages, or none where one is rejected; says for each what was done. Raises `Refused`."""
+    """Write all packages, or none if one of them is rejected, and return what was done for each. Raises `Refused`."""
     refuse({one.directory: one.differences() for one in made}, force=force)
     return [
         Published((), (), one.count) if one.package is None else publish(one.package, one.directory, force=force)
@@ -86,7 +86,7 @@ def write(made: Sequence[Made], *, force: bool = False) -> list[Published]:
 
 
 def refuse(differences: dict[Path, list[Difference]], *, force: bool) -> None:
-    """Raises `Refused` where writing would lose files that restencil does not own, with those of all folders."""
+    """Raise `Refused` with the files of all folders that writing would lose although restencil does not own them."""
     stopped = {
         directory: stopping for directory, found in differences.items() if (stopping := refused(found, force=force))
     }
@@ -95,9 +95,9 @@ def refuse(differences: dict[Path, list[Difference]], *, force: bool) -> None:
 
 
 def orphans(project: Project, made: Sequence[Made]) -> dict[Path, list[Difference]]:
-    """The packages in the folder of packages whose spec is gone, by their folders.
+    """Return the generated packages in the output folder that have no spec, by folder.
 
-    Where specs are named one by one nothing is known of the others, so only a whole project has orphans.
+    If specs are named one by one the others are unknown, so only a whole project has orphans.
     """
     if not project.whole or not project.out.is_dir():
         return {}
@@ -107,7 +107,7 @@ def orphans(project: Project, made: Sequence[Made]) -> dict[Path, list[Differenc
 
 
 def _known(project: Project) -> list[Made]:
-    """The packages that an earlier run found up to date: same spec, same generator, and files as they were."""
+    """Return the packages that the build cache knows to be up to date: same spec, generator and files."""
     known: list[Made] = []
     for path in project.specs:
         key = build_cache.key_of(path, project.templates)
@@ -116,5 +116,5 @@ def _known(project: Project) -> list[Made]:
         count = None if entry is None or directory is None else as_recorded(directory, entry.manifest)
         if directory is not None and count is not None:
             known.append(Made(path, directory, count))
-    # Two specs of one package are a mistake that is reported when their packages are made.
+    # Two specs with one package are an error, which is reported when their packages are built.
     return known if len({one.directory for one in known}) == len(known) else []

@@ -1,4 +1,4 @@
-"""`restencil init`: what a project needs to keep generated packages, written where it is not there yet."""
+"""`restencil init`: writes the files that a project needs to keep generated packages, unless they exist."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ jobs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """What happened to one file: written, added to, or kept as it was, and why."""
+    """The result for one file: written, extended or kept unchanged, and the reason."""
 
     done: Done
     path: Path
@@ -100,9 +100,9 @@ class Step:
 
 
 def scaffold(directory: Path) -> list[Step]:
-    """Writes configuration, an example spec and snippets into a folder; whatever is there stays as it is.
+    """Write configuration, an example spec and snippets into a folder. Existing files are kept.
 
-    Raises `Failure` where the folder is a file or its `pyproject.toml` cannot be understood.
+    Raises `Failure` if the folder is a file or its `pyproject.toml` is invalid.
     """
     if directory.exists() and not directory.is_dir():
         raise Failure(f"{directory} is a file; `restencil init` needs a folder")
