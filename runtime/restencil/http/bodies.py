@@ -28,13 +28,13 @@ class EncodedBody(NamedTuple):
     start: BodyStart | None = None
 
 
-_NO_BODY: Final = EncodedBody({})
+NO_BODY: Final = EncodedBody({})
 
 
 def encode_body(body: Any, *, asynchronous: bool) -> EncodedBody:
     """The arguments of `build_request` for a body. Raises TypeError for a form with a field that has no text."""
     if body is None or body == "":
-        return _NO_BODY
+        return NO_BODY
     if isinstance(body, bytes | bytearray | memoryview):
         return EncodedBody({"content": bytes(cast("bytes | bytearray", body))})
     if isinstance(body, Form):

@@ -10,22 +10,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from ..base.calls import flaw_in
 from ..base.durations import Timeout, seconds_by_step
 from ..base.transport import ImpliedHeader
-from .bodies import encode_body, make_repeatable
+from .bodies import NO_BODY, encode_body, make_repeatable
 from .cookies import CREDENTIALS, add_cookies, has_cookies
 from .decompression import accepted
 from .origins import remove_credentials
-from .redaction import check_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .bodies import EncodedBody
     from .library import AnyClient, RawRequest, Url
     from .outgoing import OutgoingRequest
 
 _CHOICES: Final = {"redirect": (None, "follow", "error", "manual"), "credentials": (None, *CREDENTIALS)}
 """The members of `request_init` that have one of several values, or none."""
+
+_CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range")
 
 
 def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
@@ -38,7 +41,8 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
         url = library.parsed_url(outgoing.url)
     except library.InvalidURL as error:
         raise ValueError(f"not a URL that can be requested: {outgoing.public!r} ({error})") from error
-    body = encode_body(init.get("body"), asynchronous=isinstance(client, library.AsyncClient))
+    content = init.get("body")
+    body = NO_BODY if content is None else encode_body(content, asynchronous=isinstance(client, library.AsyncClient))
     headers = _headers(client, outgoing)
     if body.start is not None and body.start.length is not None:
         headers.setdefault("Content-Length", str(body.start.length))
@@ -48,7 +52,7 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
         outgoing.method,
         url,
         headers=None if are_set else headers,
-        extensions=_extensions(client, outgoing.timeout),
+        extensions={} if outgoing.timeout is None else _limits(client, outgoing.timeout),
         **body.arguments,
     )
     if are_set:
@@ -57,16 +61,34 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     outgoing.request = request
     if client.params:
         request.url = url if outgoing.is_bare else _with_client_params(client, url)
-    if body.content_type is not None:
-        request.headers.setdefault("Content-Type", body.content_type)
-    if body.start is not None:
-        make_repeatable(library, client, request, body.start)
+    if body is not NO_BODY:
+        _describe_body(client, outgoing, request, body)
     if outgoing.is_bare:
         remove_credentials(library, request)
         request.headers.update(outgoing.headers)
     elif has_cookies(client, outgoing):
         add_cookies(client, outgoing, request, at_home=True)
+    call = outgoing.call
+    if call is not None and call.condition is not None:
+        _add_condition(request, outgoing, *call.condition)
     return request
+
+
+def _describe_body(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, body: EncodedBody) -> None:
+    """Gives a body its usual content type, and lets it be sent again."""
+    if body.content_type is not None:
+        request.headers.setdefault("Content-Type", body.content_type)
+    if body.start is not None:
+        make_repeatable(outgoing.transport.library, client, request, body.start)
+
+
+def _add_condition(request: RawRequest, outgoing: OutgoingRequest, name: str, value: str) -> None:
+    """Adds the condition under which the cache needs a response, unless the user set one or forbids a cached one."""
+    headers = request.headers
+    if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
+        return
+    headers[name] = value
+    outgoing.is_conditional = name != "If-Match"
 
 
 def _unknown_choice(name: str, value: object, choices: tuple[str | None, ...]) -> ValueError:
@@ -77,12 +99,14 @@ def _unknown_choice(name: str, value: object, choices: tuple[str | None, ...]) -
 def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
     """The headers of a request that override those of its client. Raises ValueError for one that cannot be sent."""
     own, transport = outgoing.headers, outgoing.transport
-    check_values(own)
     # The raw headers of the client, as each look-up by name goes through all of them ("direct call").
     defaults = {name.lower(): value for name, value in client.headers.raw}
     headers: dict[str, Any] = {}
     names: set[str] = set()
     for name, value in own.items():
+        flaw = flaw_in(value)
+        if flaw is not None:  # the HTTP library would show the value
+            raise ValueError(f"the header {name!r} cannot be sent: its value, not shown here, has {flaw}; remove it")
         lower = name.lower()
         if lower == "accept" and isinstance(value, ImpliedHeader) and defaults.get(b"accept", b"*/*") != b"*/*":
             continue
@@ -102,10 +126,8 @@ def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
     return headers
 
 
-def _extensions(client: AnyClient, timeout: float | Timeout | None) -> Mapping[str, Any]:
+def _limits(client: AnyClient, timeout: float | Timeout) -> Mapping[str, Any]:
     """The extensions of a request that has a timeout of its own, in milliseconds."""
-    if timeout is None:
-        return {}
     usual = client.timeout.as_dict() if isinstance(timeout, Timeout) else {}
     return {"timeout": seconds_by_step(timeout, usual)}
 

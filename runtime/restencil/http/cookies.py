@@ -76,27 +76,25 @@ def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawReques
 
 def has_cookies(client: AnyClient, outgoing: OutgoingRequest) -> bool:
     """Whether there is a cookie that a request could carry, besides its own header."""
-    kept = outgoing.transport.jar
-    return not _is_empty(client.cookies.jar) or (kept is not None and not _is_empty(kept))
+    for jar in (client.cookies.jar, outgoing.transport.jar):
+        if jar is not None and next(iter(jar), None) is not None:
+            return True
+    return False
 
 
 def keep_cookies(outgoing: OutgoingRequest, response: RawResponse) -> None:
     """Keeps the cookies of a response in the jar of the transport, if it has one and its request went with cookies."""
     jar = outgoing.transport.jar
-    if jar is not None and _sets_cookies(response) and _uses_cookies(outgoing, response.request.url):
-        outgoing.transport.library.Cookies(jar).extract_cookies(response)
-
-
-def _sets_cookies(response: RawResponse) -> bool:
-    return b"set-cookie" in [name.lower() for name, _ in response.headers.raw]
+    if jar is None:
+        return
+    for name, _ in response.headers.raw:
+        if name.lower() == b"set-cookie" and _uses_cookies(outgoing, response.request.url):
+            outgoing.transport.library.Cookies(jar).extract_cookies(response)
+            return
 
 
 def _cookie_header(headers: Mapping[str, str]) -> str | None:
     return next((value for name, value in headers.items() if name.lower() == "cookie"), None)
-
-
-def _is_empty(jar: CookieJar) -> bool:
-    return next(iter(jar), None) is None
 
 
 def _uses_cookies(outgoing: OutgoingRequest, url: Url) -> bool:

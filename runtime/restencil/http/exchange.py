@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import NetworkError
-from ..base.steps import CallContext, current_call, drive, drive_async
+from ..base.steps import drive, drive_async
 from .build import build_request
 from .cancellation import current_cancellation
 from .cookies import protect_jar
 from .failures import NOT_REPEATED, failure_of, unusable_location
-from .hooks import BodyNotRepeatableError, add_async_hooks, add_hooks, receive
+from .hooks import AWAITED_HOOKS, BLOCKING_HOOKS, BodyNotRepeatableError, add_hooks, receive
 from .limits import read, read_async
 from .outgoing import current_request
 from .redaction import redact_error, redact_response, redacted
@@ -21,11 +21,10 @@ from .redirects import follow_redirects
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
     from .cancellation import TracedTransport
-    from .library import AnyClient, AsyncClient, Client, RawRequest, RawResponse
+    from .library import AsyncClient, Client, RawRequest, RawResponse
     from .outgoing import OutgoingRequest
 
 log: Final = logging.getLogger("restencil.transport")
-_CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range")
 _SENT: Final = "%s %s: %d after %d ms, sent with %s"
 
 
@@ -33,7 +32,7 @@ _SENT: Final = "%s %s: %d after %d ms, sent with %s"
 
 
 class _Send:
-    """A step that sends a request of the HTTP library."""
+    """A step that sends a request of the HTTP library, with the client's own credentials unless `auth` is None."""
 
     __slots__ = ("_auth", "_client", "_outgoing", "_request")
 
@@ -73,23 +72,6 @@ def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
     raise error
 
 
-def _first_step(client: AnyClient, outgoing: OutgoingRequest, call: CallContext | None) -> _Send:
-    """The step that sends the first request of an outgoing one. Raises ValueError for what cannot be sent."""
-    request = build_request(client, outgoing)
-    if call is not None and call.condition is not None:
-        _add_condition(request, outgoing, *call.condition)
-    return _Send(client, outgoing, request, None if outgoing.is_bare else outgoing.transport.library.use_client_default)
-
-
-def _add_condition(request: RawRequest, outgoing: OutgoingRequest, name: str, value: str) -> None:
-    """Adds the condition under which the cache needs a response, unless the user set one or forbids a cached one."""
-    headers = request.headers
-    if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
-        return
-    headers[name] = value
-    outgoing.is_conditional = name != "If-Match"
-
-
 def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
     """True for a success whose body is to be read: no redirect, no error, no stream."""
     if log.isEnabledFor(logging.DEBUG):
@@ -98,19 +80,13 @@ def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
     return 200 <= response.status_code < 300 and not outgoing.stream
 
 
-def _finished(outgoing: OutgoingRequest, response: RawResponse, call: CallContext | None) -> RawResponse:
+def _finished(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
     """The final response as the user may see it; its call keeps it too."""
     outgoing.end()
     redact_response(outgoing, response)
-    if call is not None:
-        call.response = response
+    if outgoing.call is not None:
+        outgoing.call.response = response
     return response
-
-
-def _call_of(outgoing: OutgoingRequest) -> CallContext | None:
-    """The call that a request is sent for; None for a request to someone else than its API."""
-    call = current_call.get()
-    return None if call is None or call.transport is not outgoing.transport or outgoing.is_bare else call
 
 
 def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> NetworkError:
@@ -127,20 +103,21 @@ def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> Networ
 
 def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
     """The final response to a request, through this client. Raises NetworkError, ValueError."""
-    transport, call = outgoing.transport, _call_of(outgoing)
+    transport = outgoing.transport
     token = None
     try:
         if outgoing.has_own_cookies:
             protect_jar(client)
-        add_hooks(client)
+        add_hooks(client, BLOCKING_HOOKS)
         token = current_request.set(outgoing)
-        response = _first_step(client, outgoing, call).take(transport)
+        auth = None if outgoing.is_bare else transport.library.use_client_default
+        response = _Send(client, outgoing, build_request(client, outgoing), auth).take(transport)
         if _is_final(outgoing, response):
             read(response)
         else:
             steps = follow_redirects(client, outgoing, response, partial(_Send, client, outgoing))
             response = cast("RawResponse", drive(steps, cast("BlockingTransport", transport)))
-        return _finished(outgoing, response, call)
+        return _finished(outgoing, response)
     except transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
@@ -151,25 +128,26 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
 
 async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawResponse:
     """The final response to a request, through this client. Raises NetworkError, ValueError."""
-    transport, call = cast("TracedTransport", outgoing.transport), _call_of(outgoing)
+    transport = cast("TracedTransport", outgoing.transport)
     token = None
     try:
         if outgoing.has_own_cookies:
             protect_jar(client)
-        add_async_hooks(client)
+        add_hooks(client, AWAITED_HOOKS)
         token = current_request.set(outgoing)
-        step = _first_step(client, outgoing, call)
+        request = build_request(client, outgoing)
+        auth = None if outgoing.is_bare else outgoing.transport.library.use_client_default
+        step = _Send(client, outgoing, request, auth)
         cancellation = current_cancellation()
         if cancellation is None:
             response = await _final(client, outgoing, step, transport)
         else:
-            assert outgoing.request is not None
-            cancellation.enter(transport, outgoing.request.extensions)
+            cancellation.enter(transport, request.extensions)
             try:
                 response = await _final(client, outgoing, step, transport)
             finally:
                 cancellation.leave()
-        return _finished(outgoing, response, call)
+        return _finished(outgoing, response)
     except outgoing.transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:

@@ -7,7 +7,7 @@ requests that the user sends through the same client they do nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.response_details import ORDER
 from .bodies import rewind
@@ -16,7 +16,7 @@ from .limits import BodyLimit
 from .outgoing import OutgoingRequest, current_request
 
 if TYPE_CHECKING:
-    from .library import AsyncClient, Client, RawRequest, RawResponse
+    from .library import AnyClient, RawRequest, RawResponse
 
 
 class BodyNotRepeatableError(Exception):
@@ -63,17 +63,19 @@ async def _after_async(response: RawResponse) -> None:
     _after(response)
 
 
-def add_hooks(client: Client) -> None:
-    """Adds the hooks to a client for blocking code, behind those of the user, unless it has them."""
-    _add(client.event_hooks, _before, _after)
+Hooks: TypeAlias = tuple[tuple[str, Any], tuple[str, Any]]
+"""The hooks of a client, each with the event that it is called at; the HTTP library leaves their types open."""
+
+BLOCKING_HOOKS: Final[Hooks] = (("request", _before), ("response", _after))
+"""Those of a client for blocking code."""
+
+AWAITED_HOOKS: Final[Hooks] = (("request", _before_async), ("response", _after_async))
+"""Those of a client for asyncio."""
 
 
-def add_async_hooks(client: AsyncClient) -> None:
-    """Adds the hooks to a client for asyncio, behind those of the user, unless it has them."""
-    _add(client.event_hooks, _before_async, _after_async)
-
-
-def _add(hooks: dict[str, list[Any]], before: Any, after: Any) -> None:
-    for name, hook in (("request", before), ("response", after)):
-        if hook not in hooks[name]:
-            hooks[name].append(hook)
+def add_hooks(client: AnyClient, hooks: Hooks) -> None:
+    """Adds the hooks to a client, behind those of the user, unless it has them."""
+    present = client.event_hooks
+    for event, hook in hooks:
+        if hook not in present[event]:
+            present[event].append(hook)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-from ..base.durations import Timeout, whole_of
+from ..base.durations import Timeout, timeout_of, whole_of
+from ..base.steps import CallContext, current_call
 from ..base.transport import has_scheme, joined, public_url
 from .auth import Ready, Unsigned
 from .secrets import credentials, header_secrets, hider_of, query_secrets
@@ -15,7 +16,7 @@ from .secrets import credentials, header_secrets, hider_of, query_secrets
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
 
-    from ..base.transport import RequestInit
+    from ..base.transport import RequestInit, Transport
     from .library import Library, RawRequest, RawResponse
     from .user_agent import Agent
 
@@ -31,11 +32,13 @@ def headers_in(init: RequestInit) -> Headers:
 class OutgoingRequest:
     """A request of an endpoint, ready to be sent, and what becomes of it.
 
+    method                of the first request
     url                   where it goes; `public` is the URL for messages, `shown` the same where it differs from `url`
     init                  the request as the endpoint made it: method, body, redirect and so on
     headers               its own headers, with those of its credential
     timeout               milliseconds or a Timeout; `deadline` is the time of the monotonic clock at which it ends
     stream                whether the body of the response is left unread
+    call                  the call that it is sent for; None for a request to someone else than the API
     missing_credential    says that it goes without the credential that its API asks for, and what would help
     is_bare               whether it takes nothing of the HTTP client along, as it goes to someone else than the API
     is_conditional        whether a 304 is an answer to it
@@ -48,6 +51,7 @@ class OutgoingRequest:
         "_began",
         "_credential_hider",
         "_ended",
+        "call",
         "deadline",
         "has_own_cookies",
         "headers",
@@ -55,6 +59,7 @@ class OutgoingRequest:
         "is_bare",
         "is_conditional",
         "last_response",
+        "method",
         "missing_credential",
         "public",
         "request",
@@ -84,11 +89,15 @@ class OutgoingRequest:
         self.public = public
         self.shown = shown
         self.init = init
+        self.method = str(init.get("method") or "GET").upper()
         self.headers = headers
         self.timeout = timeout
         self.stream = stream
         self.is_bare = is_bare
         self.missing_credential = missing_credential
+        call = current_call.get()
+        is_other = call is None or is_bare or call.transport is not transport
+        self.call: CallContext | None = None if is_other else call
         self.is_conditional = False
         self.has_own_cookies = transport.jar is not None and not transport.owns_client
         self.request: RawRequest | None = None
@@ -98,11 +107,6 @@ class OutgoingRequest:
         self._credential_hider: Callable[[str], str] | None = None
         whole = None if timeout is None else whole_of(timeout)
         self.deadline = None if whole is None else time.monotonic() + whole / 1000
-
-    @property
-    def method(self) -> str:
-        """The method of the first request."""
-        return str(self.init.get("method") or "GET").upper()
 
     @property
     def label(self) -> str:
@@ -155,6 +159,7 @@ class SendingTransport(Protocol):
 
     request_id: str | None
     limit: int | None
+    timeout: float | Timeout | None
     agent: Agent
     owns_client: bool
 
@@ -167,7 +172,7 @@ class SendingTransport(Protocol):
 
 
 def outgoing_request(
-    transport: SendingTransport,
+    transport: Transport,
     url: str,
     init: RequestInit,
     prepared: Ready | None,
@@ -178,13 +183,20 @@ def outgoing_request(
 ) -> OutgoingRequest:
     """The request for what an endpoint made; `prepared` has the URL and the headers that are really sent.
 
-    Raises ValueError for a relative URL without a base.
+    Its timeout is its own one, else `timeout`, that of the endpoint, else that of the transport. Raises ValueError for
+    a relative URL without a base.
     """
+    this = cast("SendingTransport", transport)  # pyright does not see that a cached property is a property
+    own: Any = init.get("timeout")
+    if own is not None:
+        timeout = timeout_of(own, "timeout of request_init")
+    elif timeout is None:
+        timeout = this.timeout
     if prepared is not None:
         address, headers = prepared[0], prepared[1]
     else:
         address, headers = url, headers_in(init)
-    absolute = public = address if has_scheme(address) else _absolute(address, transport.base)
+    absolute = public = address if has_scheme(address) else _absolute(address, this.base)
     if prepared is not None:
         # What was added to the query may be a secret; where the request really goes is none.
         path, _, query = absolute.partition("?")
@@ -194,7 +206,7 @@ def outgoing_request(
     if "@" in public:
         public = public_url(public)
     return OutgoingRequest(
-        transport,
+        this,
         absolute,
         public,
         init,

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.calls import flaw_in
 from ..base.transport import public_url
 from .outgoing import OutgoingRequest, current_request
 from .secrets import SHOWN_HEADERS, hider_of
@@ -27,14 +26,6 @@ _SHOWN_NAMES: Final = frozenset(name.encode("ascii") for name in SHOWN_HEADERS)
 def redacted(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers as they may be shown: only those that describe the content or the connection keep their value."""
     return {name: value if name.lower() in SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
-
-
-def check_values(headers: Mapping[str, Any]) -> None:
-    """Raises ValueError for a value that no header can have, before the HTTP library does and shows it."""
-    for name, value in headers.items():
-        flaw = flaw_in(value) if isinstance(value, str) else None
-        if flaw is not None:
-            raise ValueError(f"the header {name!r} cannot be sent: its value, not shown here, has {flaw}; remove it")
 
 
 _HARMLESS_HEADERS: Final = SHOWN_HEADERS | {

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from ..base.transport import RequestInit
     from .auth import Ready
     from .library import AsyncClient, Client, Library, RawResponse
-    from .outgoing import OutgoingRequest, SendingTransport
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
@@ -182,27 +181,6 @@ class _HttpTransport(Transport):
         """The response to a request that is ready to go out, or an awaitable of it."""
         raise NotImplementedError
 
-    def _outgoing(
-        self,
-        url: str,
-        init: RequestInit,
-        prepared: Ready | None,
-        timeout: float | Timeout | None,
-        *,
-        stream: bool = False,
-        is_bare: bool = False,
-    ) -> OutgoingRequest:
-        # pyright does not see that a cached property is a property.
-        this = cast("SendingTransport", self)
-        return outgoing_request(this, url, init, prepared, timeout, stream=stream, is_bare=is_bare)
-
-    def _limit(self, init: RequestInit, timeout: float | Timeout | None) -> float | Timeout | None:
-        """The timeout of a request: its own, that of the endpoint, or that of the transport."""
-        own: Any = init.get("timeout")
-        if own is not None:
-            own = timeout_of(own, "timeout of request_init")
-        return own if own is not None else timeout if timeout is not None else self.timeout
-
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
         """The body of a response whose content was read too early; an awaitable under asyncio."""
         from .streaming import unread_content
@@ -332,7 +310,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
+        outgoing = outgoing_request(self, url, init, prepared, timeout, stream=stream)
         signal: AbortSignal | None = init.get("signal")
         if signal is None:
             received: RawResponse = self._exchange.send(self.client, outgoing)
@@ -343,7 +321,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> RawResponse:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
-        received: RawResponse = self._exchange.send(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
+        outgoing = outgoing_request(self, url, init, None, timeout, is_bare=True)
+        received: RawResponse = self._exchange.send(self.client, outgoing)
         return received
 
     def close(self) -> None:
@@ -438,7 +417,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
-        outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
+        outgoing = outgoing_request(self, url, init, prepared, timeout, stream=stream)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         signal: AbortSignal | None = init.get("signal")
         if signal is None:
@@ -449,7 +428,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> Coroutine[Any, Any, RawResponse]:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
-        outgoing = self._outgoing(url, init, None, timeout, is_bare=True)
+        outgoing = outgoing_request(self, url, init, None, timeout, is_bare=True)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         return sending
 
