@@ -2,8 +2,6 @@
 
 The functions below return data, print nothing, and are what the command `restencil` calls.
 
-The functions below give data; the command `restencil` is a shell over them.
-
 >>> import restencil_generator as generator
 >>> spec = generator.load("specs/blog.yaml")
 >>> spec.package

@@ -1,4 +1,4 @@
-"""Datetimes in the formats that fields may have: converts RFC 3339 strings to a format, and checks values of one."""
+"""Datetimes in the formats of fields: converts RFC 3339 strings to a format, and validates values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ EXPECTED: Final[Mapping[Format, str]] = {
     "rfc2822": "a date such as 'Fri, 31 Jan 2020 12:00:00 GMT'",
     "rfc3339": "a date with a time such as '2020-01-31T12:00:00Z'",
 }
-"""What a value of each format is called in messages."""
+"""The description of values in each format, for messages."""
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def in_format(moment: datetime.datetime, format: Format | None) -> Json:
-    """A datetime as JSON."""
+    """Return a datetime as JSON in a format; a datetime without a time zone is in UTC."""
     moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     micros = (moment - _EPOCH) // datetime.timedelta(microseconds=1)
     match format:
@@ -37,7 +37,7 @@ def in_format(moment: datetime.datetime, format: Format | None) -> Json:
 
 
 def text_in_format(text: Json, format: Format | None) -> Json:
-    """An RFC 3339 string in another format; anything else stays as it is."""
+    """Convert an RFC 3339 string to a format; any other value is returned unchanged."""
     if format is None or not isinstance(text, str):
         return text
     try:
@@ -47,7 +47,7 @@ def text_in_format(text: Json, format: Format | None) -> Json:
 
 
 def is_in_format(value: Json, format: Format) -> bool:
-    """Whether a value is a datetime in a format other than RFC 3339."""
+    """Return whether a value is a datetime in a format other than RFC 3339."""
     try:
         if format == "rfc2822":
             return isinstance(value, str) and bool(parsedate_to_datetime(value))

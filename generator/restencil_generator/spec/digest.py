@@ -1,9 +1,9 @@
-"""The digest of a loaded declaration in canonical form.
+"""The digest of a resolved spec, which changes only if the meaning of the spec changes.
 
-What counts is what the spec says: comments, line ends, layout, the order of keys wherever it has no meaning, `30s` or
-`30000`, `string` or `{type: string}` do not. What follows from the rest (an endpoint for which nothing is written) is
-left out: the generator that made it is distinguished by the bytes of its output. So is the name of the file, which the
-header of each file names.
+It does not depend on comments, line ends, layout, the order of keys if it has no meaning, or on equivalent
+spellings (`30s` or `30000`, `string` or `{type: string}`). Everything that is derived from the rest, such as endpoints
+that the spec does not mention, is left out: a different generator is recognized by its output. The file name is left
+out too, because the header of each generated file has it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from restencil_generator.spec import model as d
 
-# Derived from the rest.
+# Attributes that are derived from others.
 _LEFT_OUT: Final = frozenset(
     (
         ("Spec", "digest"),
@@ -40,7 +40,7 @@ _LEFT_OUT: Final = frozenset(
 
 
 class _Layout(NamedTuple):
-    """What counts of the instances of a class: the names of its fields, how to read them all, and their defaults."""
+    """The attributes of a class that are part of the digest: their names, a function to read them, and defaults."""
 
     names: tuple[str, ...]
     read: Callable[[Any], tuple[Any, ...]]
@@ -51,7 +51,7 @@ _layouts: Final[dict[type[Any], _Layout]] = {}
 
 
 def digest(spec: d.Spec) -> str:
-    """The SHA-256 of the canonical form, in hexadecimal."""
+    """Return the SHA-256 of the canonical form, in hexadecimal."""
     text = json.dumps(_plain(spec), ensure_ascii=True, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -84,21 +84,21 @@ def _object(value: Any, kind: type[Any]) -> dict[str, Any]:
     layout = _layouts.get(kind) or _layout(kind)
     plain: dict[str, Any] = {"": kind.__name__}
     for name, member, default in zip(layout.names, layout.read(value), layout.defaults, strict=True):
-        # Empty parts say nothing, and equal ones nothing new.
+        # Empty parts and defaults have no effect on the digest, so new attributes do not change digests of old specs.
         if not _equal(member, default) and member not in _EMPTY:
             plain[name] = _plain(member)
     return plain
 
 
 def _short_auth(auth: d.Auth) -> dict[str, Any]:
-    """The one scheme of a spec that names none, as it always was."""
+    """Return the canonical form of a single scheme without a name; it must not change, so that digests stay valid."""
     (scheme,) = auth.schemes
     values = {"name": scheme.parameter, "prefix": scheme.prefix, "env": scheme.env}
     return {"": "Auth", "kind": scheme.kind} | {name: value for name, value in values.items() if value}
 
 
 def _equal(member: Any, default: Any) -> bool:
-    """Whether a part is its default, by value; `True` is not `1`."""
+    """Return whether a part equals its default; `True` does not equal `1`."""
     return member is default or (type(member) is type(default) and member == default)
 
 
@@ -123,7 +123,7 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _endpoints(resource: d.Resource) -> list[tuple[str, Any]]:
-    """The endpoints for which something is written, extenders of the list among them, in their order."""
+    """Return the endpoints that the spec mentions, including operations of a list, in order."""
     return [
         (name, _plain(endpoint))
         for name, endpoint in resource.all_endpoints()

@@ -1,4 +1,4 @@
-"""Errors by status: the classes of the runtime, the keys of `errors`, and which of them counts for a status."""
+"""Errors by status: the exception classes of the runtime, and the keys of `errors` with their precedence."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ CLASSES: Final[Mapping[str, range]] = {
     "RateLimitError": range(429, 430),
     "ServerError": range(500, 600),
 }
-"""The runtime's classes of errors that have a status of their own; any other status is a `BASE`."""
+"""The exception classes of the runtime for single statuses or ranges; all other statuses raise `BASE`."""
 
 BASE: Final = "StatusError"
-"""What all of them are."""
+"""The base class of all of them."""
 
 DEFAULT: Final = "default"
-"""The key of `errors` for every status."""
+"""The key of `errors` for all statuses."""
 
 
 def covers(key: str, other: str) -> bool:
-    """Whether what a key of `errors` says is about all that another one is about: `4XX` covers `404`."""
+    """Return whether a key of `errors` covers all statuses of another one: `4XX` covers `404`."""
     return key in (DEFAULT, other) or (key.endswith("XX") and key[0] == other[0])
 
 
 def laid_over(inherited: Mapping[str, d.Shape], own: Mapping[str, d.Shape | None] | None) -> dict[str, d.Shape]:
-    """What a level says of errors, laid over what it inherits: the nearest that is about a status counts.
+    """Merge the `errors` of a level with the inherited ones; the nearest level that declares a status wins.
 
-    What is taken back, and still covered by a wider key, is any JSON.
+    A status that a level resets with null, but that a wider key still covers, has any JSON.
     """
     own = own or {}
     found: dict[str, d.Shape | None] = {
@@ -52,7 +52,10 @@ def laid_over(inherited: Mapping[str, d.Shape], own: Mapping[str, d.Shape | None
 
 
 def shapes(spec: d.Spec, statuses: range) -> Iterator[d.Shape]:
-    """What the spec and its endpoints say of some statuses, each once; an empty one where any endpoint says nothing."""
+    """Yield the distinct error bodies that the spec and its endpoints declare for some statuses.
+
+    An empty one is among them if an endpoint declares none.
+    """
     seen: set[d.Shape] = set()
     for status in statuses:
         whole = d.shape_at(spec.errors, status)
@@ -69,5 +72,5 @@ def shapes(spec: d.Spec, statuses: range) -> Iterator[d.Shape]:
 
 
 def _rank(key: str) -> tuple[int, str]:
-    """The place of a key among others, narrow ones first: `404`, `4XX`, `default`."""
+    """Return the sort key of a key of `errors`; narrow ones come first: `404`, `4XX`, `default`."""
     return 2 if key == DEFAULT else 1 if key.endswith("XX") else 0, key

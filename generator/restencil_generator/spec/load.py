@@ -1,7 +1,7 @@
-"""Load a spec: files → YAML → tree → declaration, with every problem on the way.
+"""Loading of specs: files → YAML → nodes → resolved spec, with every problem on the way.
 
-The tree is built from the parser's events without recursion, so that no input
-can overflow the stack, and nothing is ever constructed from a tag: a spec can run no code.
+The nodes are built from the parser's events without recursion, so that no input can overflow the stack. Tags construct
+no objects, so a spec cannot run code.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ if TYPE_CHECKING:
     from restencil_generator.spec.model import Spec
 
 MAX_DEPTH: Final = 64
-"""How deep collections may be nested in each other."""
+"""Maximum depth of nested collections."""
 
 MAX_NODES_BY_ALIAS: Final = 100_000
-"""How many nodes aliases may represent, all together; no written spec comes near."""
+"""Maximum number of nodes that all aliases may expand to; no real spec comes near."""
 
 SUFFIXES: Final = (".yaml", ".yml")
 
 MERGED: Final = tuple(key for key, row in rows("spec").items() if isinstance(row.kind, Table))
-"""The top-level tables that the files of a folder may share."""
+"""The top-level tables that several files of a folder may contain."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loaded:
-    """What came of loading one spec.
+    """The result of loading one spec.
 
-    `declaration` is None as soon as one problem is an error. `problems` are in order. `sources` hold the texts for
-    excerpts, `files` are the files that were read, for watching.
+    `declaration` is None if one of the problems is an error. `problems` are in order. `sources` are the contents of
+    files by name, for excerpts; `files` are the files that were read, for watching.
     """
 
     declaration: Spec | None
@@ -69,11 +69,10 @@ class Loaded:
 
 
 def load_spec(path: Path | str) -> Loaded:
-    """Loads a spec from a file, or from a folder whose `*.yaml` and `*.yml` files are merged, those of its folders too.
+    """Load a spec from a file, or from a folder whose `*.yaml` and `*.yml` files, in subfolders too, are merged.
 
-    Names that begin with a dot are passed over.
-
-    Never raises for what a file contains or for a file that cannot be read: those are problems.
+    Hidden files and folders, whose names begin with a dot, are ignored. Never raises for invalid contents or unreadable
+    files: those are problems of the result.
     """
     path = Path(path)
     shown = path.as_posix()
@@ -93,7 +92,7 @@ def load_spec(path: Path | str) -> Loaded:
     problems: list[Problem] = []
     for file in files:
         try:
-            # A spec of its own may come through a pipe; in a folder nobody may ever write into one.
+            # A single spec may come from a pipe; reading a pipe in a folder might wait forever.
             content = file.read_bytes() if file == path else read_regular(file)
             texts[file.as_posix()] = _decoded(content, file.as_posix(), problems)
         except OSError as error:
@@ -102,29 +101,29 @@ def load_spec(path: Path | str) -> Loaded:
 
 
 def load_contents(contents: Mapping[str, bytes], name: str) -> Loaded:
-    """Loads a spec from the contents of its files, by the names that problems show; `name` is that of the spec."""
+    """Load a spec from the contents of its files, by the file names for problems; `name` is the name of the spec."""
     problems: list[Problem] = []
     return _load({file: _decoded(content, file, problems) for file, content in contents.items()}, name, problems, ())
 
 
 def load_text(text: str, file: str = "spec.yaml") -> Loaded:
-    """Loads a spec from a string; `file` is the name that problems show."""
+    """Load a spec from a string; `file` is the file name for problems."""
     return _load({file: text}, Path(file).name, [], ())
 
 
 def load_texts(texts: Mapping[str, str], name: str) -> Loaded:
-    """Loads the spec that several texts are together, by the names of their files; `name` is that of the whole."""
+    """Load a spec that consists of several strings, by file name; `name` is the name of the spec."""
     return _load(texts, name, [], ())
 
 
 def written_values(path: Path | str) -> dict[str, Any]:
-    """What a spec without mistakes says, file or folder, as plain values in the order in which they are written."""
+    """Return the contents of a valid spec, file or folder, as plain values in the order of the file."""
     path = Path(path)
     return written_in(file.read_bytes().decode("utf-8-sig") for file in _files(path))
 
 
 def written_in(texts: Iterable[str]) -> dict[str, Any]:
-    """The values of a spec without mistakes, from the texts of its files."""
+    """Return the contents of a valid spec as plain values, from the contents of its files."""
     trees = [tree for text in texts if (tree := read_tree(text, "", [])) is not None]
     values: dict[str, Any] = plain_value(_merged(trees, [])) if trees else {}
     return values
@@ -137,7 +136,7 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
         tree = read_tree(text, file, problems)
         if tree is not None:
             trees.append(tree)
-    # Where a file is missing from the whole, what the others refer to may be in it.
+    # If a file could not be read, references to unknown names may be valid, so they are not reported.
     complete = len(trees) == max(len(texts), 1) and not any(problem.code in _FATAL for problem in problems)
     declaration: Spec | None = None
     if complete:
@@ -153,7 +152,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found: list[Path] = []
     for folder, names, files in os.walk(path, onerror=_raise):
-        # As patterns of a shell do, this leaves out hidden names: files of editors, what an import keeps.
+        # Hidden names are left out, as by shell patterns: backup files of editors, the state of an import.
         names[:] = [name for name in names if not name.startswith(".")]
         here = [Path(folder, name) for name in files if not name.startswith(".")]
         found += [file for file in here if file.suffix in SUFFIXES]
@@ -164,7 +163,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-# Problems after which a file's tree is not the whole file.
+# Problems after which only a part of the file is known.
 _FATAL: Final = frozenset(
     (
         "unreadable-file",
@@ -199,7 +198,7 @@ def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
 
 
 def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:
-    """The mapping that a file holds, or None when it holds none."""
+    """Return the top-level mapping of a file, or None if it has none."""
     if any(problem.code == "not-utf8" and problem.place.file == file for problem in problems):
         return None
     conflicts = list(_conflicts(text, file))
@@ -219,12 +218,12 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
 
 
 def _conflicts(text: str, file: str) -> Iterator[Problem]:
-    """A problem for each conflict that a failed merge left: the text between its markers is two specs, not one."""
+    """Yield a problem for each conflict that a failed merge left: the lines between its markers are two versions."""
     marks = [(number, line) for number, line in enumerate(LINE_BREAK.split(text), 1) if is_conflict_marker(line)]
     begun = False
     for index, (number, line) in enumerate(marks):
         if begun and not line.startswith("<"):
-            continue  # within the conflict that was reported already, or its end
+            continue  # within a conflict that is already reported, or its end
         begun = True
         ends = (mark for mark in marks[index + 1 :] if mark[1].startswith(">"))
         related = [Related(Place(file, at, 1, at, len(end) + 1), "it ends here") for at, end in ends][:1]
@@ -265,26 +264,26 @@ def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingN
 
 
 class _Refused(Exception):
-    """The rest of the file is not worth reading; the problem is noted."""
+    """Raised to stop reading a file; the problem is already recorded."""
 
 
 class _Builder:
-    """Builds the tree of a file from the parser's events."""
+    """Builder of the nodes of a file from the parser's events."""
 
     def __init__(self, file: str, problems: list[Problem]) -> None:
         self.file = file
         self.problems = problems
         self.roots: list[Node] = []
         self.anchors: dict[str, Node] = {}
-        self.sizes: dict[int, int] = {}  # of anchored nodes, aliases expanded
+        self.sizes: dict[int, int] = {}  # of anchored nodes, with aliases expanded
         self.open: set[int] = set()
         self.expanded = 0
-        self.size = 0  # the nodes so far, aliases expanded
-        self.stack: list[tuple[Node, int]] = []  # the open collections and the size of what was read before them
-        self.keys: list[ScalarNode | None] = []  # per open mapping: its key that waits for a value
+        self.size = 0  # the number of nodes so far, with aliases expanded
+        self.stack: list[tuple[Node, int]] = []  # the open collections, each with the number of nodes before it
+        self.keys: list[ScalarNode | None] = []  # per open mapping: the key that has no value yet
 
     def build(self, next_event: Callable[[], Any]) -> None:
-        """Reads events up to the end of the text."""
+        """Read events up to the end of the document."""
         while True:
             event = next_event()
             kind = type(event).__name__
@@ -312,14 +311,14 @@ class _Builder:
                 return
 
     def _name(self, event: Any, node: Node) -> None:
-        """Reports the anchor of a node, and rejects its tag."""
+        """Record the anchor of a node, and report its tag."""
         if event.tag is not None:
             self._tag(event)
         if event.anchor is not None:
             self.anchors[event.anchor] = node
 
     def _place(self, node: Node) -> None:
-        """Puts a node where it belongs: into the innermost open collection, as an item, a key or a value."""
+        """Add a node to the innermost open collection, as an item, a key or a value."""
         current = self.stack[-1][0] if self.stack else None
         if isinstance(current, SequenceNode):
             current.items.append(node)
@@ -426,7 +425,7 @@ def _first_line(place: Place) -> Place:
 
 
 def _merged(trees: Iterable[MappingNode], problems: list[Problem]) -> MappingNode:
-    """One tree of several files: shared tables are joined; what is in two files is a mistake that shows both."""
+    """Merge the mappings of several files: shared tables are joined, duplicate keys reported with both places."""
     first, *others = trees
     whole = MappingNode(first.file, first.line, first.column)
     whole.entries.update(first.entries)

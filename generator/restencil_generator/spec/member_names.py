@@ -1,4 +1,4 @@
-"""Examples and defaults of a spec under other names of their members: those on the wire, or those in Python."""
+"""Conversion of the member names in examples and defaults, between names in JSON and in Python."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Rename: TypeAlias = Callable[[d.Type, d.Json], d.Json]
 
 
 def to_wire(spec: d.Spec, type: d.Type, value: d.Json) -> d.Json:
-    """An example or default as the API sends it: with its members under wire names, and datetimes in their format.
+    """Return an example or default as the API sends it: with JSON names, and datetimes in their format.
 
-    Names may be Python or wire names; unknown ones stay. A value that does not fit the type stays as it is.
+    Members may have Python or JSON names; unknown names are kept. A value that does not fit the type is kept unchanged.
     """
     if isinstance(type, d.Scalar) and type.name == "datetime":
         return text_in_format(value, type.format)
@@ -24,12 +24,12 @@ def to_wire(spec: d.Spec, type: d.Type, value: d.Json) -> d.Json:
 
 
 def with_names(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d.Field], str]) -> d.Json:
-    """An example or default with these names for its members, and its values as they are written."""
+    """Rename the members of an example or default; its values are kept as written."""
     return _renamed(spec, type, value, name, lambda part, json: with_names(spec, part, json, name))
 
 
 def by_name(fields: Iterable[d.Field]) -> dict[str, d.Field]:
-    """Fields by both their names: those on the wire, and those of the spec."""
+    """Index fields by both their JSON names and their names in the spec."""
     known = tuple(fields)
     return {field.wire: field for field in known} | {field.name: field for field in known}
 

@@ -1,13 +1,13 @@
-"""A spec as the generator works with it: typed, frozen, every name and every inherited value resolved.
+"""The resolved model of a spec: typed, frozen, with all names and inherited values resolved.
 
-`load.load_spec` makes it; nothing here reads files or checks rules. What the fields hold:
+`load.load_spec` creates it; nothing here reads files or checks rules. Conventions:
 
-* **Names.** `name` is the name as the spec writes it, `python` the name in Python (the same, or with one trailing
+* **Names.** `name` is the name in the spec, `python` the name in Python (the same, or with one trailing
   underscore), `wire` the name in JSON, URLs and the store. All three are final.
 * **Types.** References are resolved: a name in a type is an `EnumRef`, `ObjectRef` or `EntityRef`, and the tables of
-  `Spec` hold what it names.
-* **Inheritance.** What an entity, a resource or an endpoint takes over from what it extends, from its resource or from
-  the spec is filled in. Consumers never look further up.
+  `Spec` contain the declaration.
+* **Inheritance.** Everything that an entity, a resource or an endpoint inherits from its base, from its resource or
+  from the spec is filled in. Consumers never look further up.
 * **Order.** Where order has a meaning (fields, members, enum members, union values) tuples keep it as written.
   Mappings are sorted by name, whatever the order in the file; endpoints are as written, behind the standard members.
 * **Durations** are integers in milliseconds.
@@ -28,10 +28,11 @@ from restencil_generator.spec.types import *
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HeaderParam:
-    """A header that is an argument: of a call, or of the client.
+    """A header that is an argument of a call or of the client.
 
-    `field.wire` is the header's name. `in_key` says that reading endpoints have it in their key, `partition` that calls
-    which give it have a store of their own, `secret` that it is shown nowhere, `auto` what is sent where none is given.
+    `field.wire` is the name of the header. `in_key` means that it is part of the key of reading endpoints, `partition`
+    that each of its values has a store of its own, `secret` that it is never shown, and `auto` is how a value is
+    generated if none is given.
     """
 
     field: Field
@@ -56,7 +57,7 @@ class EnumMember:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Enum:
-    """A list of known values; a value it does not know is kept unchanged."""
+    """A list of known values; unknown values in responses are kept unchanged."""
 
     name: str
     members: tuple[EnumMember, ...]
@@ -67,7 +68,7 @@ class Enum:
 class Object:
     """A plain nested value without identity.
 
-    `body_name` names its TypedDict for bodies, None where no body needs it.
+    `body_name` is the name of its TypedDict for bodies, None if no body needs it.
     """
 
     name: str
@@ -80,15 +81,15 @@ class Object:
 class Entity:
     """A record type with a primary key.
 
-    `fields` are those that it declares itself, `all_fields` with the inherited ones in their place (an overriding field
-    keeps the position of the one it overrides). `pk` names fields (`Field.name`), with dots those inside of objects;
-    `pk_is_list` says that the pk is the JSON array of their strings. `pk: []` is an empty one, that of the only record
-    there is. With `pk_optional` a record without pk is an instance that no table knows. `key` is the table's name;
-    `key_written` says that this entity itself writes it. `pk`, `indexes` and `validate` are the inherited ones where
-    the entity writes none of its own; the `…_written` flags tell. An abstract entity may have a pk that is no field:
-    then `pk` is empty. `resource` is the key of the resource that declares it in place. `body_name` names its TypedDict
-    for bodies, None where no body needs it; `partial_body_name` that of `partial_update`, where others must hold some
-    of its fields.
+    `fields` are declared by the entity itself, `all_fields` includes inherited ones (an overriding field keeps the
+    position of the overridden one). `pk` has the names of fields (`Field.name`), or dotted names of fields in objects;
+    `pk_is_list` means that the pk is the JSON array of their strings. `pk: []` is the empty pk of a single record. With
+    `pk_optional`, records without a pk are instances that are in no table. `key` is the name of the table;
+    `key_written` means that this entity declares it. `pk`, `indexes` and `validate` are inherited if the entity does
+    not declare them, which the `…_written` flags show. The pk of an abstract entity need not be a field: then `pk` is
+    empty. `resource` is the key of the resource in which the entity is declared inline. `body_name` is the name of its
+    TypedDict for bodies, None if no body needs it; `partial_body_name` is the one for `partial_update`, if other bodies
+    require some of its fields.
     """
 
     name: str
@@ -115,7 +116,7 @@ class Entity:
     place: Place = no_place()
 
     def field(self, name: str) -> Field | None:
-        """The field with this name (`Field.name`), inherited ones included."""
+        """Return the field with this name (`Field.name`), including inherited fields."""
         return next((field for field in self.all_fields if field.name == name), None)
 
 
@@ -124,14 +125,14 @@ class Entity:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PathText:
-    """Literal text of a path, escapes undone."""
+    """A literal part of a path, without escapes."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PathParameter:
-    """A parameter of a path. `prefix` is the `/` or `.` right before it, sent only together with it, or empty."""
+    """A parameter of a path. `prefix` is the `/` or `.` before it that is sent only with a value, or empty."""
 
     name: str
     optional: bool
@@ -140,7 +141,7 @@ class PathParameter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Path:
-    """A path template: its text as written, its parts, and the parameters among them."""
+    """A path template: its string in the spec, its parts, and the parameters among them."""
 
     text: str
     parts: tuple[PathText | PathParameter, ...]
@@ -152,29 +153,29 @@ class Path:
 
 
 Styles: TypeAlias = "tuple[Style | None, Style | None]"
-"""The styles of lists and of objects; None where none is declared."""
+"""The styles of lists and of objects; None if none is declared."""
 
 NO_STYLES: Final[Styles] = (None, None)
 
 Shape: TypeAlias = tuple[str, ...]
-"""What the body of an error is: the object of this name, one of several; any JSON where it names none."""
+"""The possible bodies of an error, as names of objects; empty for any JSON."""
 
 Empty: TypeAlias = Literal["error", "merge", "none"]
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
 Validate: TypeAlias = Literal["strict", "warn", "off"]
 Freshness: TypeAlias = Literal["client", "server"]
 Needs: TypeAlias = 'Literal["all", "required"] | tuple[str, ...]'
-"""Which fields a response must bring for a record to be whole: all, the required ones, or those of these names."""
+"""The fields that a response must contain for a record to be complete: all, the required ones, or these names."""
 
 
 def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
-    """What the narrowest key of `errors` that is about a status says; None where there is none, or it is taken back."""
+    """Return the value of the narrowest key of `errors` that covers a status; None if there is none or it is reset."""
     return next((errors[key] for key in (str(status), f"{status // 100}XX", "default") if key in errors), None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServerFreshness:
-    """Data lives as long as the response says, for so many milliseconds at least and at most."""
+    """The response determines how long data stays fresh, within these limits in milliseconds."""
 
     at_least: int | None = None
     at_most: int | None = None
@@ -187,7 +188,7 @@ class ServerFreshness:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Concurrency:
-    """Changes say what they were made for: by the ETag of the last response, or by the field that holds it."""
+    """Updates are conditional on the ETag of the last response, or on the value of a version field."""
 
     required: bool = False
     field: str | None = None
@@ -198,10 +199,10 @@ class Concurrency:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """Endpoint options, and what `response` says. None: not given, or taken back. Durations in milliseconds.
+    """Options of endpoints, and settings of `response`. None: not given or reset. Durations are in milliseconds.
 
-    `persist` says whether a storage keeps what was answered; a number does, and is part of the shape that it keeps.
-    `invalid_if_stale` and `needs` have a default in every package, which null restores.
+    `persist` is whether a storage keeps responses; a number also becomes part of the stored schema. `invalid_if_stale`
+    and `needs` have a default in every package, which null restores.
     """
 
     data_expiry_length: int | None = None
@@ -223,10 +224,10 @@ class Options:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Request:
-    """How a body is sent: its content type, the member that holds it, whether a call may leave it out.
+    """How a body is sent: its content type, the member that contains it, and whether it is optional.
 
-    `in_key` says that the body is part of the key under which the response is stored. `style` is that of the lists and
-    objects in a form; each field of an endpoint's form has the one that counts for it.
+    `in_key` means that the body is part of the key of the stored response. `style` is the style of lists and objects in
+    a form; each field of an endpoint's form has its effective style.
     """
 
     content_type: str | None = None
@@ -238,10 +239,10 @@ class Request:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Response:
-    """Where a response holds its value, and what a response without content is; with `ignore` each one is such.
+    """The position of the value in a response, and the value of an empty response; `ignore` treats all as empty.
 
     The steps of `envelope` are names of members and, in digits, positions in lists. `list_envelope` is for lists: an
-    endpoint has the one that counts for its schema as its `envelope`, and no `list_envelope`.
+    endpoint has the effective one for its schema as `envelope`, and no `list_envelope`.
     """
 
     envelope: tuple[str, ...] = ()
@@ -257,11 +258,11 @@ BodyKind: TypeAlias = Literal["json", "form", "multipart", "any", "bytes", "text
 class Body:
     """The body argument of an endpoint.
 
-    `json` bodies have a `type`: an `EntityRef` or `UnionOf` (the fields of the entity that are not read-only, each of
-    them optional, as its TypedDict `body_name`), an `ObjectRef`, an `ObjectType`, or a `ListOf` these or anything else.
-    `form` and `multipart` have an `ObjectType`. `any`, `bytes` and `text` have none. `partial` says that every member
-    of the `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping), or
-    that of an entity (`partial_update`, where other bodies must hold some).
+    A `json` body has a `type`: an `EntityRef` or `UnionOf` (the fields of the entity that are not read-only, all
+    optional, as its TypedDict `body_name`), an `ObjectRef`, an `ObjectType`, or a `ListOf` these or other types. `form`
+    and `multipart` have an `ObjectType`. `any`, `bytes` and `text` have no type. `partial` means that every member of
+    the `ObjectType` is optional (`partial_update` with the resource's own mapping), or every field of the entity
+    (`partial_update`, if other bodies require some).
     """
 
     kind: BodyKind
@@ -271,13 +272,13 @@ class Body:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Next:
-    """Where the next page's value is: a path of wire names in the response or in the last item, or a header's name."""
+    """The source of the next page's value: a path of JSON names in the response or last item, or a header name."""
 
     kind: Literal["response", "last", "header"]
     path: tuple[str, ...]
 
     def __str__(self) -> str:
-        """The text of the runtime's option `pagination["next"]`: `meta.next`, `last.id`, `header:X-Next`."""
+        """Format it as the runtime's option `pagination["next"]`: `meta.next`, `last.id`, `header:X-Next`."""
         if self.kind == "header":
             return f"header:{self.path[0]}"
         return ".".join(("last", *self.path) if self.kind == "last" else self.path)
@@ -285,7 +286,7 @@ class Next:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageSize:
-    """The search parameter that asks for a number of items a page, and that number."""
+    """The search parameter for the number of items per page, and that number."""
 
     param: Field
     value: int
@@ -293,11 +294,11 @@ class PageSize:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pagination:
-    """How `iterate()` finds the next page. `style` is one of `page_styles`; `next` is set for those that need it.
+    """How `iterate()` finds the next page.
 
-    `more`, `total` and `length` are paths in the response: whether there is another page, how many items there are in
-    all, and how many a page has. `start` is the first page or offset. With `in_body` the position and the size of a
-    page are members of the body.
+    `style` is one of `page_styles`; `next` is set for styles that need it. `more`, `total` and `length` are paths in
+    the response: whether there is another page, the total number of items, and the number of items per page. `start` is
+    the first page or offset. With `in_body` the position and the size of a page are members of the body.
     """
 
     style: str
@@ -313,7 +314,7 @@ class Pagination:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
-    """An example call. Values under Python or wire names, as the spec has them; `MISSING` where it gives none.
+    """An example call. Members have Python or JSON names, as in the spec; missing values are `MISSING`.
 
     `places` has the place of each value by its path: `("response", 0, "title")`.
     """
@@ -330,56 +331,49 @@ class Example:
 Content: TypeAlias = Literal["json", "text", "bytes", "stream"]
 
 STANDARD: Final[tuple[str, ...]] = ("get", "get_list", "create", "update", "partial_update", "delete")
-"""The standard members of a resource that are endpoints of their own, in their order."""
+"""The standard members of a resource that are separate endpoints, in order."""
 
 EXTENDERS: Final[tuple[str, ...]] = ("push", "unshift", "assign", "get_page", "move", "remove")
-"""The standard members that hang on `get_list`."""
+"""The standard members that are operations of `get_list`."""
 
 OF_ONE: Final[tuple[str, ...]] = ("get", "update", "partial_update", "delete")
 """The standard members of a singleton."""
 
 NOT_BY_DEFAULT: Final[tuple[str, ...]] = ("move", "remove")
-"""Those of them that exist only where `members` names them."""
+"""The standard members that exist only if `members` lists them."""
 
 SELF: Final = "self"
-"""In `expires`: the entity that the path's parameters name."""
+"""In `expires`: the entity that the parameters of the path identify."""
 
 NOTHING: Final = "nothing"
-"""In place of a list under `expires`: the change makes nothing stale."""
+"""As `expires`, instead of a list: the change makes nothing stale."""
 
 BODILESS: Final = ("GET", "DELETE", "HEAD", "OPTIONS")
-"""Methods that send a body only where the spec writes one for the very endpoint."""
+"""Methods that send a body only if the spec declares one for the endpoint itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Endpoint:
     """One endpoint with everything it inherits.
 
-    `name` is the name as the spec writes it (`get`, `publish`; for the members of `Endpoint.extenders` `push`,
-    `unshift`, `assign`, `get_page`, `move`, `remove`), `python` the attribute's name. `standard` says that it is a
-    standard member (`delete` has the runtime's `process` unless one is written). `extends` is the member that it starts
-    from, as written (None: the resource). `written` holds the keys that the spec writes for this very endpoint.
-
-    `params` are the path's parameters in its order; `header_params` have those of the resource among them, and
-    `without` are the client's headers that are not sent with it. `search_style` is what counts where a search parameter
-    writes no style. `search_params` include the pagination's size parameter only if the spec declares it.
-    `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
-    collection. `collection` is the first collection of the schema, what `push` and the like work on.
-    `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page`, `move`, `remove` on this endpoint; they
-    inherit from it.
-
-    `request` and `response` are what counts for this endpoint, and `send_body` says that its body is sent though its
-    method usually has none. `expires` names what turns stale after success: `self`, or a reading endpoint as
-    `resource.member`, by their names in the spec; `nothing` for a change that makes nothing stale.
-    `exact_filters` are the arguments of a list, by their names in URLs, that select its entities by equality with a
-    field; None where there is no list, or no argument that filters. With `cross_origin_body` a redirect to another
-    origin takes the body along.
-
-    `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
-    `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
-    spec and the resource included. `optimistic` says that the standard optimistic payload applies to it. `errors` are
-    the bodies of errors by status (`404`, `4XX`, `default`), and the narrowest counts. `auth` is None if that
-    of the spec counts.
+    `name` is the name in the spec (`get`, `publish`; in `Endpoint.extenders` `push`, `unshift`, `assign`, `get_page`,
+    `move`, `remove`), `python` the name of the attribute. `standard` means that it is a standard member (`delete` has
+    the runtime's `process` unless the spec declares one). `extends` is the member that it starts from (None: the
+    resource). `written` has the keys that the spec gives for the endpoint itself. `params` are the parameters of the
+    path in order; `header_params` include those of the resource, and `without` are client headers that are not sent.
+    `search_style` is the default style of search parameters. `search_params` include the pagination's size parameter
+    only if the spec declares it. `pagination_field` is a parameter of `get_page` only, and None if the schema has no
+    collection. `collection` is the first collection of the schema, to which `push` and other operations apply.
+    `extenders` has the operations `push`, `unshift`, `assign`, `get_page`, `move`, `remove` that exist for this
+    endpoint; they inherit from it. `request` and `response` are the effective settings, and `send_body` means that the
+    body is sent although the method usually has none. `expires` has what becomes stale after success: `self`, or
+    reading endpoints as `resource.member`, with names of the spec; `nothing` for a change that makes nothing stale.
+    `exact_filters` are the arguments of a list, by their names in URLs, that filter it by equality with a field; None
+    if there is no list, or if no argument filters. With `cross_origin_body` redirects to another origin keep the body.
+    `schema` is None if there is no schema, and `returns` is the type of the value if the spec gives one. `base` is the
+    base class of the endpoint, None for the class of the runtime. `headers` are all static headers, including those of
+    the spec and the resource. `optimistic` means that the standard optimistic payload applies. `errors` are the bodies
+    of errors by status (`404`, `4XX`, `default`); the narrowest wins. `auth` is None if that of the spec applies.
     """
 
     name: str
@@ -428,17 +422,17 @@ class Endpoint:
 
     @property
     def has_body(self) -> bool:
-        """Whether a call takes a body: one is declared, and it is sent."""
+        """Whether calls have a body argument: a body is declared, and it is sent."""
         return self.body is not None and (self.send_body or self.method not in BODILESS)
 
     @property
     def page_param(self) -> Field | None:
-        """The search parameter that names a page; None where there is none, or where the body has it."""
+        """The search parameter for the page; None if there is none, or if it is in the body."""
         return None if self.pagination is not None and self.pagination.in_body else self.pagination_field
 
     @property
     def page_params(self) -> tuple[Field, ...]:
-        """The search parameters that name a page and its size."""
+        """The search parameters for the page and its size."""
         if self.pagination is not None and self.pagination.in_body:
             return ()
         size = None if self.pagination is None or self.pagination.size is None else self.pagination.size.param
@@ -447,11 +441,11 @@ class Endpoint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource:
-    """A bundle of endpoints that share a path and a schema, or of endpoints that share neither: then both are None.
+    """A group of endpoints that share a path and a schema, or that share neither: then both are None.
 
-    `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members
-    that exist, `create` aside. `endpoints` holds them (without the extenders, which hang on their list) and the added
-    ones. `options`, `headers`, `errors`, `request`, `response`, `url_prefix` (written at `url_place`) and `base`
+    `class_name` is the name of its class (`Articles`), `python` its attribute of the client. `members` are the existing
+    standard members except `create`. `endpoints` has these (operations of a list are part of their list) and the other
+    endpoints. `options`, `headers`, `errors`, `request`, `response`, `url_prefix` (written at `url_place`) and `base`
     include those of the spec. A `singleton` has one record at its path, and no list.
     """
 
@@ -488,7 +482,7 @@ class Resource:
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The names of the resource's entities: one, or those of its union in order; none of a group."""
+        """The names of the resource's entity, or of the entities of its union in order; none for a group."""
         if self.schema is None:
             return ()
         if isinstance(self.schema, EntityRef):
@@ -497,11 +491,11 @@ class Resource:
 
     @property
     def parameters(self) -> tuple[PathParameter, ...]:
-        """The parameters of its path; none of a group."""
+        """The parameters of its path; none for a group."""
         return () if self.path is None else self.path.parameters
 
     def all_endpoints(self) -> Iterator[tuple[str, Endpoint]]:
-        """Every endpoint with its dotted name in Python: `get`, `get_list`, `get_list.push`, …"""
+        """Yield every endpoint with its dotted name in Python: `get`, `get_list`, `get_list.push`, …"""
         for endpoint in self.endpoints.values():
             yield endpoint.python, endpoint
             for extender in endpoint.extenders.values():
@@ -513,7 +507,7 @@ class Resource:
 WireNames: TypeAlias = Literal["as_is", "snake_case", "camelCase", "PascalCase", "kebab-case"]
 
 Absent: TypeAlias = Literal["raise", "zero"]
-"""What fields without a default give where no response had them, apart from what is usual."""
+"""Reading a missing field without a default raises an error, or returns the zero value of its type."""
 
 
 AuthKind: TypeAlias = Literal["header", "bearer", "basic", "cookie", "query", "oauth2"]
@@ -523,10 +517,10 @@ ClientAuth: TypeAlias = Literal["basic", "body"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OAuth2:
-    """How tokens are requested: at `token_url`, with these `scopes` and further `params`.
+    """How tokens are requested: from `token_url`, with these `scopes` and further `params`.
 
-    `client_auth` is how the client shows itself there: by basic authentication, or in the body. `env` pairs credentials
-    (`client_id`, `client_secret`, …) with the environment variables that hold them, sorted by name.
+    `client_auth` is how the client authenticates there: with basic authentication, or in the body. `env` pairs
+    credentials (`client_id`, `client_secret`, …) with the environment variables that contain them, sorted by name.
     """
 
     token_url: str
@@ -540,11 +534,11 @@ class OAuth2:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scheme:
-    """One way to show who asks; `name` is the client's keyword for its credential.
+    """One authentication scheme; `name` is the client's keyword for its credential.
 
     `parameter` is the name of the header, cookie or search parameter, empty for `bearer`, `basic` and `oauth2`;
-    `prefix` is before the secret in a header or cookie. `env` is the environment variable that the client reads
-    where no credential is given, None for none. `oauth2` is set for that kind alone.
+    `prefix` is put before the secret in a header or cookie. `env` is the environment variable that the client reads if
+    no credential is given, None for none. `oauth2` is set only for that kind.
     """
 
     name: str
@@ -558,14 +552,14 @@ class Scheme:
 
 
 Use: TypeAlias = tuple[tuple[str, ...], ...]
-"""Alternatives of names of schemes: the first counts whose schemes all have a credential; an empty one is none."""
+"""Alternatives of scheme names: the first one whose schemes all have a credential is used; an empty one sends none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Auth:
-    """How the client shows who asks: its schemes, sorted by name, and the alternatives for requests.
+    """The authentication of an API: its schemes, sorted by name, and the alternatives for requests.
 
-    `short` says that the spec names no schemes: there is one, called `token`.
+    `short` means that the spec declares one scheme without a name, called `token`.
     """
 
     schemes: tuple[Scheme, ...]
@@ -573,13 +567,13 @@ class Auth:
     short: bool = False
 
     def scheme(self, name: str) -> Scheme:
-        """The scheme of a name that is declared."""
+        """Return the declared scheme with a name."""
         return next(scheme for scheme in self.schemes if scheme.name == name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Server:
-    """A place where the API is served: its URL, in which `{name}` represents the variable of this name."""
+    """A server of the API: its URL, in which `{name}` represents the variable with this name."""
 
     name: str
     url: str
@@ -593,14 +587,13 @@ class Server:
 class Spec:
     """A whole spec.
 
-    `file` is the file's (or folder's) name without its folders. `digest` is the SHA-256, in hexadecimal, of the loaded
-    declaration in canonical form: comments, line ends, layout and the order of keys wherever it has no meaning do not
-    count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
-    `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place` is where `url_prefix` is
-    written. `has_errors` says that any endpoint declares bodies of errors, so that the package has error
-    classes of its own. `user_agent` is False if that of the HTTP library stays, None where none is declared.
-    `servers` are in their order: the URL of the first is `url_prefix`. `header_params` and `search_params` are
-    arguments of the client. `cross_origin_body` is as in `Endpoint`, for requests that no endpoint describes.
+    `file` is the name of the file or folder, without its path. `digest` is the SHA-256, in hexadecimal, of the
+    canonical form (see `spec.digest`). `namespace` maps every name of a generated class, alias or constant to its kind
+    (`"entity"`, `"object"`, `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place`
+    is the place of `url_prefix`. `has_errors` means that an endpoint declares bodies of errors, so that the package has
+    its own error classes. `user_agent` is False to keep that of the HTTP library, None if none is declared. `servers`
+    are in order: the URL of the first is `url_prefix`. `header_params` and `search_params` are arguments of the client.
+    `cross_origin_body` is as in `Endpoint`, for requests without an endpoint.
     """
 
     file: str

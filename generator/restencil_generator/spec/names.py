@@ -1,7 +1,7 @@
-"""Names: what a name of a spec becomes in Python and in JSON.
+"""Conversion of names in a spec to names in Python and JSON.
 
-The tables are fixed here and not taken from the running interpreter or the installed runtime, so that the same spec
-gives the same names everywhere; tests compare them with both.
+The tables are constants rather than taken from the running interpreter or the installed runtime, so that the same spec
+has the same names everywhere; tests compare them with both.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ KEYWORDS: Final = frozenset(
         "yield",
     )
 )
-"""The keywords of every Python from 3.11 on. Soft ones (`match`, `type`, …) are ordinary names."""
+"""The keywords of every Python from 3.11 on. Soft keywords (`match`, `type`, …) are ordinary names."""
 
 ENTITY_MEMBERS: Final = frozenset(
     (
@@ -115,7 +115,7 @@ CLIENT_MEMBERS: Final = frozenset(
         "with_options",
     )
 )
-"""The public names of a generated client (`Controller` and `AsyncController`), which no resource may take."""
+"""The public names of a generated client (`Controller` and `AsyncController`), which no resource may have."""
 
 CLIENT_ARGUMENTS: Final = frozenset(
     (
@@ -137,19 +137,19 @@ CLIENT_ARGUMENTS: Final = frozenset(
         "user_agent",
     )
 )
-"""The arguments of every generated client, which no argument of a spec's own may take."""
+"""The arguments of every generated client, which no declared argument of the client may have."""
 
 RESOURCE_MEMBERS: Final = frozenset(("controller",))
-"""The public names of a bound resource other than `extend`, which no endpoint may take."""
+"""The public names of a bound resource other than `extend`, which no endpoint may have."""
 
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def python_name(name: str, use: Use) -> str:
-    """The name in Python: the same, or with one trailing underscore where Python or the runtime has taken it.
+    """Return the name in Python: the same, or with a trailing underscore if it is reserved by Python or the runtime.
 
-    An underscore is added to a keyword, to a field named like a public member of `Entity`, to a parameter named `body`
-    and to an endpoint named `extend`; nothing else is ever changed.
+    An underscore is added to keywords, to a field with the name of a public member of `Entity`, to a parameter `body`
+    and to an endpoint `extend`; no other name is changed.
     """
     taken = (
         name in KEYWORDS
@@ -161,10 +161,10 @@ def python_name(name: str, use: Use) -> str:
 
 
 def wire_name(name: str, style: WireNames) -> str:
-    """The name in JSON under a `wire_names` style.
+    """Return the name in JSON under a `wire_names` style.
 
-    A name is taken apart at its underscores; `snake_case` and `kebab-case` also where a capital follows (`userId` →
-    `user_id`). `camelCase` and `PascalCase` keep capitals inside a word (`userID` stays).
+    A name is split at its underscores; for `snake_case` and `kebab-case` also before capitals (`userId` → `user_id`).
+    `camelCase` and `PascalCase` keep capitals inside a word (`userID` stays).
     """
     match style:
         case "as_is":
@@ -182,25 +182,25 @@ def wire_name(name: str, style: WireNames) -> str:
 
 
 def header_name(name: str) -> str:
-    """The name of a header: `accept_language` → `Accept-Language`."""
+    """Return the name of a header: `accept_language` → `Accept-Language`."""
     return "-".join(_capital(part) for part in _parts(name))
 
 
 def pascal_case(name: str) -> str:
-    """The name of a class: `blog_posts` → `BlogPosts`, `apiKeys` → `ApiKeys`."""
+    """Return the name of a class: `blog_posts` → `BlogPosts`, `apiKeys` → `ApiKeys`."""
     return "".join(_capital(part) for part in _parts(name))
 
 
 def constant_name(enum: str, member: str) -> str:
-    """The name of the constant of an enum's member: `Diet`, `herbivore` → `DIET_HERBIVORE`."""
+    """Return the name of the constant of an enum member: `Diet`, `herbivore` → `DIET_HERBIVORE`."""
     return "_".join((*_words(enum), *_parts(member))).upper()
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name can be in Python code as it is.
+    """Return whether a name can be used unchanged in Python code.
 
-    Letters of all scripts are allowed where Python keeps them unchanged: it folds compatible forms (`ﬁ`, full-width
-    letters), so two names of a spec that look different could become one.
+    Letters of all scripts are allowed if Python keeps them unchanged: it folds compatible forms (`ﬁ`, full-width
+    letters), so two different names of a spec could become the same name.
     """
     if name.isascii():
         return name.isidentifier()
@@ -210,7 +210,7 @@ def is_identifier(name: str) -> bool:
 
 
 def suggested_identifier(name: str) -> str | None:
-    """A usable Python name near to a name that is none: `foo-bar` → `foo_bar`; None where nothing is left of it."""
+    """Return a valid Python name similar to an invalid one: `foo-bar` → `foo_bar`; None if nothing is left of it."""
     candidate = re.sub(r"[^0-9A-Za-z]+", "_", name[:200]).strip("_")
     if candidate[:1].isdigit():
         candidate = "n" + candidate

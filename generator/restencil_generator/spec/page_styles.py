@@ -1,6 +1,6 @@
-"""The styles of pagination: what language, importer and mock server know of each is one object.
+"""The styles of pagination: one object per style for the language, the importer and the mock server.
 
-`restencil.client.page_styles` has what programs need of the style of the same name.
+`restencil.client.page_styles` has the part of each style that clients need.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 _LINK_HEADER: Final = re.compile(r"\blink\b[`'\"]?\s+header", re.IGNORECASE)
 _WORD: Final = re.compile(r"[a-z]+")
 _KEYS: Final = ("id", "ids", "key", "identifier")
-"""What descriptions call the primary key of an item."""
+"""Names of the primary key of an item in descriptions."""
 
 Position: TypeAlias = str | int
-"""What names a page: a number, a cursor."""
+"""The value that identifies a page: a number or a cursor."""
 
 
 class Window(Protocol):
-    """A list of the mock server that is cut into pages of `size` items; `start` is the first number."""
+    """A list of the mock server that is split into pages of `size` items; `start` is the first number."""
 
     @property
     def size(self) -> int: ...
     @property
     def start(self) -> int: ...
     def whole(self, text: str, least: int, /) -> int:
-        """The number that a client has sent. Refuses the request where it is none, or less than that."""
+        """Parse the number that a client has sent. Rejects the request if it is not a number, or less than `least`."""
         ...
 
     def cursor(self, index: int, /) -> str:
-        """A cursor for the page that begins with the item of this index, which is not 0."""
+        """Return the cursor of the page that starts with the item of this index, which is not 0."""
         ...
 
     def index_of(self, cursor: str, /) -> int:
-        """The index of the first item behind a cursor. Refuses the request where it is none of this list."""
+        """Return the index of the first item of a cursor's page. Rejects the request if the cursor is invalid."""
         ...
 
     def url(self, position: Position, /) -> str:
-        """The URL of the page with this position."""
+        """Return the URL of the page with this position."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an imported list by its JSON name.
+    """A parameter of an imported list, with its JSON name.
 
     `start` is the first number that its document declares, as a default or as a minimum.
     """
@@ -57,13 +57,13 @@ class Parameter:
     description: str = ""
 
     def mentions(self, *words: str) -> bool:
-        """Whether its description has one of these words, whatever their case."""
+        """Return whether its description contains one of these words, ignoring case."""
         return not set(words).isdisjoint(_WORD.findall(self.description.lower()))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """A scalar beside a list in a response: the names that lead to it, in snake_case, and its JSON name."""
+    """A scalar next to a list in a response: its path in snake_case, and its JSON name."""
 
     path: tuple[str, ...]
     json_name: str
@@ -72,7 +72,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """Its own name."""
+        """The last name of the path."""
         return self.path[-1]
 
     @property
@@ -82,17 +82,16 @@ class Member:
 
     @property
     def dotted(self) -> str:
-        """The path as specs write it."""
+        """The path as specs write it, with dots."""
         return ".".join(self.path)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Signs:
-    """What an OpenAPI document says of a list that may have pages.
+    """The evidence for pagination of a list in an OpenAPI document.
 
-    `parameters` are those of the request by name, `members` are beside the list, outer ones first, `headers` are
-    those of the response, all names in snake_case; `key` is the field that is the primary key of the items, "" for
-    none.
+    `parameters` are request parameters by name, `members` are next to the list in the response, outer ones first,
+    `headers` are response headers, all names in snake_case; `key` is the primary key of the items, "" for none.
     """
 
     parameters: Mapping[str, Parameter]
@@ -101,18 +100,18 @@ class Signs:
     key: str = ""
 
     def parameter(self, names: tuple[str, ...]) -> Parameter | None:
-        """The first parameter that has one of these names."""
+        """Return the first parameter that has one of these names."""
         return next((self.parameters[name] for name in names if name in self.parameters), None)
 
     def member(self, names: tuple[str, ...], types: tuple[str, ...] = ()) -> Member | None:
-        """The first member with one of these names, and of these types; earlier names go before outer places."""
+        """Return the first member with one of these names and types; earlier names precede outer members."""
         fitting = [member for member in self.members if not types or member.type in types]
         return next((member for name in names for member in fitting if member.name == name), None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Guess:
-    """Pages that the importer has found: the parameter that names one, keys beside `style`, and a comment."""
+    """Pagination that the importer has found: the parameter of the page, keys in addition to `style`, and a comment."""
 
     field: Parameter | None
     keys: Mapping[str, Position] = dataclasses.field(default_factory=dict[str, Position])
@@ -124,72 +123,72 @@ class PageStyle(ABC):
 
     name: ClassVar[str]
     help: ClassVar[str]
-    """What is sent for a page, as the reference says it behind the name."""
+    """What identifies a page in requests, for the reference page."""
     parameters: ClassVar[tuple[str, ...]] = ()
-    """The names of parameters that have this style, in snake_case, by which the importer finds it."""
+    """Parameter names of this style in snake_case, by which the importer recognizes it."""
     implied_by: ClassVar[tuple[str, ...]] = ()
-    """The names of a `pagination_field` that have this style where no `pagination` is written."""
+    """Values of `pagination_field` that imply this style if no `pagination` is given."""
     is_counted: ClassVar[bool] = False
     """Whether positions count pages or items, so that `start` has a meaning."""
     is_integer: ClassVar[bool] = False
     """Whether the parameter is an integer."""
     start: ClassVar[int] = 1
-    """The first number where the spec writes no `start`."""
+    """The first number if the spec gives no `start`."""
     needs_next: ClassVar[bool] = False
-    """Whether the spec has to say by `next` where the next page is named."""
+    """Whether the spec must declare `next`, the position of the next page in the response."""
     is_url: ClassVar[bool] = False
-    """Whether the next page is named by its URL."""
+    """Whether the next page is identified by its URL."""
     response_headers: ClassVar[tuple[str, ...]] = ()
-    """The headers in which responses name pages, for exported documents."""
+    """The response headers that contain pages, for exported documents."""
 
     @abstractmethod
     def guess(self, signs: Signs) -> Guess | None:
-        """How an imported list is paginated, if it is in this style."""
+        """Return the pagination of an imported list if it is in this style."""
 
     @abstractmethod
     def index(self, sent: str, window: Window) -> int:
-        """The index of the first item of the page that a client of the mock server asks for."""
+        """Return the index of the first item of the page that a client of the mock server requests."""
 
     @abstractmethod
     def position(self, index: int, window: Window) -> Position | None:
-        """What the mock server calls the page that begins with the item of this index."""
+        """Return the position of the page that starts with the item of this index, as the mock server names it."""
 
     def counted(self, field: Parameter) -> Guess:
-        """Pages that are numbered by a parameter, with something to check where no first number is declared."""
+        """Return numbered pages, with a `check:` comment if no first number is declared."""
         start = self.start if field.start is None and self.named_after_what_it_counts(field) else field.start
         keys = {"start": start} if start not in (None, self.start) else dict[str, Position]()
         return Guess(field, keys, f"check: {field.name} is taken to begin at {self.start}" if start is None else "")
 
     def named_after_what_it_counts(self, field: Parameter) -> bool:
-        """Whether the name of a parameter says what its first number is."""
+        """Return whether the name of a parameter shows its first number."""
         return False
 
     def number(self, index: int, window: Window) -> int:
-        """The number of the page that begins with the item of this index, for members such as `page`."""
+        """Return the number of the page that starts with the item of this index, for members such as `page`."""
         return index // window.size + 1
 
     def shown(self, position: Position, window: Window) -> Position:
-        """How responses of the mock server name a page."""
+        """Return the position of a page as responses of the mock server show it."""
         return position
 
     def headers(self, pages: Mapping[str, Position | None], window: Window) -> Mapping[str, str]:
-        """Headers that name the pages `next`, `prev` and `first`."""
+        """Return the headers for the pages `next`, `prev` and `first`."""
         return {}
 
 
 class _Numbered(PageStyle):
-    """The mock server numbers the pages."""
+    """A style whose pages the mock server numbers."""
 
     def index(self, sent: str, window: Window) -> int:
-        """The number of pages before it, from the number that was sent."""
+        """Convert the requested number to an index."""
         return (window.whole(sent, window.start) - window.start) * window.size
 
     def position(self, index: int, window: Window) -> Position | None:
-        """Its number."""
+        """Return the number of the page."""
         return self.number(index, window)
 
     def number(self, index: int, window: Window) -> int:
-        """Numbers begin at `start`."""
+        """Count pages from `start`."""
         return index // window.size + window.start
 
 
@@ -204,7 +203,7 @@ class PageNumber(_Numbered):
     is_integer = True
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By the name of the parameter, from the number that the document declares."""
+        """Recognize the name of the parameter; the document may declare the first number."""
         found = signs.parameter(self.parameters)
         return None if found is None else self.counted(found)
 
@@ -221,25 +220,25 @@ class Offset(PageStyle):
     start = 0
 
     def named_after_what_it_counts(self, field: Parameter) -> bool:
-        """An `offset` counts the items before the page; a `start` may count from 1."""
+        """Return true for `offset` and `skip`, which count the items before the page; a `start` may count from 1."""
         return field.name.lower() in self.implied_by
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By the name of the parameter; a string is no number of items."""
+        """Recognize the name of the parameter; a string is not an offset."""
         found = signs.parameter(self.parameters)
         return None if found is None or found.is_string else self.counted(found)
 
     def index(self, sent: str, window: Window) -> int:
-        """Offsets count from `start`."""
+        """Convert the requested offset, which counts from `start`, to an index."""
         return max(0, window.whole(sent, 0) - window.start)
 
     def position(self, index: int, window: Window) -> Position | None:
-        """Its offset."""
+        """Return the offset."""
         return window.start + index
 
 
 class Cursor(PageStyle):
-    """A response names the next page by a value that only the server understands."""
+    """A response contains an opaque value for the next page."""
 
     name = "cursor"
     help = "a value that the page before names (`next`)"
@@ -257,7 +256,7 @@ class Cursor(PageStyle):
     needs_next = True
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By the name of the parameter; or an offset that is a string, which the response must name."""
+        """Recognize the name of the parameter, or an offset that is a string, which the response must contain."""
         field = signs.parameter(self.parameters)
         key = signs.key
         if field is None:
@@ -279,11 +278,11 @@ class Cursor(PageStyle):
         return Guess(field, {"next": named.dotted}, f"{'' if is_sure else 'check: '}{named.json_name}")
 
     def index(self, sent: str, window: Window) -> int:
-        """What a cursor means is the server's."""
+        """Decode the cursor of the mock server."""
         return window.index_of(sent)
 
     def position(self, index: int, window: Window) -> Position | None:
-        """The first page has no cursor."""
+        """Return a cursor; the first page has none."""
         return window.cursor(index) if index else None
 
 
@@ -299,14 +298,14 @@ class Link(_Numbered):
     response_headers = ("Link",)
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By the header of the response, or by a parameter whose description refers to it."""
+        """Recognize the header of the response, or a parameter whose description refers to it."""
         fields = positions(signs)
         if "link" not in signs.headers and not any(_LINK_HEADER.search(field.description) for field in fields):
             return None
         return Guess(next(iter(fields), None))
 
     def headers(self, pages: Mapping[str, Position | None], window: Window) -> Mapping[str, str]:
-        """RFC 8288."""
+        """Return a `Link` header as in RFC 8288."""
         known = ((relation, position) for relation, position in pages.items() if position is not None)
         return {"Link": ", ".join(f'<{window.url(position)}>; rel="{relation}"' for relation, position in known)}
 
@@ -331,7 +330,7 @@ class Url(_Numbered):
     )
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By a member of the response; where a parameter names a page too, by one that is declared to be a URL."""
+        """Recognize a member of the response; if a parameter names a page too, the member must be declared as a URL."""
         field = next(iter(positions(signs)), None)
         for member in signs.members:
             if member.name not in self.members or member.type not in ("string", "any", "one_of"):
@@ -341,22 +340,22 @@ class Url(_Numbered):
         return None
 
     def shown(self, position: Position, window: Window) -> Position:
-        """The whole URL."""
+        """Return the whole URL."""
         return window.url(position)
 
 
 STYLES: Final[Mapping[str, PageStyle]] = {
     style.name: style for style in (Link(), CURSOR, PageNumber(), Offset(), Url())
 }
-"""All styles by name. The importer takes the first one that it finds."""
+"""All styles by name. The importer uses the first one that it recognizes."""
 
 
 def positions(signs: Signs) -> list[Parameter]:
-    """The parameters that name a page, of whatever style, those of the first styles first."""
+    """Return the parameters of any style that identify a page, in the order of the styles."""
     names = [name for style in STYLES.values() for name in style.parameters]
     return [signs.parameters[name] for name in names if name in signs.parameters]
 
 
 def implied_style(field: str) -> PageStyle | None:
-    """The style that the name of a `pagination_field` implies where no `pagination` is written."""
+    """Return the style that a `pagination_field` implies if no `pagination` is given."""
     return next((style for style in STYLES.values() if field in style.implied_by), None)

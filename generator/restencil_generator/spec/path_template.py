@@ -1,7 +1,7 @@
-r"""Path templates as a spec writes them: taken apart, with the position of what is wrong.
+r"""Parser of path templates, with the position of errors.
 
-`:name` is a parameter, `:name?` an optional one; a backslash takes the meaning from the character after it. The runtime
-has the same grammar; a test compares the two.
+`:name` is a parameter, `:name?` an optional one; a backslash escapes the next character. The runtime has the same
+grammar; a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NO_ESCAPES: Final = re.compile(r"[^\\:?(){}*+]*\Z")
 
 
 class TemplateError(ValueError):
-    """A path breaks the grammar; `position` counts from 0, `hint` says what to write instead."""
+    """A path is invalid; `position` counts from 0, `hint` says what to write instead."""
 
     def __init__(self, message: str, position: int, length: int = 1, hint: str = "") -> None:
         super().__init__(message)
@@ -28,11 +28,11 @@ class TemplateError(ValueError):
 
 
 def parse_path(text: str) -> Path:
-    """The parts of a template. Raises TemplateError."""
+    """Parse a template. Raises TemplateError."""
     if _NO_ESCAPES.match(text):
         return Path(text, (PathText(text),) if text else ())
     parts: list[PathText | PathParameter] = []
-    literal = prefix = ""  # the text since the last parameter, and its last character where a parameter may have it
+    literal = prefix = ""  # since the last parameter; the last character may be a prefix
     position = 0
     while position < len(text):
         character = text[position]
@@ -54,7 +54,7 @@ def parse_path(text: str) -> Path:
 
 
 def _parameter(text: str, position: int, prefix: str) -> tuple[PathParameter, int]:
-    """The parameter that begins at a colon, and the position after it."""
+    """Parse the parameter at a colon, and return it with the position after it."""
     found = _NAME.match(text, position + 1)
     if found is None:
         raise TemplateError("':' is not followed by a parameter's name", position, hint=r"write \: for a colon")
@@ -63,7 +63,7 @@ def _parameter(text: str, position: int, prefix: str) -> tuple[PathParameter, in
 
 
 def _check_apart(text: str, position: int, before: PathText | PathParameter) -> None:
-    """Raises where a parameter follows another one directly: no one could say where the first value ends."""
+    """Raise if a parameter directly follows another one: the end of the first value would be ambiguous."""
     found = _NAME.match(text, position + 1)
     if found is not None and isinstance(before, PathParameter):
         raise TemplateError(
@@ -75,7 +75,7 @@ def _check_apart(text: str, position: int, before: PathText | PathParameter) -> 
 
 
 def _plain(text: str, position: int) -> str:
-    """The character that a literal one, or one after a backslash, represents."""
+    """Return the character at a position, or the escaped one after a backslash."""
     character = text[position]
     if character == "\\":
         if position + 1 == len(text):
@@ -92,7 +92,7 @@ def _plain(text: str, position: int) -> str:
 
 
 def list_path(text: str) -> str:
-    """The path of a resource's list: cut at the last parameter, and ended by a `/` where the path ends in one."""
+    """Return the path of a resource's list: up to the last parameter, with a trailing `/` if the path has one."""
     last = position = 0
     while position < len(text):
         if text[position] == "\\":
@@ -111,7 +111,7 @@ def list_path(text: str) -> str:
 
 
 def route(path: Path) -> tuple[tuple[str, bool], ...]:
-    """What two paths have in common when they can build the same URLs: their text, with parameters unnamed."""
+    """Return the literals and unnamed parameters of a path: equal for paths that can build the same URLs."""
     merged: list[tuple[str, bool]] = []
     for part in path.parts:
         if isinstance(part, PathParameter):

@@ -14,18 +14,18 @@ Shape: TypeAlias = Literal["scalar", "list", "mapping", "object", "entity", "sev
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypeInfo:
-    """The properties that a type has in every spec.
+    """The properties of a type that do not depend on a spec.
 
-    * `bare`: the type without `?`; `optional`: whether it has one.
-    * `shape`: what a value is. Forms that keep, remove or compute something have the shape of what a read gives;
-      `several` is one of several scalars.
-    * `item`: the type of the items of a list or mapping, None for all else.
-    * `entities`: the names of the entities that a value is one of: of an entity or a union.
-    * `zero`: the default that follows from the type alone, else `MISSING`; `zero_of` knows that of an enum as well.
-    * `one_text`: whether a value has one text, so that it can be a pk.
-    * `in_path`: whether a path parameter is one because the field of its name is.
-    * `converted`: whether what a read gives is something else than its JSON.
-    * `python`: for a scalar, the module (None for what is built in) and the name of its type in Python.
+    * `bare`: the type without `?`; `optional`: whether it has `?`.
+    * `shape`: the shape of a value. Forms that keep, remove or compute something have the shape of the value that a
+      read returns; `several` is one of several scalars.
+    * `item`: the type of the items of a list or mapping, else None.
+    * `entities`: the names of the entities that a value may be: of an entity or a union.
+    * `zero`: the default of the type, else `MISSING`; `zero_of` also knows that of an enum.
+    * `one_text`: whether each value has a single string form, so that it can be a pk.
+    * `in_path`: whether a path parameter has this type if a field with its name has it.
+    * `converted`: whether a read returns something else than the JSON.
+    * `python`: for a scalar, the module (None for built-in types) and the name of its Python type.
     """
 
     bare: d.Type
@@ -41,7 +41,7 @@ class TypeInfo:
 
 
 def type_info(type: d.Type) -> TypeInfo:
-    """The derived properties of a type."""
+    """Return the derived properties of a type."""
     match type:
         case d.Optional(item):
             return dataclasses.replace(type_info(item), optional=True, zero=None)
@@ -71,7 +71,7 @@ def type_info(type: d.Type) -> TypeInfo:
 
 
 def _info_of_several(type: d.OneOf, found: list[TypeInfo]) -> TypeInfo:
-    """The properties of a union: those of one of several scalars, else those of any type."""
+    """Return the properties of a union: of one of several scalars, or of any type."""
     scalars = all(one.shape == "scalar" for one in found)
     return TypeInfo(
         type,
@@ -85,9 +85,9 @@ def _info_of_several(type: d.OneOf, found: list[TypeInfo]) -> TypeInfo:
 
 
 def absent_of(type: d.Type, enums: Mapping[str, d.Enum], absent: d.Absent | None) -> d.Json | d.Missing:
-    """The default of a field of an entity or object that writes none; MISSING where reading it while absent raises.
+    """Return the default of a field of an entity or object that declares none; MISSING if reading it raises.
 
-    `absent` is what the spec says; None: only kinds with an honest zero have one.
+    `absent` is the setting of the spec; None: only types with an honest zero have a default.
     """
     if absent == "zero" or isinstance(type, d.Optional | d.Const):
         return zero_of(type, enums)
@@ -99,7 +99,7 @@ def absent_of(type: d.Type, enums: Mapping[str, d.Enum], absent: d.Absent | None
 
 
 def path_to(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> tuple[d.Field, ...]:
-    """The fields that a dotted name goes through, the named one last; none where it is none."""
+    """Return the fields along a dotted name, the named one last; empty if the name is unknown."""
     name, _, rest = dotted.partition(".")
     field = next((field for field in fields if field.name == name), None)
     if field is None:
@@ -111,7 +111,7 @@ def path_to(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: 
 
 
 class _Known(Protocol):
-    """What names in types represent."""
+    """The declared objects and entities. A `Spec` is one."""
 
     @property
     def objects(self) -> Mapping[str, d.Object]: ...
@@ -120,7 +120,7 @@ class _Known(Protocol):
 
 
 def response_entities(known: _Known, endpoint: d.Endpoint) -> list[str]:
-    """The names of the entities in the answers of an endpoint, those inside of others and of objects included."""
+    """Return the names of all entities in the responses of an endpoint, including nested ones."""
     if endpoint.schema is None or isinstance(endpoint.schema, d.InvalidateOf):
         return []
     found: dict[str, None] = {}
@@ -140,7 +140,7 @@ def response_entities(known: _Known, endpoint: d.Endpoint) -> list[str]:
 
 
 def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
-    """The fields of an object, nullable or not; none of all else."""
+    """Return the fields of an object, nullable or not; empty for other types."""
     match type_info(type).bare:
         case d.ObjectRef(name):
             return objects[name].fields if name in objects else ()
@@ -151,7 +151,7 @@ def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, .
 
 
 def record_fields(known: _Known, type: d.Type) -> tuple[d.Field, ...]:
-    """The fields of an entity, of the entities of a union, or of an object; none of all else."""
+    """Return the fields of an entity, of all entities of a union, or of an object; empty for other types."""
     if not isinstance(type, d.EntityRef | d.UnionOf):
         return fields_in(known.objects, type)
     entities = (known.entities[name] for name in d.entities_in(type) if name in known.entities)
@@ -159,12 +159,12 @@ def record_fields(known: _Known, type: d.Type) -> tuple[d.Field, ...]:
 
 
 def python_path(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> str:
-    """A dotted name under Python names; as it is written where it names nothing."""
+    """Convert a dotted name to Python names; unchanged if it is unknown."""
     return ".".join(field.python for field in path_to(objects, fields, dotted)) or dotted
 
 
 def dotted_names(objects: Mapping[str, d.Object], fields: Iterable[d.Field], *, depth: int = 3) -> Iterator[str]:
-    """The names of fields, and with dots those of the fields in objects, as deep as people write them."""
+    """Yield the names of fields, and dotted names of fields in objects up to a depth."""
     for field in fields:
         yield field.name
         for inner in dotted_names(objects, fields_in(objects, field.type), depth=depth - 1) if depth > 1 else ():
@@ -178,7 +178,7 @@ def _has_honest_zero(type: d.Type) -> bool:
 
 
 def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
-    """The default that follows from a type; MISSING for entities, unions and object schemas."""
+    """Return the default of a type; MISSING for entities, unions and object schemas."""
     if isinstance(type, d.EnumRef):
         members = enums[type.name].members if type.name in enums else ()
         return members[0].value if members else None
@@ -190,12 +190,12 @@ def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
 
 
 def bare(type: d.Type) -> d.Type:
-    """A type without its `?`."""
+    """Return a type without its `?`."""
     return type.item if isinstance(type, d.Optional) else type
 
 
 def first_entity(type: d.Type | None) -> d.EntityRef | d.UnionOf | None:
-    """The first entity or union inside a type; of several types only the first counts."""
+    """Return the first entity or union in a type; of several alternatives only the first is searched."""
     if type is None or isinstance(type, d.EntityRef | d.UnionOf):
         return type
     if isinstance(type, d.OneOf):
@@ -205,7 +205,7 @@ def first_entity(type: d.Type | None) -> d.EntityRef | d.UnionOf | None:
 
 
 def holds_many(type: d.Type | None) -> bool:
-    """Whether a type holds many entities rather than one."""
+    """Return whether a type contains many entities rather than one."""
     match type:
         case d.ListOf() | d.ValuesOf() | d.CollectionOf() | d.AllOf() | d.QueryOf() | d.PageOf():
             return first_entity(type) is not None
@@ -218,7 +218,7 @@ def holds_many(type: d.Type | None) -> bool:
 
 
 def holds_records(type: d.Type | None) -> bool:
-    """Whether a body of this type holds the fields of one record or of several."""
+    """Return whether a body of this type contains the fields of one record or of several."""
     records = d.EntityRef | d.UnionOf | d.ObjectRef | d.ObjectType
     return type is not None and any(isinstance(part, records) for part in d.walk(type))
 

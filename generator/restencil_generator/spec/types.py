@@ -1,4 +1,4 @@
-"""The types of fields, parameters, bodies and results: one class for each form, all with the operations of `Type`."""
+"""The types of fields, parameters, bodies and results: one class for each form, with the operations of `Type`."""
 
 from __future__ import annotations
 
@@ -67,23 +67,23 @@ class Missing(enum.Enum):
 
 
 MISSING: Final = Missing.MISSING
-"""No value was given, which is something else than null."""
+"""No value was given, which is different from null."""
 
 NOWHERE: Final = Place("")
 
 
 Places: TypeAlias = Mapping[str, Place]
-"""The places of the values of keys, by key; those that are not written have none."""
+"""The places of the values of keys, by key; keys that are not given have none."""
 
 
 def no_places() -> Places:
-    """Places that take no part in comparisons and do not show in a repr."""
+    """Return a dataclass field for places, which is excluded from comparisons and from the repr."""
     field: Places = dataclasses.field(default_factory=dict[str, Place], compare=False, repr=False)
     return field
 
 
 def no_place() -> Place:
-    """A place that takes no part in comparisons and does not show in a repr."""
+    """Return a dataclass field for a place, which is excluded from comparisons and from the repr."""
     field: Place = dataclasses.field(default=NOWHERE, compare=False, repr=False)
     return field
 
@@ -108,33 +108,33 @@ ScalarName: TypeAlias = Literal[
 
 
 Format: TypeAlias = Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
-"""How datetimes look in JSON and in URLs; the first is the usual one."""
+"""The format of datetimes in JSON and in URLs; the first is the default."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Type:
     """A type of the spec. Its forms are the subclasses below.
 
-    Code that only passes through a type uses these operations and `walk`, so that a new form is one class.
+    Code that only traverses types uses these operations and `walk`, so that a new form is one class.
     """
 
     parts: ClassVar[tuple[str, ...]] = ()
-    """The attributes that hold types, or members with a type: one, several in a tuple, or None."""
+    """The attributes that contain types, or members with a type: one, several in a tuple, or None."""
 
     def children(self) -> tuple[Type, ...]:
-        """The types that this one is made of, one level down. What a name or a union represents is not among them."""
+        """Return the types that this one consists of, one level down. Declarations behind names are not included."""
         held = [part for name in self.parts for part in _several(getattr(self, name))]
         return tuple(part.type if isinstance(part, Field) else part for part in held)
 
     def map(self, change: Change) -> Type:
-        """A type of this form with each of the children changed."""
+        """Return a type of this form with `change` applied to each of the children."""
         if not self.parts:
             return self
         changed = {name: _changed(getattr(self, name), change) for name in self.parts}
         return dataclasses.replace(self, **changed)
 
     def unwrap(self) -> Type:
-        """The type of the value itself: without `?` and without the forms that say how a result is kept or computed."""
+        """Return the type of the value: without `?`, and without forms for storing or computing a result."""
         return self
 
 
@@ -142,12 +142,12 @@ Change: TypeAlias = Callable[[Type], Type]
 
 
 def _several(value: Any) -> tuple[Type | Field, ...]:
-    """What an attribute of `parts` holds."""
+    """Return the value of an attribute of `parts` as a tuple."""
     return cast("tuple[Type | Field, ...]", value) if isinstance(value, tuple) else () if value is None else (value,)
 
 
 def _changed(value: Any, change: Change) -> Any:
-    """What an attribute of `parts` holds, with its types changed."""
+    """Return the value of an attribute of `parts` with its types changed."""
     if isinstance(value, tuple):
         return tuple(_changed(part, change) for part in _several(value))
     if isinstance(value, Field):
@@ -157,9 +157,9 @@ def _changed(value: Any, change: Change) -> Any:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scalar(Type):
-    """A type that is one word. `bytes` is allowed in multipart bodies (a file) and for `content: bytes` alone.
+    """A type that is one word. `bytes` is only allowed in multipart bodies (a file) and for `content: bytes`.
 
-    `format` is how a datetime looks in JSON and in URLs, None for RFC 3339.
+    `format` is the format of a datetime in JSON and in URLs, None for RFC 3339.
     """
 
     name: ScalarName
@@ -175,7 +175,7 @@ class Const(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InlineEnum(Type):
-    """`{enum: [open, settled]}`: one of these values; as with every enum, another one is kept unchanged."""
+    """`{enum: [open, settled]}`: one of these values; unknown values are kept unchanged, as for every enum."""
 
     values: tuple[str | int, ...]
 
@@ -230,12 +230,12 @@ class ValuesOf(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObjectType(Type):
-    """`{object: {a: X, b: Y}}`, or a mapping without a form's word in an endpoint's `schema`: a TypedDict.
+    """`{object: {a: X, b: Y}}`, or a plain mapping in an endpoint's `schema`: a TypedDict.
 
-    `name` is the name of the TypedDict in the generated package, already free of clashes: `<Resource><Endpoint>Result`
-    for an endpoint's schema or `returns`, `<Resource><Endpoint>Body` and `<Resource>Body` for bodies, `<Entity><Field>`
-    for a field of an entity or object; for an object inside another its name and that of the member
-    (`ArticlesSearchResultMeta`). Equal members make equal types, whatever the name.
+    `name` is the unique name of the TypedDict in the generated package: `<Resource><Endpoint>Result` for an endpoint's
+    schema or `returns`, `<Resource><Endpoint>Body` and `<Resource>Body` for bodies, `<Entity><Field>` for a field of an
+    entity or object; for a nested object the outer name and the name of the member (`ArticlesSearchResultMeta`). Types
+    with equal members are equal, whatever their names.
     """
 
     members: tuple[Field, ...]
@@ -245,7 +245,7 @@ class ObjectType(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
-    """A value of a union's discriminator and the entity (of a `OneOf` also the object) that it represents."""
+    """A value of a union's discriminator and the entity (or, in a `OneOf`, object) that it selects."""
 
     value: Literals
     entity: str
@@ -255,8 +255,8 @@ class Choice:
 class UnionOf(Type):
     """`{union: {value: Entity, …}, attribute: type}`: one of several entities.
 
-    `attribute` is the name of the discriminator as the spec writes it, or a function; `wire` is its name in JSON
-    (empty for a function).
+    `attribute` is the name of the discriminator in the spec, or a function; `wire` is its name in JSON (empty for a
+    function).
     """
 
     choices: tuple[Choice, ...]
@@ -266,12 +266,12 @@ class UnionOf(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OneOf(Type):
-    """`{one_of: [Card, Bank, string]}`: one of several types, each written once.
+    """`{one_of: [Card, Bank, string]}`: one of several types.
 
-    Which one a value is: by its JSON kind, among scalars the first in order that decodes. Objects are distinguished by
-    `attribute` (its name in JSON is `wire`), whose value represents an alternative through `values`, else through the
-    constants of the alternatives, else by their names; without `attribute` by their constants, then by the fields that
-    they must have.
+    The type of a value is selected by its JSON kind; among scalars it is the first one that decodes. Objects are
+    distinguished by `attribute` (`wire` in JSON), whose value selects an alternative through `values`, else through the
+    constants of the alternatives, else by their names; without `attribute` by their constants, then by their required
+    fields.
     """
 
     alternatives: tuple[Type, ...]
@@ -285,9 +285,9 @@ class OneOf(Type):
 class CollectionOf(Type):
     """`{collection: [X] or {values: X}, nest: …, non_filter_arguments: …}`, and the schema of a resource's `get_list`.
 
-    `nest` pairs the wire name of an argument with a field of the surrounding entity; `non_filter_arguments` are wire
-    names; `custom` is the collection class of the resource's `collection: python:…`. With `follow` entities leave and
-    join it as they change; `apart` is its path, where another list has the same arguments.
+    `nest` pairs the JSON name of an argument with a field of the surrounding entity; `non_filter_arguments` are JSON
+    names; `custom` is the collection class of the resource's `collection: python:…`. With `follow`, entities leave and
+    join the list as they change; `apart` is its path, which distinguishes it from another list with the same arguments.
     """
 
     of: ListOf | ValuesOf
@@ -304,7 +304,7 @@ class CollectionOf(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Nest:
-    """One pair of a collection's `nest`: the argument (wire name) takes the value of the field (a `Field.name`)."""
+    """One pair of a collection's `nest`: an argument (JSON name) and the field that it equals (`Field.name`)."""
 
     argument: str
     field: str
@@ -350,9 +350,9 @@ Adder: TypeAlias = Literal["push", "unshift", "assign", "move", "remove"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdderOf(Type):
-    """The schema of `push`, `unshift`, `assign`, `move` and `remove`, never written.
+    """The schema of `push`, `unshift`, `assign`, `move` and `remove`; it cannot be written in a spec.
 
-    The response is added to the collection, moved to where it belongs, or taken out of it.
+    The response is added to the collection, moved to its new position, or removed.
     """
 
     of: CollectionOf
@@ -365,7 +365,7 @@ class AdderOf(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageOf(Type):
-    """The schema of `get_page`, never written: `of` with every collection appending instead of replacing."""
+    """The schema of `get_page`: `of` with collections that append instead of replacing; it is not part of specs."""
 
     of: Type
     parts = ("of",)
@@ -376,14 +376,14 @@ class PageOf(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnyOf(Type):
-    """One of several scalars or enums: the type of a path parameter that the spec does not say (`str | int`)."""
+    """One of several scalars or enums: the type of a path parameter that the spec does not declare (`str | int`)."""
 
     items: tuple[Type, ...]
     parts = ("items",)
 
 
 def walk(type: Type, *, order: Literal["pre", "post"] = "pre") -> Iterator[Type]:
-    """A type and all types in it: outer ones first, or with `post` inner ones first."""
+    """Yield a type and all types in it: outer ones first, or inner ones first with `post`."""
     if order == "pre":
         yield type
     for child in type.children():
@@ -393,7 +393,7 @@ def walk(type: Type, *, order: Literal["pre", "post"] = "pre") -> Iterator[Type]
 
 
 def entities_in(type: Type) -> Iterator[str]:
-    """The names of the entities in a type, those of unions included."""
+    """Yield the names of the entities in a type, including those of unions."""
     for part in walk(type):
         if isinstance(part, EntityRef):
             yield part.name
@@ -402,21 +402,21 @@ def entities_in(type: Type) -> Iterator[str]:
 
 
 def formatted(type: Type, format: Format | None) -> Type:
-    """A type whose datetimes have a format in JSON. Members of an object have each their own."""
+    """Set the format of the datetimes in a type. Members of an object have their own formats."""
     if isinstance(type, Scalar):
         return dataclasses.replace(type, format=format) if type.name == "datetime" else type
     return type if isinstance(type, ObjectType | QueryOf) else type.map(lambda part: formatted(part, format))
 
 
 def list_in(type: Type) -> ListOf | None:
-    """The list that a value is, or may be as one of several types; None if it is never a list."""
+    """Return the list that a value is, or may be as one of several types; None if it is never a list."""
     bare = type.unwrap()
     alternatives = bare.alternatives if isinstance(bare, OneOf) else (bare,)
     return next((one for one in alternatives if isinstance(one, ListOf)), None)
 
 
 def values_list(schema: Type | None) -> ListOf | None:
-    """The list of plain values that a response is, or the only list in the object that it is; None with entities."""
+    """Return the list of plain values in a response, or of the only list in its object; None if it has entities."""
     if schema is None or any(entities_in(schema)):
         return None
     bare = schema.unwrap()
@@ -428,10 +428,10 @@ def values_list(schema: Type | None) -> ListOf | None:
 # --------------------------------------------------------------------------------------------------------------- fields
 
 Style: TypeAlias = Literal["comma", "space", "pipe", "repeat", "brackets", "deep", "form", "json"]
-"""How a list or an object is written into a search string or a form."""
+"""How a list or an object is written in a search string or a form."""
 
 Filter: TypeAlias = Literal["equals", "unknown"]
-"""How a search parameter selects the entities of a list: by equality with a field, or as only the server knows."""
+"""How a search parameter filters a list: by equality with a field, or in a way that only the server knows."""
 
 LIST_STYLES: Final[tuple[Style, ...]] = ("comma", "space", "pipe", "repeat", "brackets", "deep", "json")
 OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
@@ -439,26 +439,21 @@ OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an entity or object, a member of an object schema or body, a path or search parameter.
+    """A field of an entity or object, a member of an object schema or body, or a path or search parameter.
 
-    `type` is an `Optional` where null or absence is allowed (also by `optional: true`).
-
-    `default` is the resolved default as JSON under Python names (an RFC 3339 string, a mapping for an object, …), or
-    `MISSING` where there is none: `required` says so too. For fields of entities and objects it is filled in from the
-    table of types if that has an honest zero (`absent` of the spec says otherwise). `written_default` distinguishes a
-    default that the spec gives from one that follows from the type. Parameters, body fields and members of object
-    schemas have a default only where the spec writes it; they are required without `?` and without a default.
-    `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
-    bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
-    RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field of
-    the entity that a parameter, or a member of a body, represents; empty where the spec names none. `type_place` is
-    the place of its type.
-
-    `filter` says whether a search parameter selects the entities of a list by equality (`equals`) or in a way that only
-    the server knows (`unknown`); None leaves it to the types of parameter and field.
-    `style` is how a list or object of a search string or form is written, also where the spec says it of many.
-    `env` names the environment variable that an argument of the client may be in.
-    `slashes` says that a slash in a path parameter stays one. `persist` is as in `Options`.
+    `type` is an `Optional` if null or absence is allowed (also by `optional: true`). `default` is the resolved default
+    as JSON with Python names (an RFC 3339 string, a mapping for an object, …), or `MISSING`; see also `required`. For
+    fields of entities and objects it is the zero of the type if that is an honest one (unless `absent` of the spec
+    changes that). `written_default` means that the default is given in the spec and not derived from the type.
+    Parameters, body fields and members of object schemas only have defaults that the spec gives; they are required
+    without `?` and without a default. `sends_key` means that bodies have the primary key of the entity in the field
+    instead of the entity. `must` means that bodies require the field, `write_only` that only bodies have it. `format`
+    is the format of its datetimes in JSON, None for RFC 3339. `param` is the path parameter that provides the value if
+    a record does not have it, and `of` the (dotted) field of the entity that a parameter or a member of a body
+    corresponds to; both are empty if not declared. `type_place` is the place of its type. `filter` is how a search
+    parameter filters the entities of a list; None derives it from the types of parameter and field. `style` is the
+    effective style of a list or object in a search string or form. `env` is the environment variable for an argument of
+    the client. `slashes` means that slashes in a path parameter are not escaped. `persist` is as in `Options`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Validates JSON values against the types of a spec: defaults, examples, and what the mock server receives."""
+"""Validation of JSON values against the types of a spec: defaults, examples, and requests to the mock server."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Where: TypeAlias = "tuple[str | int, ...]"
 Use: TypeAlias = Literal["default", "example", "response", "body", "partial_body"]
-"""What a value is used as, which decides what is allowed in it (see `validation_errors`)."""
+"""The use of a value, which determines the rules (see `validation_errors`)."""
 
 
 class Tables(Protocol):
-    """What names in types represent. A `Spec` is one."""
+    """The declared objects, entities and enums. A `Spec` is one."""
 
     @property
     def enums(self) -> Mapping[str, d.Enum]: ...
@@ -33,9 +33,9 @@ class Tables(Protocol):
 
 
 class ValidationError(NamedTuple):
-    """Something in a value that does not fit its type: where in the value, what, and what to do.
+    """A part of a value that does not fit its type: its path in the value, a message, and a hint.
 
-    `at_key` says that it is the key of a member that is wrong, not its value.
+    `at_key` means that the key of a member is wrong, not its value.
     """
 
     where: Where
@@ -48,7 +48,7 @@ class ValidationError(NamedTuple):
         return f"{where}: {self.message}" if where else self.message
 
     def place_in(self, places: Mapping[Where, Place], default: Place, *prefix: str) -> Place:
-        """Its place, from the places that `Reader.json` noted."""
+        """Return its place, from the places that `Reader.json` recorded."""
         where = (*prefix, *self.where, *(("",) if self.at_key else ()))
         return places.get(where, default)
 
@@ -60,24 +60,24 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}
 
 
 def validation_errors(tables: Tables, type: d.Type, value: Json, use: Use, at: Where = ()) -> Iterator[ValidationError]:
-    """What does not fit in a value.
+    """Yield the errors of a value.
 
     | use | names | unknown fields | missing fields | datetimes |
     |---|---|---|---|---|
-    | `default` | Python | errors | errors where required | RFC 3339 |
+    | `default` | Python | errors | |errors if required || RFC 3339 |
     | `example` | Python and JSON | errors | allowed | the `format` of the field, or RFC 3339 |
     | `response` | JSON | allowed | allowed | the `format` of the field |
-    | `body` | JSON | allowed | errors where a body must hold them | the `format` of the field |
-    | `partial_body` | JSON | allowed | as `body`, but for the members of the body itself | the `format` of the field |
+    | `body` | JSON | allowed | errors if a body requires them | the `format` of the field |
+    | `partial_body` | JSON | allowed | as `body`, except for members of the body itself | the `format` of the field |
 
-    All but defaults may also have values that an enum does not know, and an entity as its bare primary key. Values of
-    fields with `decode` or `encode` are checked in defaults alone: only these functions know their JSON.
+    All uses except `default` also allow unknown values of enums, and a primary key instead of an entity. Values of
+    fields with `decode` or `encode` are only checked in defaults: only these functions know their JSON.
     """
     yield from _Validator(tables, use).check(type, value, at)
 
 
 def fits(tables: Tables, type: d.Type, value: Json, use: Use) -> bool:
-    """Whether a value has no validation errors."""
+    """Return whether a value has no validation errors."""
     return not any(True for _ in validation_errors(tables, type, value, use))
 
 
@@ -87,7 +87,7 @@ class _Validator:
         self.use: Use = use
 
     def check(self, type: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
-        """What does not fit in a value that is at a place of the whole."""
+        """Yield the errors of a value at a path of the whole."""
         match type:
             case d.Optional(item) | d.InvalidateOf(item):
                 if value is not None:
@@ -138,7 +138,7 @@ class _Validator:
                 yield from self._union(type, value, at)
 
     def _one_of(self, alternatives: tuple[d.Type, ...], value: Json, at: Where) -> Iterator[ValidationError]:
-        """What does not fit in any alternative; where one is of the value's kind, what does not fit in that one."""
+        """Yield the errors if no alternative fits: those of the nearest one of the same kind, or a single error."""
         found = [[*self.check(one, value, at)] for one in alternatives]
         if all(found):
             near = [errors for errors in found if all(error.where != at for error in errors)]
@@ -205,10 +205,10 @@ class _Validator:
                 yield ValidationError(at, f"{what} needs {quoted(field.name)}", f"add '{field.name}: …'")
 
     def _member(self, field: d.Field, value: Json, at: Where) -> Iterator[ValidationError]:
-        """What does not fit in the value of a field.
+        """Yield the errors in the value of a field.
 
-        The values of a partial body are whole ones. An entity that has its primary key may be known to the server
-        already, so it needs no other field.
+        The values of a partial body are complete. An entity that has its primary key may already exist on the server,
+        so it needs no other field.
         """
         if self.use != "default" and (field.decode is not None or field.encode is not None):
             return
@@ -218,7 +218,7 @@ class _Validator:
         yield from _Validator(self.tables, use).check(field.type, value, at)
 
     def _has_pk(self, type: d.Type, value: Json) -> bool:
-        """Whether a value is an entity with all fields that its primary key is made of, under their JSON names."""
+        """Return whether a value is an entity with all fields of its primary key, under their JSON names."""
         known = type.item if isinstance(type, d.Optional) else type
         if not isinstance(known, d.EntityRef) or not isinstance(value, dict):
             return False
@@ -244,13 +244,13 @@ class _Validator:
 
 
 def added_by(type: d.AdderOf, value: Json) -> d.Type:
-    """The type of what is added to a collection: one item, or several as a list or mapping."""
+    """Return the type of the value that is added to a collection: one item, or several as a list or mapping."""
     whole = isinstance(type.of.of, d.ValuesOf) or isinstance(value, list)
     return type.of.of if whole else type.of.of.item
 
 
 def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Missing) -> Iterator[str]:
-    """The names of the objects that a default is made of, those inside of others included."""
+    """Yield the names of the objects in a default, including nested ones."""
     match type:
         case d.ObjectRef(name) if isinstance(value, dict):
             yield name
@@ -273,7 +273,7 @@ def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Mi
 
 
 def choice_of(union: d.UnionOf, value: Mapping[str, Json]) -> str | None:
-    """The entity that a value's discriminator (under its Python or wire name) represents, or None."""
+    """Return the entity that the discriminator of a value (under its Python or JSON name) selects, or None."""
     if not isinstance(union.attribute, str):
         return None
     mark = value.get(union.wire, value.get(union.attribute))
@@ -281,17 +281,17 @@ def choice_of(union: d.UnionOf, value: Mapping[str, Json]) -> str | None:
 
 
 def is_pk(value: Json) -> bool:
-    """Whether a value can be a bare primary key: a string that is not empty, or a number."""
+    """Return whether a value can be a primary key: a non-empty string or a number."""
     return (isinstance(value, str) and bool(value)) or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def same(left: Json, right: Json) -> bool:
-    """Whether two scalars are the same JSON: `true` is not `1`."""
+    """Return whether two scalars are the same JSON: `true` is not `1`."""
     return isinstance(left, bool) == isinstance(right, bool) and left == right
 
 
 def fits_scalar(name: str, value: Json) -> bool:
-    """Whether a value is one of a scalar type."""
+    """Return whether a value is valid for a scalar type."""
     match name:
         case "any":
             return True
@@ -342,7 +342,7 @@ def _is_time(text: str) -> bool:
 
 
 def shown(value: Json) -> str:
-    """A JSON value in a message."""
+    """Format a JSON value for a message."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

@@ -1,8 +1,8 @@
 """The JSON Schema (draft 2020-12) of the spec language, for editors: `restencil schema` prints it.
 
-It is made from the language's table and says all that a JSON Schema can say of one section: keys, what each is for,
-forms, words, strings. What takes a second section to check (a name that must exist, two names that clash) is left to
-the analysis; a test keeps the two in step and lists what only the analysis finds.
+It is generated from the table of the language, with everything that JSON Schema can express for a single section: keys
+with descriptions, forms, words, strings. Checks across sections (a name that must exist, two names that clash) are left
+to the analysis; a test compares the two and lists what only the analysis finds.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ from restencil_generator.spec.model import EXTENDERS, NOT_BY_DEFAULT, STANDARD
 from restencil_generator.spec.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 
 FILE_NAME: Final = "spec.schema.json"
-"""The file beside this module that holds the schema in wheels and sdists; `hatch_build.py` adds it."""
+"""The file next to this module that contains the schema in wheels and sdists; `hatch_build.py` adds it."""
 
 _PATH: Final = r"(?:[^\x00-\x20\x7f\\:?(){}*+]|\\[^\x00-\x20\x7f]|:[A-Za-z][A-Za-z0-9_]*(?![A-Za-z0-9_:])\??(?!:))*"
 
 _NULLABLE: Final = {row.kind.position for row in keys.ROWS if isinstance(row.kind, Fields) and row.kind.nullable}
-"""Positions whose fields may be null, which resets an inherited one."""
+"""Positions whose fields may be null, which resets an inherited field."""
 
 
 def schema_text() -> str:
-    """The JSON Schema of the spec language, as `restencil schema` prints it."""
+    """Return the JSON Schema of the spec language, as `restencil schema` prints it."""
     return json.dumps(language_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def language_schema() -> Schema:
-    """The JSON Schema of the spec language."""
+    """Return the JSON Schema of the spec language."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:restencil:spec:{keys.VERSION}",
@@ -74,7 +74,7 @@ def language_schema() -> Schema:
 
 
 def _definitions() -> dict[str, Schema]:
-    """The parts that others refer to: sections, types by position, and small words."""
+    """Return the definitions: sections, types by position, and small strings."""
     found: dict[str, Schema] = {
         "name": name(),
         "class_name": name(KEYWORDS),
@@ -122,7 +122,7 @@ def _definitions() -> dict[str, Schema]:
 
 
 def _section(section: str, position: str = "") -> Schema:
-    """A mapping with the keys of a section, and what its rules say."""
+    """Return the schema of a mapping with the keys of a section, and of its rules."""
     rows = keys.rows(section)
     properties = {
         key: _property(row, position) for key, row in rows.items() if row.position in ("", position) or not position
@@ -145,12 +145,12 @@ def _property(row: keys.Row, position: str) -> Schema:
 
 
 def _plain(text: str) -> str:
-    """A help text without the marks that Markdown has."""
+    """Remove Markdown markup from a help text."""
     return text.replace("`", "'")
 
 
 def _differs_by_position(section: str) -> bool:
-    """Whether a section looks different in each position: that of a form which holds types, or has a key of one."""
+    """Return whether the schema of a section depends on the position: of a form that contains types or such keys."""
     return any(
         (isinstance(row.kind, Members | Alternatives) or (isinstance(row.kind, Type) and not row.kind.position))
         or row.position
@@ -162,7 +162,7 @@ def _differs_by_position(section: str) -> bool:
 
 
 def _length(ahead: str) -> Schema:
-    """A duration; `ahead` looks for a digit that is not zero where it must not be empty."""
+    """Return the schema of a duration; `ahead` is a lookahead for a non-zero digit if zero is not allowed."""
     milliseconds: Schema = {"type": "integer", "minimum": 1 if ahead else 0, "maximum": MAX_DURATION}
     text = pattern(f"{ahead}(?:[0-9]{{1,15}}ms|[0-9]{{1,12}}s|[0-9]{{1,10}}m|[0-9]{{1,8}}h)")
     return {"anyOf": [milliseconds, text]}
@@ -215,7 +215,7 @@ def _endpoints() -> Schema:
 
 
 def _type(position: str) -> Schema:
-    """A type as it may be written in a position."""
+    """Return the schema of a type in a position."""
     it = POSITIONS[position]
     this = ref(type_name(position))
     help = "A scalar, an enum, an object or an entity; '?' makes it optional."
@@ -230,7 +230,7 @@ def _type(position: str) -> Schema:
 
 
 def _alternative(position: str) -> Schema:
-    """One of the types that a value is one of."""
+    """Return the schema of an alternative of `one_of`."""
     options: list[Schema] = [_word(position, ""), list_of_one(ref(type_name(position)))]
     options += [ref(form_name(position, form)) for form in POSITIONS[position].alternatives if form != "const"]
     const = {"const": _property(keys.rows("object_field")["const"], "")}
@@ -239,7 +239,7 @@ def _alternative(position: str) -> Schema:
 
 
 def _word(position: str, mark: str) -> Schema:
-    """A type that is a word; `mark` may be written behind it."""
+    """Return the schema of a type that is a word; `mark` may follow it."""
     words = sorted(RESERVED - set(SCALAR_WORDS) - ({"bytes"} if POSITIONS[position].files else set()))
     marked = [f"{word}{mark}" for word in words] if mark else []
     return pattern(rf"{NAME}\{mark}?" if mark else NAME) | {"not": {"enum": [*words, *marked]}}

@@ -1,6 +1,6 @@
-"""Checks of values beyond their kind: rows of the language's table name these functions with `check=`.
+"""Further checks of values, which rows of the language's table refer to with `check=`.
 
-Each takes a value of the right kind, reports what is wrong with it, and returns the value to go on with.
+Each function gets a valid value of the kind, reports errors in it, and returns the value to continue with.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from restencil_generator.spec.source.nodes import Node
 Check: TypeAlias = Callable[[ValueReader, Any, ValueContext], Any]
 
 MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
-"""What `members` of a resource may name; `push` brings `create`."""
+"""The values of `members` of a resource; `push` adds `create`."""
 
 TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx", "httpx2")
-"""Package names that a generated package would hide from itself."""
+"""Package names that would hide a library that the generated package imports."""
 
 
 def not_a_library(reader: ValueReader, name: str, context: ValueContext) -> str:
-    """A package does not hide a library that it needs."""
+    """Report a package name that would hide a library that the package needs."""
     if name in TAKEN_PACKAGES:
         message = f"a package {quoted(name)} would hide the library of that name"
         reader.report("taken-name", message, context.node, "choose another")
@@ -33,7 +33,7 @@ def not_a_library(reader: ValueReader, name: str, context: ValueContext) -> str:
 def standard_members(
     reader: ValueReader, names: list[tuple[str, Node]], context: ValueContext
 ) -> list[tuple[str, Node]]:
-    """Members are standard ones, and operations of the list come with the list."""
+    """Report names that are not standard members, and operations of a list without the list."""
     known = [(name, node) for name, node in names if name in MEMBERS]
     for name, node in names:
         if name not in MEMBERS:
@@ -51,7 +51,7 @@ def standard_members(
 def list_operations(
     reader: ValueReader, names: list[tuple[str, Node]], context: ValueContext
 ) -> list[tuple[str, Node]]:
-    """Members of an endpoint are operations of lists."""
+    """Report names that are not operations of a list."""
     for name, node in names:
         if name not in d.EXTENDERS:
             hint = did_you_mean(name, d.EXTENDERS) or f"what may hang on it: {', '.join(d.EXTENDERS)}"

@@ -1,6 +1,6 @@
-"""Rules that join several keys of one section of the language.
+"""Rules that combine several keys of one section of the language.
 
-A rule is one class: what is reported (`check`), its JSON Schema (`json_schema`), and its sentence on the reference page
+A rule is one class: its errors (`check`), its JSON Schema (`json_schema`), and its sentence on the reference page
 (`doc`).
 """
 
@@ -17,26 +17,26 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
 
 
 class Rule(abc.ABC):
-    """What keys of one section mean for each other."""
+    """A rule about several keys of one section."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def check(self, reader: ValueReader, section: ParsedSection, what: Subject, at: Node | Place) -> None:
-        """Reports keys that break the rule. `at` is the place of the section."""
+        """Report keys that break the rule. `at` is the place of the section."""
 
     @abc.abstractmethod
     def json_schema(self) -> Schema:
-        """What a mapping that follows the rule fits."""
+        """Return the schema of mappings that follow the rule."""
 
     @abc.abstractmethod
     def doc(self) -> str:
-        """The sentence on the reference page."""
+        """Return the sentence on the reference page."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExactlyOne(Rule):
-    """Of these keys one is given. `code` and `message` are of the mistake, `again` is the hint where there are two."""
+    """Exactly one of these keys is given. `code` and `message` are for the error, `again` is the hint for several."""
 
     keys: tuple[str, ...]
     code: str
@@ -60,7 +60,7 @@ class ExactlyOne(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OneOrMore(Rule):
-    """Of these keys one is given at least; `hint` says what to add."""
+    """At least one of these keys is given; `hint` says what to add."""
 
     keys: tuple[str, ...]
     hint: str
@@ -78,9 +78,9 @@ class OneOrMore(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OnlyWithValue(Rule):
-    """A key is given where another has one of these values, and nowhere else.
+    """A key is given if, and only if, another one has one of these values.
 
-    `need` and `hint` are of the message where it is missing.
+    `need` and `hint` are for the error if it is missing.
     """
 
     key: str
@@ -112,7 +112,7 @@ class OnlyWithValue(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequiresKey(Rule):
-    """A key is given only where another is."""
+    """A key is only given together with another one."""
 
     key: str
     other: str
@@ -131,7 +131,7 @@ class RequiresKey(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NotBoth(Rule):
-    """Of two flags one is true at most; `message` is of the mistake `code`."""
+    """At most one of two flags is true; `message` is for the error `code`."""
 
     one: str
     other: str
@@ -152,7 +152,7 @@ class NotBoth(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Excludes(Rule):
-    """Where a key is given, these are not."""
+    """A key excludes these other keys."""
 
     key: str
     others: tuple[str, ...]
@@ -174,9 +174,9 @@ class Excludes(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OnlyWithMapping(Rule):
-    """A key is given where the value of another is a mapping, and nowhere else.
+    """A key is given if, and only if, the value of another one is a mapping.
 
-    `need` and `add` are the message and hint where it is missing, `extra` the message where it is too much.
+    `need` and `add` are message and hint if it is missing, `extra` is the message if it must not be given.
     """
 
     key: str
@@ -202,7 +202,7 @@ class OnlyWithMapping(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MappingWith(Rule):
-    """The value of a key is a mapping where another key is given, and a string elsewhere; `hints` are for either."""
+    """The value of a key is a mapping if another key is given, else a string; `hints` are for the two cases."""
 
     key: str
     other: str
@@ -251,7 +251,7 @@ class Together(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OnlyWithAny(Rule):
-    """Where none of these keys is given, `others` are not either; `what` is what such a mapping is."""
+    """Without any of these keys, `others` are not allowed; `what` describes such a mapping."""
 
     keys: tuple[str, ...]
     others: tuple[str, ...]
@@ -282,7 +282,7 @@ class ParameterUnless(Rule):
     flag: str
 
     def check(self, reader: ValueReader, section: ParsedSection, what: Subject, at: Node | Place) -> None:
-        """Reports nothing."""
+        """Report nothing: the analysis does."""
 
     def json_schema(self) -> Schema:
         flagged: Schema = {"required": [self.flag], "properties": {self.flag: {"const": True}}}

@@ -1,24 +1,23 @@
-r"""The spec language as one table: which key may be written where, what it takes, and what it means.
+r"""The table of the spec language: every key with its sections, the kind of its value, and its meaning.
 
 **How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows is a *section* (the spec
-itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` names the sections in which a key may be written,
-the kind of its value, what counts where it is not given, and in one line what it is for. The order of the rows is the
-order in which keys are listed, in hints and on the reference page.
+itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` names the sections of a key, the kind of its
+value, its default, and a description in one line. Hints and the reference page list keys in the order of the rows.
 
 **Sections nest** through the kinds: `Subsection("options")` is a mapping with the keys of the section `options`,
-`Table("name", Subsection("endpoint"))` a mapping from names to such mappings. What may be written in several forms has
-the kind `Either`, or a kind of its own in `value_kinds`.
+`Table("name", Subsection("endpoint"))` a mapping from names to such mappings. A value with several
+forms has the kind `Either`, or a special kind in `value_kinds`.
 
 **Types** nest too (`type_words`). A type is a word, a list `[X]`, or a *form*: a mapping that has one of the words of
-`FORMS`, which is then a section of its own. Positions whose fields can be described by a mapping
-(`{type: string, default: x}`) are sections as well. They are one family: a key of one that another does not have is
-reported as a key without a meaning there, rather than as an unknown one.
+`FORMS`, which is then a section of its own. Positions whose fields can be described by a mapping (`{type: string,
+default: x}`) are sections as well. They are one family: a key of another section of the family is reported as a key
+without a meaning there, rather than as an unknown key.
 
-**Rules** that join several keys of one section are listed with the section. What takes more than one section to check
-is left to `spec.analyze`.
+**Rules** that combine several keys of one section are listed with the section. Checks across sections are left to
+`spec.analyze`.
 
-**Readers**: `read` and `spec.analyze` (values, unknown keys and the nearest known one), `json_schema`, and `reference`
-(the pages for people). None of them has a list of its own: a new key is one row here and the code that uses its value.
+**Readers**: `read` and `spec.analyze` (values, unknown keys and hints), `json_schema`, and `reference`
+(the pages for people). None of them has its own list of keys: a new key is one row here, and code that uses its value.
 """
 
 from __future__ import annotations
@@ -114,10 +113,10 @@ OF_OTHERS: Final[Mapping[str, str]] = {
     "format": "the type says it: write integer, number, datetime, date, time, decimal or uuid",
     "additionalProperties": "write {values: X} for a mapping from any keys to X",
 }
-"""Keys of JSON Schema and OpenAPI, and what to write here."""
+"""Keys of JSON Schema and OpenAPI, with hints for specs."""
 
 DOCUMENTS: Final = ("openapi", "swagger")
-"""Keys that an OpenAPI document begins with."""
+"""The first keys of OpenAPI documents."""
 
 _PAGED: Final = (
     "name a search parameter with 'wire: {name}': search_params: "
@@ -130,9 +129,9 @@ _PAGED: Final = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping whose keys the language knows: what it is, an example, and the rules that join its keys.
+    """A mapping whose keys the language knows: its title, description and example, and the rules for its keys.
 
-    Sections of one `family` share their words: a key that only another of them has is reported with the hint in
+    Sections of one `family` share keys: a key that only another section of the family has is reported with the hint in
     `instead`, if there is one.
     """
 
@@ -143,26 +142,26 @@ class Section:
     family: str = ""
     instead: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     secrets: tuple[str, ...] = ()
-    """Keys that would hold a secret, which is never written in a spec."""
+    """Keys that would contain a secret, which is never written in a spec."""
 
 
 SCHEME_KINDS: Final[tuple[d.AuthKind, ...]] = get_args(d.AuthKind)
-"""The kinds of schemes."""
+"""The kinds of authentication schemes."""
 
 AUTH_KINDS: Final[tuple[d.AuthKind, ...]] = tuple(kind for kind in SCHEME_KINDS if kind != "oauth2")
-"""The kinds that `auth` without schemes may be of."""
+"""The kinds that `auth` without schemes may have."""
 
 NO_AUTH: Final = "none"
-"""The alternative to send no credential."""
+"""The alternative without credentials."""
 
 CREDENTIALS: Final = ("client_id", "client_secret", "refresh_token", "access_token")
-"""What a client of a token server has."""
+"""The credentials of a client of a token server."""
 
 _SECRETS: Final = (*CREDENTIALS, "token", "secret", "password", "username", "user", "api_key", "value")
 
 
 def _without_prefix(*kinds: str) -> tuple[Excludes, ...]:
-    """Rules for kinds of schemes that send the secret as it is."""
+    """Return rules that exclude `prefix` for kinds of schemes that send the secret unchanged."""
     message = "'prefix' of {owner} has a meaning for 'header' and 'cookie' alone"
     return tuple(Excludes(kind, ("prefix",), "key-not-here", message) for kind in kinds)
 
@@ -719,17 +718,17 @@ SECTIONS: Final[Mapping[str, Section]] = {
 # ----------------------------------------------------------------------------------------------------------------- rows
 
 BODY_WORDS: Final = ("any", "bytes", "text")
-"""Bodies that are one word."""
+"""Bodies that are a single word."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """One key: the sections where it may be written (words), the kind of its value, and its help in one line.
+    """One key: the names of its sections, the kind of its value, and its description in one line.
 
-    `default` is what counts where the key is not given, `otherwise` says so in words if that depends on something
-    else. `position` is the only one in which the key has a meaning, where its section is a form. `others` are words
-    that people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
-    `need` and `add` are message and hint where it is required and not given. `check` is a further check of the value.
+    `default` is the value if the key is not given; `otherwise` describes it if it depends on something else. `position`
+    is the only position in which the key has a meaning, if its section is a form. `others` are synonyms that users
+    write for the key, and `deprecated` says what to write instead of it. `label` is the name of the value in messages,
+    `need` and `add` are message and hint if a required key is missing. `check` is a further check of the value.
     """
 
     where: str
@@ -748,7 +747,7 @@ class Row:
     check: Check | None = None
 
     def subject(self, owner: Subject) -> Subject:
-        """What messages call its value; a key that only the spec itself has is named without it."""
+        """Return the name of its value in messages; a key of the spec itself is named without an owner."""
         return Subject(self.label or f"'{self.key}'", None if self.where == "spec" else owner)
 
 
@@ -761,7 +760,7 @@ _OF_CLIENTS: Final = "client_header client_param"
 _ARGUMENTS: Final = "header_param client_header client_param"
 _EVERY_FIELD: Final = f"{_DECLARED} {_SENT} path_param {_ARGUMENTS} server_variable"
 
-# Rows are laid out by hand, one key after the other, as tables are.
+# Rows are aligned by hand, one key after the other, as in a table.
 # fmt: off
 ROWS: Final = (
     # -------------------------------------------------------------------------------------------------------- the spec
@@ -1138,19 +1137,19 @@ ROWS: Final = (
 
 @functools.cache
 def rows(section: str) -> Mapping[str, Row]:
-    """The rows of a section, by key, in order."""
+    """Return the rows of a section by key, in order."""
     return {row.key: row for row in ROWS if section in row.where.split()}
 
 
 @functools.cache
 def defaults(section: str) -> Mapping[str, Any]:
-    """The values of the keys of a section where they are not given."""
+    """Return the defaults of the keys of a section."""
     return {key: row.default for key, row in rows(section).items()}
 
 
 @functools.cache
 def relatives(section: str) -> frozenset[str]:
-    """The keys that other sections of the family have and this one has not."""
+    """Return the keys that only other sections of the family have."""
     family = SECTIONS[section].family
     words = {key for other, its in SECTIONS.items() if family and its.family == family for key in rows(other)}
     return frozenset(words - set(rows(section)))
@@ -1158,5 +1157,5 @@ def relatives(section: str) -> frozenset[str]:
 
 @functools.cache
 def synonyms(section: str) -> Mapping[str, str]:
-    """Words that people write for keys of a section, each with the key that they mean."""
+    """Return the synonyms of the keys of a section, each with its key."""
     return {other: row.key for row in rows(section).values() for other in row.others if other not in rows(section)}

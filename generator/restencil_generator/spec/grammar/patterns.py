@@ -1,4 +1,4 @@
-"""Patterns of strings in specs: names of headers, URLs, media types and the like, each with its message."""
+"""Patterns of strings in specs: header names, URLs, media types and so on, each with its message."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Final
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a string looks like, and the message for one that does not.
+    """A regular expression for a string, and the message for strings that do not match.
 
-    `regex` is in the common part of Python's and ECMAScript's syntax, and matches the whole string. In the message
-    `{value}` is the string, `{key}` and `{label}` what its key is called, `{owner}` what the key belongs to and
-    `{outer}` what that in turn belongs to.
+    `regex` uses the common syntax of Python and ECMAScript, and matches the whole string. In the message `{value}` is
+    the string, `{key}` and `{label}` name its key, `{owner}` is the owner of the key and `{outer}` the owner of that.
     """
 
     regex: str
@@ -21,13 +20,13 @@ class Pattern:
     message: str
     hint: str = ""
     after: str = ""
-    """What messages leave out at the beginning of the string."""
+    """A prefix of the string that messages leave out."""
 
 
 HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
 SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
-"""Headers that carry nothing but secrets, which are never written in a spec."""
+"""Headers that only carry secrets, which are never written in a spec."""
 
 _PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ation|version).*", re.IGNORECASE)
 
@@ -94,5 +93,5 @@ CURSOR: Final = Pattern(
 
 
 def parts_entities(header: str) -> bool:
-    """Whether it depends on a header of this name what entities say, where nobody says otherwise."""
+    """Return whether the values of entities depend on a header of this name, by default."""
     return _PARTING.fullmatch(header) is not None

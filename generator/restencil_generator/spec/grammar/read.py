@@ -1,4 +1,4 @@
-"""Reads the mappings of a spec by the language's table: known keys, their values, and the rules of each section."""
+"""Reader of the sections of a spec by the language's table: known keys, their values, and the rules of each section."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, Scal
 
 
 class Reader(ValueReader):
-    """Collects problems, and reads what needs no names of the spec."""
+    """Reader of sections and values that do not depend on names of the spec. It collects problems."""
 
     def section(
         self, name: str, mapping: MappingNode, what: Subject, at: Node | Place, *, report_unknown: bool = True
     ) -> ParsedSection:
-        """The keys of a mapping in a section of the language, read as their rows say.
+        """Read the keys of a mapping in a section of the language, as their rows declare.
 
-        Unknown keys are reported unless `report_unknown` is false, and so is what the rules of the section forbid.
-        `at` is where a missing key is reported.
+        Reports broken rules of the section, and unknown keys unless `report_unknown` is false. `at` is the place for
+        missing keys.
         """
         known = keys.rows(name)
         entries: dict[str, Entry] = {}
@@ -47,12 +47,12 @@ class Reader(ValueReader):
         return section
 
     def value(self, row: keys.Row, kind: Value, context: ValueContext) -> object:
-        """The value of a key, checked by the function that its row names."""
+        """Read the value of a key, and check it with the function of its row."""
         value: object = kind.read(self, context)
         return row.check(self, value, context) if row.check is not None and value is not None else value
 
     def unknown_key(self, section: str, key: ScalarNode, what: Subject) -> None:
-        """Reports a key that a section does not have: a slip, or the key of another section of its family."""
+        """Report a key that a section does not have: a typo, or the key of another section of its family."""
         if key.text in keys.SECTIONS[section].secrets:
             self.secret(key)
             return
@@ -64,7 +64,7 @@ class Reader(ValueReader):
         self.report("unknown-key", message, key, self.key_hint(section, key.text) or known_keys(section))
 
     def key_hint(self, section: str, word: str) -> str:
-        """The hint for an unknown key that names the one which is most likely meant; empty where none is near."""
+        """Return the hint for an unknown key with the key that is most likely meant; empty if none is similar."""
         meant = keys.synonyms(section).get(word)
         if meant:
             return f"did you mean {quoted(meant)}?"
@@ -76,7 +76,7 @@ class Reader(ValueReader):
 
 
 def _one_level_down(section: str, word: str) -> str:
-    """The hint for a key that belongs under the one key beside it; empty where there is none or several."""
+    """Return the hint for a key that belongs in the only subsection with this key; empty if there is not one."""
     inner = [
         row.key
         for row in keys.rows(section).values()
@@ -86,5 +86,5 @@ def _one_level_down(section: str, word: str) -> str:
 
 
 def known_keys(section: str) -> str:
-    """The hint that names all keys of a section."""
+    """Return the hint that lists all keys of a section."""
     return f"known here: {', '.join(keys.rows(section))}"

@@ -1,4 +1,4 @@
-"""The types of the language: words, forms, and the positions in which each may be written."""
+"""The types of the language: words, forms, and the positions in which each is allowed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNod
 class Scalar:
     """A type that is one word.
 
-    `zero` is the default that follows from it, `expected` what a value is called in messages, `python` the module
-    (None for what is built in) and the name of its type, `others` what other languages call it. A zero is `honest`
-    where nobody takes it for a value of the server's: an empty string is, a moment in 1970 is not.
+    `zero` is its default, `expected` its name in messages, `python` the module (None for built-in types) and the name
+    of its Python type, `others` its names in other languages. A zero is `honest` if it cannot be
+    taken for a value of the server: an empty string is, a datetime in 1970 is not.
     """
 
     zero: d.Json
@@ -25,12 +25,12 @@ class Scalar:
     help: str
     others: tuple[str, ...] = ()
     in_path: bool = False
-    """Whether a path parameter is one because the entity's field of its name is."""
+    """Whether a path parameter has this type if the entity's field of the same name has it."""
     converted: bool = False
-    """Whether what a read gives is something else than the JSON."""
+    """Whether a read returns something else than the JSON."""
     honest: bool = False
     word: bool = True
-    """Whether the word is a type in every position; `bytes` is one in a multipart body alone."""
+    """Whether the word is a type in every position; `bytes` is a type only in a multipart body."""
 
 
 SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
@@ -92,24 +92,24 @@ ABBREVIATED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("list", "array"), "[…]"),
     "object": "{object: {…}}",
 }
-"""What other languages call types, and what to write here."""
+"""Type names of other languages, with hints for specs."""
 
 _FORM_WORDS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
 LIST_FORMS: Final = ("one_of", "enum")
-"""The words that make a mapping a form only where their value is a list of two or more; else they are names."""
+"""The words that make a mapping a form only if their value is a list of two or more; else they are names."""
 
 FORMS: Final = (*_FORM_WORDS, *LIST_FORMS)
-"""The words that make a mapping in type position a form, each a place of its own: `form_section` names it."""
+"""The words that make a mapping in type position a form, which has its own section: see `form_section`."""
 
 ALTERNATIVE_FORMS: Final = ("values", "object", "entity", "enum", "const")
-"""The forms of types that a value may be one of."""
+"""The forms that an alternative of `one_of` may have."""
 
 RESERVED: Final = frozenset((*SCALARS, *_FORM_WORDS, "null"))
-"""Words that name no entity, object or enum."""
+"""Words that cannot name an entity, object or enum."""
 
 
 def form_word(node: Node | None) -> str | None:
-    """The word that makes a mapping a form; None for one that is none, and for what is no mapping."""
+    """Return the word that makes a mapping a form; None for other mappings and other nodes."""
     if not isinstance(node, MappingNode):
         return None
     for word in LIST_FORMS:
@@ -120,18 +120,17 @@ def form_word(node: Node | None) -> str | None:
 
 
 def form_section(word: str) -> str:
-    """The place of the keys of a form."""
+    """Return the section with the keys of a form."""
     return f"{word}_form"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Position:
-    """Where a type may be written: what messages call it, and which forms, named types and lists it takes there.
+    """A position of types: its name in messages, and the forms, named types and lists that it allows.
 
-    `zero` says that a field there has the default that follows from its type where none is written, `files` that
-    `bytes` is a type there, `bare` that an object may be written without the word `object`, `flat` that a list holds
-    scalars alone, `must` that a word may end with `!`. `alternatives` are the forms of what a value there may be one
-    of.
+    `zero` means that a field has the default of its type if none is given, `files` that `bytes` is allowed, `bare` that
+    an object may be written without the word `object`, `flat` that lists contain only scalars, `must` that a word may
+    end with `!`. `alternatives` are the forms that are allowed in `one_of`.
     """
 
     shown: str

@@ -1,10 +1,8 @@
-"""The kinds of values that keys of the language take.
+"""The kinds of values of the keys of the language.
 
-A kind is one class: how a value is read and what is reported where it does not fit (`read`), its JSON Schema
-(`json_schema`), and its phrase on the reference page (`doc`).
-
-Kinds under `Structure` refer to the rest of a spec (a type may name an entity that is declared elsewhere), so they are
-read by `spec.analyze`, where the names are known.
+A kind is one class: how a value is read and which errors are reported (`read`), its JSON Schema (`json_schema`), and
+its phrase on the reference page (`doc`). Kinds under `Structure` refer to other parts of a spec (a type may name an
+entity that is declared elsewhere), so they are read by `spec.analyze`, where the names are known.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from restencil_generator.spec.names import KEYWORDS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 Link: TypeAlias = Callable[[str], str]
-"""The link to a section of the language on the reference page."""
+"""Returns the link to a section of the language on the reference page."""
 
 _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
@@ -42,21 +40,21 @@ _HEADER_VALUE: Final = re.compile(HEADER_VALUE)
 _FLAG_WORDS: Final = {"true": ("yes", "on", "y", "1"), "false": ("no", "off", "n", "0")}
 
 MAX_DURATION: Final = 10**15
-"""The longest duration in milliseconds, some 30,000 years: beyond it floats lose milliseconds."""
+"""The longest duration in milliseconds, some 30,000 years: longer ones are not exact as floats."""
 
 
 class Kind(abc.ABC):
-    """What a key takes."""
+    """The kind of a key's value."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def json_schema(self, position: str) -> Schema:
-        """The JSON Schema of a value; `position` is that of the form which holds it, empty elsewhere."""
+        """Return the JSON Schema of a value; `position` is the position of the form that contains it, else empty."""
 
     @abc.abstractmethod
     def doc(self, link: Link) -> str:
-        """The phrase for a value on the reference page."""
+        """Return the phrase for a value on the reference page."""
 
 
 class Value(Kind):
@@ -66,15 +64,15 @@ class Value(Kind):
 
     @abc.abstractmethod
     def read(self, reader: ValueReader, context: ValueContext) -> Any:
-        """The value of a node; None, with a problem, for what does not fit."""
+        """Return the value of a node; reports a problem and returns None if it does not fit."""
 
     def looks_like(self, node: Node) -> bool:
-        """Whether a node is written as a value of this kind is, right or wrong."""
+        """Return whether a node has the form of this kind, valid or not."""
         return isinstance(_scalar(node), str)
 
 
 class Structure(Kind):
-    """A kind whose values are read where the names of the spec are known."""
+    """A kind whose values refer to names of the spec."""
 
     __slots__ = ()
 
@@ -84,12 +82,12 @@ def _scalar(node: Node) -> Any:
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is an integer and no boolean."""
+    """Return whether a value is an integer and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def codes(words: Iterable[str], last: str) -> str:
-    """Words as code, joined by commas and a last word: `a`, `b` or `c`."""
+    """Join words as inline code, with commas and a last conjunction: `a`, `b` or `c`."""
     *most, final = [f"`{word}`" for word in words]
     return f"{', '.join(most)} {last} {final}" if most else final
 
@@ -99,7 +97,7 @@ def _forms(words: Iterable[str]) -> str:
 
 
 def matching(reader: ValueReader, pattern: Pattern, text: str, context: ValueContext) -> str | None:
-    """A string that a pattern matches; any other is reported."""
+    """Return a string that matches a pattern; reports any other and returns None."""
     if re.fullmatch(pattern.regex, text):
         return text
     owner = context.owner
@@ -119,7 +117,7 @@ def matching(reader: ValueReader, pattern: Pattern, text: str, context: ValueCon
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Text(Value):
-    """A string; an empty one only if `empty`."""
+    """A string; it may be empty only with `empty`."""
 
     empty: bool = True
     pattern: Pattern | None = None
@@ -140,7 +138,7 @@ class Text(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flag(Value):
-    """`true` or `false`; `others` is what else its key takes."""
+    """`true` or `false`; `others` describes the other values of its key."""
 
     others: str = ""
 
@@ -168,7 +166,7 @@ class Flag(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed(Value):
-    """One boolean and nothing else; `others` is what else its key takes, `hint` the advice for any other value."""
+    """One fixed boolean; `others` describes the other values of its key, `hint` is for any other value."""
 
     value: bool
     others: str = ""
@@ -194,7 +192,7 @@ class Fixed(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Whole(Value):
-    """An integer that is not too small."""
+    """An integer with a minimum."""
 
     least: int = 0
 
@@ -217,7 +215,7 @@ class Whole(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Version(Value):
-    """The version of the spec language, which is this one."""
+    """The version of the spec language, which must be this one."""
 
     number: int
 
@@ -273,7 +271,7 @@ class Duration(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Word(Value):
-    """One of some words; `others` is what else its key takes."""
+    """One of some words; `others` describes the other values of its key."""
 
     words: tuple[str, ...]
     others: str = ""
@@ -301,7 +299,7 @@ class Word(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Literal(Value):
-    """A string, an integer or a boolean, as it is."""
+    """A string, an integer or a boolean, unchanged."""
 
     def read(self, reader: ValueReader, context: ValueContext) -> str | int | None:
         value = _scalar(context.node)
@@ -336,10 +334,10 @@ class Code(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reason(Value):
-    """`true`, `false`, or the reason why it is so."""
+    """`true`, `false`, or a reason, which implies `true`."""
 
     def read(self, reader: ValueReader, context: ValueContext) -> str | None:
-        """The reason: empty for `true`, None for `false`."""
+        """Return the reason: empty for `true`, None for `false`."""
         value = _scalar(context.node)
         if isinstance(value, bool):
             return "" if value else None
@@ -357,9 +355,9 @@ class Reason(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Name(Value):
-    """A name that Python code can use as it is, or with an underscore where `keyword` allows words of Python.
+    """A Python name, or one that becomes valid with an underscore if `keyword` allows Python's keywords.
 
-    `what` is what messages call its bearer, `otherwise` the hint for a name that is none in Python, with the places
+    `what` describes the named thing in messages, `otherwise` is the hint for an invalid name, with the placeholders
     `name` and `suggested`.
     """
 
@@ -390,9 +388,9 @@ class Name(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Texts(Value):
-    """A list of strings, each given once; with `words`, of these alone. `least` is how many there must be.
+    """A list of distinct strings; with `words`, only of these. `least` is their minimum number.
 
-    `noun` is what messages call one, and `pattern` what each looks like.
+    `noun` is the name of one in messages, and `pattern` is what each must match.
     """
 
     words: tuple[str, ...] = ()
@@ -421,7 +419,7 @@ class Texts(Value):
         schema: Schema = {"type": "array", "items": items, "uniqueItems": True}
         if self.least:
             schema["minItems"] = self.least
-        if {"get_list", *EXTENDERS} <= set(self.words):  # operations of the list come with the list
+        if {"get_list", *EXTENDERS} <= set(self.words):  # operations of a list require the list
             schema |= {"if": {"contains": {"enum": list(EXTENDERS)}}, "then": {"contains": {"const": "get_list"}}}
         return schema
 
@@ -440,7 +438,7 @@ class _OfMapping(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Headers(_OfMapping):
-    """A mapping from names of headers to strings. Headers that carry secrets are rejected."""
+    """A mapping from header names to strings. Headers that carry secrets are rejected."""
 
     def read(self, reader: ValueReader, context: ValueContext) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -474,10 +472,10 @@ class Headers(_OfMapping):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pairs(_OfMapping):
-    """A mapping from names to strings, which a `pattern` matches.
+    """A mapping from names to strings that match `pattern`.
 
-    `names` are those that may be given, any if empty. A name of `secrets` is rejected because it is never written in a
-    spec, and one of `taken` because the request has it anyway.
+    `names` are the allowed names, any if empty. Names in `secrets` are rejected because secrets are never written in a
+    spec, and names in `taken` because every request has them.
     """
 
     names: tuple[str, ...] = ()
@@ -516,7 +514,7 @@ class Pairs(_OfMapping):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Json(Value):
-    """Any JSON, with the place of each of its parts; with `mapping` a mapping alone."""
+    """Any JSON, with the place of each of its parts; with `mapping` only a mapping."""
 
     mapping: bool = False
 
@@ -537,7 +535,7 @@ class Json(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subsection(_OfMapping):
-    """A mapping with the keys of a section of the language. `hint` shows how one is written."""
+    """A mapping with the keys of a section of the language. `hint` shows an example."""
 
     section: str
     hint: str = ""
@@ -558,7 +556,7 @@ class Subsection(_OfMapping):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OrNull(Value):
-    """A value, or null, which resets what is inherited."""
+    """A value, or null, which resets the inherited value."""
 
     kind: Value
 
@@ -574,9 +572,9 @@ class OrNull(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Either(Value):
-    """One of several kinds, chosen by the form of the value: a mapping, a list, a reference to code, a word.
+    """One of several kinds, selected by the form of the value: a mapping, a list, a reference to code, a word.
 
-    What looks like none of them is read as the last one, whose message says what is expected.
+    A value that looks like none of them is read as the last kind, whose message says what is expected.
     """
 
     kinds: tuple[Value, ...]
@@ -587,7 +585,7 @@ class Either(Value):
 
     def json_schema(self, position: str) -> Schema:
         found = [kind.json_schema(position) for kind in self.kinds]
-        if any(isinstance(kind, Code) for kind in self.kinds):  # what begins like a reference is read as one
+        if any(isinstance(kind, Code) for kind in self.kinds):  # a string that begins like a reference is read as one
             found = [one | {"not": {"pattern": "^python:"}} if one == ref("text") else one for one in found]
         return {"anyOf": found}
 
@@ -600,7 +598,7 @@ class Either(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table(Structure):
-    """A mapping from names that the spec gives to values of one kind. `names` is the definition of such a name."""
+    """A mapping from declared names to values of one kind. `names` is the schema definition of such a name."""
 
     names: str
     values: Kind
@@ -618,7 +616,7 @@ class Table(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EnumValues(Structure):
-    """A list of strings and integers, or a mapping from the names of constants to them."""
+    """A list of strings and integers, or a mapping from names of constants to them."""
 
     def json_schema(self, position: str) -> Schema:
         return ref("enum")
@@ -629,7 +627,7 @@ class EnumValues(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EntityName(Structure):
-    """The name of an entity that is declared elsewhere or, with `new`, of the one that is declared here."""
+    """The name of an entity that is declared elsewhere or, with `new`, of the entity that is declared here."""
 
     new: bool = False
 
@@ -641,7 +639,7 @@ class EntityName(Structure):
 
 
 def required_type(position: str) -> list[Schema]:
-    """The types of fields that bodies must hold, `X!`, where a position has them."""
+    """Return the schemas of required types `X!` in a position that allows them."""
     if not POSITIONS[position].must:
         return []
     words = sorted(RESERVED - set(SCALAR_WORDS))
@@ -650,9 +648,9 @@ def required_type(position: str) -> list[Schema]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Type(Structure):
-    """A type as it may be written in a position; without one, in that of the form which holds it.
+    """A type in a position; without one, in the position of the form that contains it.
 
-    With `must` a word may end with `!`: bodies must hold the field whose type it is.
+    With `must` a word may end with `!`: bodies require the field with this type.
     """
 
     position: str = ""
@@ -669,9 +667,9 @@ class Type(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fields(Structure):
-    """A mapping from names of fields to types or descriptions of fields, as they may be written in a position.
+    """A mapping from names of fields to types or field descriptions, in a position.
 
-    With `nullable`, null resets what is inherited: in place of a field that one, in place of the mapping all.
+    With `nullable`, null resets inherited fields: a single field, or all if the mapping itself is null.
     """
 
     position: str
@@ -688,7 +686,7 @@ class Fields(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Members(Structure):
-    """A mapping from names of members to types, in the position of the form which holds it."""
+    """A mapping from names of members to types, in the position of the form that contains it."""
 
     def json_schema(self, position: str) -> Schema:
         return parts.table(ref(parts.type_name(position)), ref("name"))
@@ -699,7 +697,7 @@ class Members(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alternatives(Structure):
-    """A list of two or more types that a value may have, in the position of the form which holds it."""
+    """A list of two or more types that a value may have, in the position of the form that contains it."""
 
     def json_schema(self, position: str) -> Schema:
         return {"type": "array", "items": ref(parts.alternative_name(position)), "minItems": 2}
@@ -724,7 +722,7 @@ _CHOICES: Final[Schema] = {"type": "object", "additionalProperties": ref("type_n
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choices(Structure):
-    """A mapping from values of a discriminator to entities; with `or_one` the name of one entity will do."""
+    """A mapping from values of a discriminator to entities; with `or_one` also the name of a single entity."""
 
     or_one: bool = False
 
@@ -739,7 +737,7 @@ class Choices(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OneEntity(Structure):
-    """An entity: by name, declared in place, or one of a union."""
+    """An entity: by name, declared inline, or one of a union."""
 
     def json_schema(self, position: str) -> Schema:
         return ref("one_entity")
@@ -750,7 +748,7 @@ class OneEntity(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Items(Structure):
-    """What a collection holds: `[Entity]` or `{values: Entity}`."""
+    """The contents of a collection: `[Entity]` or `{values: Entity}`."""
 
     def json_schema(self, position: str) -> Schema:
         one = ref("one_entity")
@@ -763,7 +761,7 @@ class Items(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source(Structure):
-    """What a query is computed from: one of these forms."""
+    """The source of a query: one of these forms."""
 
     forms: tuple[str, ...]
 
@@ -776,7 +774,7 @@ class Source(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Renames(Structure):
-    """A mapping from names to other names: `what` says which."""
+    """A mapping from names to other names; `what` describes them."""
 
     what: str
 
@@ -814,7 +812,7 @@ class Body(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Errors(Structure):
-    """A mapping from statuses of errors to the objects that their bodies are."""
+    """A mapping from error statuses to the objects of their bodies."""
 
     def json_schema(self, position: str) -> Schema:
         shape: Schema = {"anyOf": [NULL, {"const": "any"}, ref("type_name"), ref("error_choice")]}
@@ -826,9 +824,9 @@ class Errors(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Use(Structure):
-    """Alternatives of schemes: a list of names, and of lists of names that go together; `none` may be last.
+    """Alternatives of schemes: a list of names, and of lists of names that are combined; `none` may be last.
 
-    Below the spec, where it is not `whole`, one name or `none` alone is enough, and null resets what is inherited.
+    Below the spec level, without `whole`, a single name or `none` is enough, and null resets the inherited value.
     """
 
     whole: bool = False

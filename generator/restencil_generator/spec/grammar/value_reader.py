@@ -1,7 +1,6 @@
-"""Reads values of a spec one by one, and reports what does not fit.
+"""Reader of single values of a spec.
 
-Every method that reads reports what is wrong and returns None then, so that its caller can go on and find the next
-mistake.
+Every method reports errors and then returns None, so that the caller can continue and find the next error.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NO_PLACES: Final[Mapping[str, Place]] = {}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
-    """What a message is about, and what that belongs to: `field 'title'` of `entity 'Article'`."""
+    """The subject of a message, and its owner: `field 'title'` of `entity 'Article'`."""
 
     name: str
     owner: Subject | None = None
@@ -33,7 +32,7 @@ class Subject:
         return self.name if self.owner is None else f"{self.name} of {self.owner}"
 
     def without_root(self) -> Subject:
-        """The subject up to, and without, what all of it belongs to."""
+        """Return the subject without its outermost owner."""
         if self.owner is None or self.owner.owner is None:
             return Subject(self.name)
         return Subject(self.name, self.owner.without_root())
@@ -43,7 +42,7 @@ THE_SPEC: Final = Subject("the spec")
 
 
 class ValueContext(NamedTuple):
-    """A value to read: its node, what messages call it, what its key belongs to, and the node of the key."""
+    """A value to read: its node, its name in messages, the owner of its key, and the node of the key."""
 
     node: Node
     label: Subject
@@ -52,7 +51,7 @@ class ValueContext(NamedTuple):
 
 
 class JsonWithPlaces(NamedTuple):
-    """JSON as it is written, with the place of each of its parts by its path; `usable` if all of it is JSON."""
+    """JSON as written, with the place of each of its parts by path; `usable` if all of it is valid JSON."""
 
     value: Json
     places: Mapping[tuple[str | int, ...], Place]
@@ -60,9 +59,9 @@ class JsonWithPlaces(NamedTuple):
 
 
 class ParsedSection:
-    """The keys of a mapping that a section of the language knows, and those of their values that the table can read.
+    """The known keys of a mapping in a section of the language, and the values that do not depend on names.
 
-    A key that is not given, or whose value is wrong, has the default of its row. `name` is that of the section.
+    A key that is not given, or whose value is wrong, has the default of its row. `name` is the name of the section.
     """
 
     __slots__ = ("_defaults", "_values", "entries", "name")
@@ -79,11 +78,11 @@ class ParsedSection:
         return key in self.entries
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a key; for one that depends on the names of the spec, see `node`."""
+        """Return the value of a key; for values that depend on the names of the spec, see `node`."""
         return self._values[key] if key in self._values else self._defaults[key]
 
     def get(self, key: str, otherwise: Any = None) -> Any:
-        """The value of a key that is given, else `otherwise`; the section need not know the key."""
+        """Return the value of a given key, else `otherwise`; the section need not know the key."""
         return self[key] if key in self.entries else otherwise
 
     @property
@@ -92,26 +91,26 @@ class ParsedSection:
         return {key: entry.value.place for key, entry in self.entries.items()} if self.entries else _NO_PLACES
 
     def node(self, key: str) -> Node | None:
-        """The node under a key, None where it is not given."""
+        """Return the node of a key's value, None if the key is not given."""
         entry = self.entries.get(key)
         return entry.value if entry is not None else None
 
     def key(self, key: str) -> ScalarNode:
-        """The node of a key that is given."""
+        """Return the node of a key that is given."""
         return self.entries[key].key
 
     def forget(self, key: str) -> None:
-        """Drops a key that has no meaning beside the others."""
+        """Drop a key that has no meaning next to the others."""
         del self.entries[key]
         self._values.pop(key, None)
 
     def values(self) -> dict[str, Any]:
-        """The values of all keys that are given and right."""
+        """Return the values of all keys that are given and valid."""
         return dict(self._values)
 
 
 class ValueReader(abc.ABC):
-    """Collects problems, and reads values that need no names of the spec."""
+    """Reader of values that do not depend on names of the spec. It collects problems."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -125,16 +124,16 @@ class ValueReader(abc.ABC):
         related: Iterable[Related] = (),
         near: tuple[str, Collection[str]] | None = None,
     ) -> None:
-        """Adds a problem at a node or place. `near` is a wrong word and the many that it may be a slip of."""
+        """Add a problem at a node or place. `near` is a misspelled word and the words that may be meant."""
         place = at if isinstance(at, Place) else at.place
         self.problems.append(Problem(code, message, place, hint, tuple(related), near=near))
 
     def wrong(self, what: Subject | str, expected: str, node: Node, hint: str = "") -> None:
-        """Reports a node that is not what is expected there."""
+        """Report a node that is not what is expected."""
         self.report("wrong-type", f"{what} is {expected}, this is {described(node)}", node, hint)
 
     def mapping(self, node: Node | None, what: Subject | str, hint: str = "") -> MappingNode | None:
-        """The node if it is a mapping; None, without a problem, where there is none."""
+        """Return the node if it is a mapping; None, without a problem, if there is no node."""
         if node is None or isinstance(node, MappingNode):
             return node
         self.wrong(what, "a mapping", node, hint)
@@ -142,10 +141,10 @@ class ValueReader(abc.ABC):
 
     @abc.abstractmethod
     def section(self, name: str, mapping: MappingNode, what: Subject, at: Node | Place) -> ParsedSection:
-        """The keys of a mapping, read by the table. `at` is where a missing key is reported."""
+        """Read the keys of a mapping by the table. `at` is the place for missing keys."""
 
     def text(self, node: Node, what: Subject | str, *, empty: bool = True) -> str | None:
-        """A string. Numbers, booleans and null have to be put in quotes."""
+        """Read a string. Numbers, booleans and null must be quoted."""
         if isinstance(node, ScalarNode):
             value = node.value
             if isinstance(value, str):
@@ -160,7 +159,7 @@ class ValueReader(abc.ABC):
         return None
 
     def reference(self, node: Node, what: Subject | str) -> Reference | None:
-        """A reference to hand-written code, `python:package.module:name`."""
+        """Read a reference to hand-written code, `python:package.module:name`."""
         value = node.value if isinstance(node, ScalarNode) else None
         hint = "write python:package.module:name"
         if not isinstance(value, str):
@@ -180,7 +179,7 @@ class ValueReader(abc.ABC):
         return Reference(module, name, node.place)
 
     def texts(self, node: Node, what: Subject | str) -> list[tuple[str, Node]]:
-        """The strings of a list without duplicates, each with its node; empty, with a problem, for anything else."""
+        """Read a list of distinct strings, each with its node; reports anything else and returns an empty list."""
         found: dict[str, Node] = {}
         if not isinstance(node, SequenceNode):
             self.wrong(what, "a list", node, "put it in brackets" if isinstance(node, ScalarNode) else "")
@@ -198,9 +197,9 @@ class ValueReader(abc.ABC):
         return list(found.items())
 
     def name(self, node: ScalarNode, what: Subject | str, *, keyword: bool = True, otherwise: str = "") -> bool:
-        """Whether a key is a name that Python code can use; `keyword` allows keywords, which get an underscore.
+        """Return whether a key is a valid Python name; `keyword` allows keywords, which get an underscore.
 
-        `otherwise` is a hint for a name that no change of its letters mends; it has places as in `value_kinds.Name`.
+        `otherwise` is a hint for a name that cannot be corrected; it has the placeholders of `value_kinds.Name`.
         """
         name = node.text
         if name.startswith("_"):
@@ -215,14 +214,14 @@ class ValueReader(abc.ABC):
         return False
 
     def secret(self, key: ScalarNode) -> None:
-        """Reports a key under which a secret is written."""
+        """Report a key that contains a secret."""
         message = f"{quoted(key.text)} is written in the spec"
         self.report("auth-secret", message, key, "name an environment variable under 'env', or give it to the client")
 
     def json(self, node: Node, places: dict[tuple[str | int, ...], Place] | None = None) -> Json:
-        """A node as JSON. Infinite numbers are reported: JSON has none.
+        """Read a node as JSON. Infinite numbers are reported: JSON has none.
 
-        `places` takes the place of every part, by its path, and under the path and an empty string that of its key.
+        `places` gets the place of every part by its path, and the place of its key by the path and an empty string.
         """
         return self._json(node, (), places)
 

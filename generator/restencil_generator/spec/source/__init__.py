@@ -1,1 +1,1 @@
-"""Source text of specs: files, YAML and nodes with their positions."""
+"""The sources of specs: files, YAML, and nodes with their places."""

@@ -1,4 +1,4 @@
-"""The markers that a failed merge leaves in a file."""
+"""The conflict markers that a failed merge leaves in a file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _MARKER: Final = re.compile(r"(?:<{7}|>{7}|\|{7})(?: .*)?")
 
 
 def is_conflict_marker(line: str) -> bool:
-    """Whether a line is a marker of a conflict: `<<<<<<<`, `|||||||` or `>>>>>>>` and what a side is called.
+    """Return whether a line is a conflict marker: `<<<<<<<`, `|||||||` or `>>>>>>>`, with or without a label.
 
-    A line of equals signs alone proves nothing.
+    A line of equals signs is not enough.
     """
     return line[:1] in ("<", ">", "|") and _MARKER.fullmatch(line.rstrip("\r\n")) is not None

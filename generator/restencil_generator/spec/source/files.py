@@ -1,4 +1,4 @@
-"""Files as they are read: regular ones only, so that a pipe or a device in a folder neither hangs a run nor ends it."""
+"""Reading of regular files only, so that a pipe or a device in a folder cannot block a run or fail it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a regular file, or of the one that a link leads to. Raises `OSError` for anything else."""
-    _refuse_special(os.stat(path), path)  # before it is opened: opening alone may wait, or move a tape
+    """Return the bytes of a regular file, or of the target of a link. Raises `OSError` for anything else."""
+    _refuse_special(os.stat(path), path)  # checked first: opening a pipe or device may block or have side effects
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as file:
         _refuse_special(os.fstat(descriptor), path)
@@ -19,7 +19,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def is_special(path: Path) -> bool:
-    """Whether something is there that is neither a regular file nor a folder: a pipe, a socket, a device."""
+    """Return whether a path is neither a regular file nor a folder: a pipe, a socket, a device."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -28,7 +28,7 @@ def is_special(path: Path) -> bool:
 
 
 def regular_files(folder: Path) -> Iterator[Path]:
-    """Every regular file in a folder and in those below it, links followed, each folder once; in order."""
+    """Yield every regular file in a folder and its subfolders, sorted; links are followed, and folders visited once."""
     seen: set[tuple[int, int]] = set()
     for here, names, files in os.walk(folder, followlinks=True):
         status = os.stat(here)

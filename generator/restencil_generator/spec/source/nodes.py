@@ -1,7 +1,7 @@
-"""The tree of a YAML text: scalars, sequences and mappings with their places.
+"""The nodes of a YAML document: scalars, sequences and mappings with their places.
 
-Scalars keep their text; what it means follows YAML 1.2's core schema, which is JSON's scalars and little more: `on`,
-`yes`, `012`, `1:30` and `2020-01-01` are text or plain numbers here.
+Scalars keep their source string; their values follow the core schema of YAML 1.2, which has little more than the
+scalars of JSON: `on`, `yes`, `012`, `1:30` and `2020-01-01` are strings or plain numbers.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _SPECIAL: Final[dict[str, None | bool | float]] = {
 _NUMBER_STARTS: Final = frozenset("+-.0123456789")
 
 MAX_DIGITS: Final = 1000
-"""The most characters a number may have. (Python itself rejects to read integers of more than 4,300 digits.)"""
+"""Maximum number of characters of a number. (Python itself rejects integers of more than 4,300 digits.)"""
 
 ScalarValue: TypeAlias = None | bool | int | float | str
 
 
 class Node:
-    """A part of a YAML text. Lines and columns count from 0, as YAML's marks do."""
+    """A node of a YAML document. Lines and columns count from 0, as in YAML's marks."""
 
     __slots__ = ("column", "end_column", "end_line", "file", "line")
 
@@ -44,12 +44,12 @@ class Node:
 
     @property
     def place(self) -> Place:
-        """Its place, counted from 1."""
+        """The place of the node, counted from 1."""
         return Place(self.file, self.line + 1, self.column + 1, self.end_line + 1, self.end_column + 1)
 
 
 class ScalarNode(Node):
-    """A scalar: `text` as it reads; `plain` where it has no quotes and so may be a number, a boolean or null."""
+    """A scalar: `text` is its string; `plain` is true without quotes, so that it may be a number, a boolean or null."""
 
     __slots__ = ("plain", "text")
 
@@ -62,9 +62,9 @@ class ScalarNode(Node):
 
     @property
     def value(self) -> ScalarValue:
-        """The scalar's value under the core schema.
+        """The value under the core schema.
 
-        Numbers longer than `MAX_DIGITS` are infinite here, like those that no float can hold: no JSON numbers.
+        Numbers longer than `MAX_DIGITS` are infinite, like those that no float can hold: they are not valid JSON.
         """
         text = self.text
         if not self.plain:
@@ -80,7 +80,7 @@ class ScalarNode(Node):
         return float(text) if _FLOAT.match(text) else text
 
     def part(self, start: int, length: int) -> Place:
-        """The place of a stretch of the scalar's text, where the text is in one line as it is; else the whole."""
+        """Return the place of a part of the scalar's string if it is on one line without escapes; else of the whole."""
         whole = self.place
         quotes = whole.end_column - whole.column - len(self.text)
         if whole.line != whole.end_line or quotes not in (0, 2):
@@ -122,18 +122,18 @@ class MappingNode(Node):
         return iter(self.entries.items())
 
     def get(self, key: str) -> Node | None:
-        """The value under a key, or None."""
+        """Return the value of a key, or None."""
         entry = self.entries.get(key)
         return entry.value if entry is not None else None
 
 
 def is_null(node: Node) -> bool:
-    """Whether a node is null, written or left empty."""
+    """Return whether a node is null, explicit or empty."""
     return isinstance(node, ScalarNode) and node.plain and node.value is None
 
 
 def plain_value(node: Node) -> Any:
-    """What a node says, as plain values."""
+    """Return a node as plain values."""
     if isinstance(node, MappingNode):
         return {key: plain_value(entry.value) for key, entry in node}
     if isinstance(node, SequenceNode):
@@ -142,7 +142,7 @@ def plain_value(node: Node) -> Any:
 
 
 def described(node: Node) -> str:
-    """What a node is, for messages: `a mapping`, `a list`, `null`, `the string 'x'`, `the number 5`."""
+    """Describe a node for messages: `a mapping`, `a list`, `null`, `the string 'x'`, `the number 5`."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, SequenceNode):

@@ -1,4 +1,4 @@
-"""Parses YAML into events. This is the only file that names yaml."""
+"""Parsing of YAML into events. Only this module imports yaml."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from restencil_generator.diagnostics.model import Place, Problem, Related, visib
 _FLATTEN: Final = "flatten this part"
 
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""What the parser counts as the end of a line."""
+"""The line breaks of the parser."""
 
 
 class NotYaml(Exception):
-    """A string that does not parse, or nothing that parses it; `problem` says which, and where."""
+    """A string is not valid YAML, or the parser is not installed; `problem` has the reason and the place."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -23,9 +23,9 @@ class NotYaml(Exception):
 
 
 def parse(text: str, file: str, build: Callable[[Callable[[], Any]], None]) -> None:
-    """Has `build` take the events of a string, one with each call of what it is given; the last is a `StreamEndEvent`.
+    """Parse a string and call `build` with a function that returns the next event; the last is a `StreamEndEvent`.
 
-    Raises `NotYaml` where the text, or what is in it where `build` asks for the next event, is no YAML.
+    Raises `NotYaml` if the string is not valid YAML, also while `build` gets events.
     """
     try:
         import yaml
@@ -52,17 +52,17 @@ def parse(text: str, file: str, build: Callable[[Callable[[], Any]], None]) -> N
 
 
 def _syntax_problem(error: Any, file: str) -> Problem:
-    """The problem for a string that does not parse, at the place where the parser stopped."""
+    """Return the problem for a syntax error, at the place where the parser stopped."""
     what = visible(str(error.problem or error))
     context = f" {visible(str(error.context))}" if error.context else ""
     mark, other, note = error.problem_mark or error.context_mark, error.context_mark, "it begins here"
-    if _is_unclosed(what) and other is not None:  # what follows the bracket is right, as a rule
+    if _is_unclosed(what) and other is not None:  # it stops after the bracket, where all is well
         mark, other, note = other, mark, "here it is still open"
     related: tuple[Related, ...] = ()
     if mark is not None and other is not None and other.line != mark.line:
         related = (Related(_marked(other, file), note),)
     place = Place(file) if mark is None else _marked(mark, file)
-    if "maximum nesting depth" in what:  # newer parsers have a limit of their own, further down than any spec goes
+    if "maximum nesting depth" in what:  # newer parsers have a limit of their own, deeper than any spec
         return Problem("yaml-depth", "collections are nested more deeply than the parser reads", place, _FLATTEN)
     return Problem("yaml-syntax", f"the YAML does not parse: {what}{context}", place, _syntax_hint(what), related)
 
@@ -88,7 +88,7 @@ def _syntax_hint(what: str) -> str:
 
 
 def _character_problem(error: Exception, text: str, file: str) -> Problem:
-    """The problem for a character that YAML does not allow; the parser itself gives its position in bytes only."""
+    """Return the problem for a character that YAML does not allow; the parser has its position only in bytes."""
     found = next((at for at, char in enumerate(text) if _refused_character(char)), None)
     if found is None:
         return Problem("yaml-syntax", f"the YAML does not parse: {visible(str(error))}", Place(file))
