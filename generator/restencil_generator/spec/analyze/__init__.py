@@ -1,1 +1,1 @@
-"""Semantic analysis: resolves names and inherited settings of a spec, and reports every mistake."""
+"""Semantic analysis: resolves names and inherited settings of a spec, and reports all errors."""

@@ -1,4 +1,4 @@
-"""Headers that are arguments, what the client takes as arguments, and the servers that it may talk to."""
+"""Header parameters, arguments of the client, and the servers of the API."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenHeaders:
-    """The header parameters that a resource or endpoint writes, and those that it resets; all: `clears`."""
+    """The header parameters of a resource or endpoint, and the names that it resets with null; `clears` resets all."""
 
     params: tuple[d.HeaderParam, ...] = ()
     back: frozenset[str] = frozenset()
     clears: bool = False
 
     def over(self, inherited: Iterable[d.HeaderParam]) -> tuple[d.HeaderParam, ...]:
-        """What counts where this is laid over what is inherited, parameter by parameter."""
+        """Return the effective parameters: these, and the inherited ones that are neither replaced nor reset."""
         found = {} if self.clears else {param.field.name: param for param in inherited}
         found |= {param.field.name: param for param in self.params}
         return tuple(param for name, param in found.items() if name not in self.back)
@@ -42,7 +42,7 @@ class WrittenHeaders:
 def read_header_params(
     types: Types, node: Node | None, what: Subject, position: str = "header_param"
 ) -> WrittenHeaders:
-    """The header parameters that a level writes."""
+    """Read the header parameters of a level."""
     if node is not None and position == "header_param" and is_null(node):
         return WrittenHeaders(clears=True)
     back: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ def read_header_params(
         assert isinstance(node, MappingNode)
         param = _header_param(types, field, node.entries[field.name].value, what)
         first = wires.setdefault(field.wire.lower(), field)
-        if first is not field and first.wire != field.wire:  # those of one name were reported
+        if first is not field and first.wire != field.wire:  # duplicates of one name are already reported
             message = f"the header parameters {quoted(first.name)} and {quoted(field.name)} of {what} are one header"
             types.report("name-clash", message, field.place, "case does not count: give one of them another 'wire'")
         if param is not None:
@@ -107,7 +107,7 @@ def _flag(node: Node | None) -> bool | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientArguments:
-    """What a client takes as arguments, and the servers that it may talk to."""
+    """The arguments of the client, and the servers of the API."""
 
     header_params: tuple[d.HeaderParam, ...]
     search_params: tuple[d.Field, ...]
@@ -115,11 +115,11 @@ class ClientArguments:
 
     @property
     def made(self) -> tuple[d.HeaderParam, ...]:
-        """The headers that are made for each call where it gives none, and so are arguments of calls."""
+        """The headers with a generated value, which are therefore also arguments of calls."""
         return tuple(param for param in self.header_params if param.auto is not None)
 
     def taken_back(self, written: WrittenHeaders, inherited: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """The headers of the client that are not sent where this is written."""
+        """Return the client headers that an endpoint with these settings does not send."""
         names = {param.field.name: param.field.wire for param in self.header_params if param.auto is None}
         own = names if written.clears else written.back & names.keys()
         back = {*inherited, *(names[name] for name in own)} - {names.get(param.field.name) for param in written.params}
@@ -127,7 +127,7 @@ class ClientArguments:
 
 
 def read_client_arguments(types: Types, given: ParsedSection) -> ClientArguments:
-    """The arguments that a spec gives its clients."""
+    """Read the client arguments of a spec."""
     headers = read_header_params(types, given.node("header_params"), THE_SPEC, "client_header").params
     label = Subject("'search_params'", THE_SPEC)
     search = read_fields(types, given.node("search_params"), THE_SPEC, "client_param", "", label=label)
@@ -150,7 +150,7 @@ def read_client_arguments(types: Types, given: ParsedSection) -> ClientArguments
 
 
 def _claim(types: Types, taken: dict[str, tuple[str, d.Field]], noun: str, of: str, field: d.Field) -> None:
-    """Takes a name among the arguments of the client."""
+    """Reserve a name among the arguments of the client, and report a name that is taken."""
     if field.python in CLIENT_ARGUMENTS:
         message = f"the {noun} {quoted(field.name)} of {of} is an argument of every client already"
         types.report("taken-name", message, field.place, "choose another name, and give this one as 'wire'")
@@ -197,7 +197,7 @@ def _server(types: Types, name: str, key: ScalarNode, node: Node) -> d.Server | 
 
 
 def _check_variables(types: Types, what: Subject, url: str, variables: tuple[d.Field, ...], at: Node) -> None:
-    """The variables of a server are those that its URL names."""
+    """Report variables of a server that are not in its URL, or that are not declared."""
     named = list(dict.fromkeys(_VARIABLE.findall(url)))
     for field in variables:
         if field.name not in named:

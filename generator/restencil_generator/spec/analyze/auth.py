@@ -1,4 +1,4 @@
-"""`auth`: the schemes that a spec declares, and which of them requests use."""
+"""`auth`: the declared authentication schemes, and which of them requests use."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
 
 SHORT: Final = "token"
-"""The name of the scheme of a spec that names none: the client's keyword for it."""
+"""The name of the scheme if the spec gives it none: the client's keyword argument."""
 
 
 def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
-    """How the client authenticates; None where nothing is declared, or something wrong."""
+    """Read how the client authenticates; None if nothing is declared, or if it is invalid."""
     if given is None:
         return None
     node, written = given.node("schemes"), given.node("use")
@@ -44,7 +44,7 @@ def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
 
 
 def read_use(types: Types, node: Node, label: Subject, *, whole: bool = False) -> d.Use | None:
-    """The alternatives that a level writes; None for null, which resets, and for what is wrong."""
+    """Read the alternatives of a level; None for null, which resets them, and if they are invalid."""
     if is_null(node) and not whole:
         return None
     if isinstance(node, ScalarNode) and not whole:
@@ -77,7 +77,7 @@ def _alternatives(types: Types, items: list[Node], label: Subject) -> d.Use | No
 
 
 def _together(types: Types, node: Node, label: Subject) -> tuple[str, ...] | None:
-    """The schemes of one alternative, in order of their names; none for `none`, None where something is wrong."""
+    """Return the schemes of one alternative, sorted; empty for `none`, None if it is invalid."""
     if not isinstance(node, SequenceNode):
         name = types.text(node, label if label.owner is not None else f"an item of {label}", empty=False)
         if name == NO_AUTH:
@@ -152,7 +152,7 @@ def _oauth2(given: ParsedSection, env: dict[str, str]) -> d.OAuth2:
 
 
 def _check_name(types: Types, name: str, key: ScalarNode, what: Subject) -> None:
-    """Reports a name that cannot be a keyword of the client."""
+    """Report a name that cannot be a keyword argument of the client."""
     if name == NO_AUTH:
         types.report("reserved-name", f"a scheme cannot be called '{NO_AUTH}', which represents no credential", key)
     elif types.name(key, "a scheme", keyword=False) and name in CLIENT_ARGUMENTS - {SHORT}:

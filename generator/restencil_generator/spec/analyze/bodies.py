@@ -1,4 +1,4 @@
-"""Bodies: what a call sends."""
+"""Request bodies of endpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode,
 
 
 def read_body(types: Types, node: Node, what: Subject, type_name: str) -> d.Body | None:
-    """The body that a level writes; None for null."""
+    """Read the body of a level; None for null."""
     what = Subject("the body", what)
     if isinstance(node, SequenceNode):
         type = types.type(node, Context(what, "body_field", type_name))

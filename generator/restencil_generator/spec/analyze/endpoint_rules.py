@@ -1,4 +1,4 @@
-"""Rules of one endpoint: keys that depend on others, its parameters, its pagination, the fields that it names."""
+"""Rules of one endpoint: keys that depend on others, its parameters, its pagination, and the fields it refers to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from restencil_generator.spec.source.nodes import MappingNode
 
 
 def check_endpoint(types: Types, resource: RawResource, resolved: ResolvedEndpoint, clashes: set[Place]) -> None:
-    """Reports what is wrong with one endpoint. `clashes` are the places of parameters that were reported."""
+    """Report errors in one endpoint. `clashes` are the places of parameters that are already reported."""
     endpoint, own = resolved.endpoint, resolved.raw
     section = own.section
     if endpoint.standard and "extends" in section:
@@ -36,7 +36,7 @@ def check_endpoint(types: Types, resource: RawResource, resolved: ResolvedEndpoi
 
 
 def _check_response(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """Schema, content and `returns` agree, and `empty: merge` has an entity to merge."""
+    """Report schema, content and `returns` that contradict each other, and `empty: merge` without an entity."""
     section = own.section
     key = next((key for key in ("content", "schema") if key in section), None)
     if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
@@ -58,7 +58,7 @@ def _check_response(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> Non
 
 
 def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """Reports `filter` at parameters that filter no list: there is none, or they name its order or a page."""
+    """Report `filter` at parameters that filter no list: there is no list, or they are its order or its page."""
     written = [field for field in own.search_params if field.filter is not None]
     if not written or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
         return
@@ -77,14 +77,14 @@ def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
 
 
 def _key_of(own: RawEndpoint, field: d.Field, key: str) -> Place:
-    """The place of a key of a search parameter."""
+    """Return the place of a key of a search parameter."""
     params = own.section.node("search_params")
     described = params.get(field.name) if isinstance(params, MappingNode) else None
     return described.entries[key].key.place if isinstance(described, MappingNode) else field.place
 
 
 def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """A body is part of a key where a call sends one and has a cached response."""
+    """Report `in_key` unless a call has a body and a cached response."""
     request: ParsedSection | None = own.section["request"]
     if request is None or not request["in_key"]:
         return
@@ -98,7 +98,7 @@ def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
 
 
 def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clashes: set[Place]) -> None:
-    """No two parameters have one name in Python, and none is of the URL and a header at once."""
+    """Report parameters with the same Python name, or that are in the URL and a header at once."""
     pythons: dict[str, d.Field] = {}
     in_url = {field.python for field in (*endpoint.params, *endpoint.search_params)}
     if isinstance(endpoint.schema, d.PageOf) and endpoint.page_param is not None:
@@ -119,7 +119,7 @@ def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clas
 
 
 def _check_paths(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """Parameters under `params` are in the path, and those under `search_params` are not."""
+    """Report `params` that are not in the path, and `search_params` that are."""
     in_path = {parameter.name for parameter in endpoint.path.parameters}
     for field in own.params:
         if field.name not in in_path:
@@ -131,14 +131,14 @@ def _check_paths(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
 
 
 def report_unknown_parameter(types: Types, field: d.Field, what: Subject, known: set[str]) -> None:
-    """Reports a path parameter that no path has."""
+    """Report a path parameter that is in no path."""
     hint = did_you_mean(field.name, known) or "name a parameter of the path, or move it to 'search_params'"
     message = f"'params' of {what} names {quoted(field.name)}, which its path has not"
     types.report("unknown-parameter", message, field.place, hint)
 
 
 def _check_pages(types: Types, resource: RawResource, resolved: ResolvedEndpoint) -> None:
-    """What is paginated has a list, and a parameter that names a page."""
+    """Report pagination without a list, or without a parameter for the page."""
     endpoint, own = resolved.endpoint, resolved.raw
     section = own.section
     if not has_pages(endpoint):
@@ -167,7 +167,7 @@ def _check_pages(types: Types, resource: RawResource, resolved: ResolvedEndpoint
 
 
 def _check_fields(types: Types, resource: RawResource, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """The fields that an endpoint names are those of an entity in its responses, or of the resource's."""
+    """Report references to fields that are neither in an entity of the responses nor in that of the resource."""
     section, schemas = own.section, [endpoint.schema, resource.schema]
     check_param_fields(types, own.params, section.node("params"), [resource.schema, own.schema])
     check_param_fields(types, own.search_params, section.node("search_params"), schemas, "search parameter")

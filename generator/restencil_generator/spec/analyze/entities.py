@@ -1,4 +1,4 @@
-"""Entities of a spec: what each has itself, and what it takes over from the one that it extends."""
+"""Entities of a spec: their own declarations, and what they inherit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from restencil_generator.spec.validate_value import fits_scalar, objects_in
 
 
 class Entities:
-    """Reads all entities, each after the one that it extends."""
+    """Reader of all entities, in the order of inheritance."""
 
     def __init__(self, types: Types) -> None:
         self.types = types
@@ -25,7 +25,7 @@ class Entities:
         self.broken: set[str] = set()
 
     def read(self) -> None:
-        """Fills the table of entities."""
+        """Fill the table of entities."""
         types = self.types
         for name in sorted(types.sources):
             source = types.sources[name]
@@ -33,7 +33,7 @@ class Entities:
             section = "entity_form" if source.in_place else "entity"
             if source.broken:
                 given = ParsedSection(section, defaults(section), {}, {})
-            else:  # unknown keys of a form are reported where the form is read as a type
+            else:  # unknown keys of a form are reported when the form is read as a type
                 given = types.section(section, source.node, what, source.key, report_unknown=not source.in_place)
             self.given[name] = given
             self.own[name] = read_fields(
@@ -47,7 +47,7 @@ class Entities:
     # ------------------------------------------------------------------------------------------------- what they extend
 
     def _lines(self) -> None:
-        """Checks what entities extend; those that are part of, or lead to, a circle or nothing are broken."""
+        """Mark entities as broken if their `extends` is part of a cycle, leads to one, or leads to an unknown name."""
         types = self.types
         bases: dict[str, str] = {}
         for name, given in self.given.items():
@@ -76,7 +76,7 @@ class Entities:
             done.update(chain)
 
     def _with_bases(self, name: str) -> None:
-        """Adds an entity to the table, after those that it extends."""
+        """Add an entity to the table, after the entities that it extends."""
         entities = self.types.entities
         if name in entities:
             return
@@ -165,7 +165,7 @@ class Entities:
         return tuple(text for text, _ in names)
 
     def _check_part(self, name: str, what: Subject, fields: tuple[d.Field, ...], text: str, place: Node) -> None:
-        """A part of a pk is a field with one text, of the entity or of objects in it."""
+        """Report a part of a pk that is not a field with a single string form, of the entity or of objects in it."""
         types = self.types
         found = path_to(types.objects, fields, text)
         if not found:
@@ -190,7 +190,7 @@ class Entities:
     def _usual_pk(
         self, name: str, what: Subject, base: d.Entity | None, by_name: Mapping[str, d.Field]
     ) -> tuple[str, ...]:
-        """The pk where none is written: that of the entity it extends, else `id`."""
+        """Return the pk if none is given: that of the base entity, else `id`."""
         if base is not None and (base.pk or base.pk_is_list):
             return base.pk
         if "id" in by_name:
@@ -202,7 +202,7 @@ class Entities:
         return ()
 
     def _has_unread(self, entity: str, field: str) -> bool:
-        """Whether an entity may have a field that could not be read: it is written, or what it extends is broken."""
+        """Return whether an entity may have a field that could not be read, because it or a base entity is invalid."""
         *_, last = self.types.lineage(entity)
         read = any(known.name == field for known in self.own[entity])
         return (field in self.types.raw_fields(entity) and not read) or last.broken or "extends" in last.node.entries
@@ -219,12 +219,12 @@ class Entities:
 
 
 def _least(field: d.Field) -> d.Json | d.Missing:
-    """The least that every value of an object holds in a field."""
+    """Return the part of a field's value that every value of an object contains."""
     return {} if field.default is d.MISSING and isinstance(field.type, d.ObjectRef) else field.default
 
 
 def object_circles(types: Types) -> None:
-    """Reports objects that hold themselves in every value, so that a value has no end."""
+    """Report objects that always contain themselves, so that their values would be infinite."""
     needs = {
         name: [
             (inner, field)
@@ -260,7 +260,7 @@ def object_circles(types: Types) -> None:
 
 
 def _shared_key(base: d.Entity, entities: Mapping[str, d.Entity], name: str) -> str:
-    """The key written on the nearest entity that this one extends; else its own name."""
+    """Return the key of the nearest base entity that declares one, else the name of the entity."""
     nearest: d.Entity | None = base
     while nearest is not None and not nearest.key_written:
         nearest = entities[nearest.extends] if nearest.extends is not None else None
@@ -268,7 +268,7 @@ def _shared_key(base: d.Entity, entities: Mapping[str, d.Entity], name: str) -> 
 
 
 def _narrows(type: d.Type, inherited: d.Type) -> bool:
-    """Whether a field may be declared again with a type: an equal or a narrower one."""
+    """Return whether an inherited field may be overridden with a type: an equal or narrower one."""
     if type == inherited:
         return True
     if isinstance(inherited, d.Optional):

@@ -1,4 +1,4 @@
-"""Fields of entities that parameters and members of bodies represent, and the exact filters of lists."""
+"""The entity fields behind parameters and body members, and the exact filters of lists."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def check_param_fields(
     schemas: Sequence[d.Type | None],
     noun: str = "parameter",
 ) -> None:
-    """Reports parameters, or members of a body, whose `field` no entity of these schemas has.
+    """Report parameters, or members of a body, whose `field` is in no entity of these schemas.
 
-    `written` is the mapping that declares them, `noun` what messages call one.
+    `written` is the mapping that declares them, `noun` is their name in messages.
     """
     named = [field for field in params if field.of]
     if not named:
@@ -50,7 +50,7 @@ def check_param_fields(
 def check_body_fields(
     types: Types, body: d.Body | None, written: Node | None, schemas: Sequence[d.Type | None]
 ) -> None:
-    """Reports members of a body whose `field` no entity of these schemas has."""
+    """Report members of a body whose `field` is in no entity of these schemas."""
     if body is None or not isinstance(body.type, d.ObjectType):
         return
     for word, row in rows("body").items():
@@ -61,10 +61,10 @@ def check_body_fields(
 
 
 def exact_filters(tables: Declarations, endpoint: d.Endpoint) -> tuple[str, ...] | None:
-    """The arguments of a list that select its entities by equality, by their names in URLs.
+    """Return the arguments that filter a list by equality with a field, by their names in URLs.
 
-    None where there is no list, or nothing filters it: arguments of its order and of its pages do not. Headers and a
-    body that tell lists apart filter them, and what of is not known.
+    None if there is no list, or if nothing filters it: sorting and pagination do not. A header or body in the key
+    filters the list in an unknown way.
     """
     collection = endpoint.collection
     if collection is None or isinstance(endpoint.schema, d.AdderOf):
@@ -79,9 +79,9 @@ def exact_filters(tables: Declarations, endpoint: d.Endpoint) -> tuple[str, ...]
 
 
 def _is_exact(argument: d.Field, entities: Sequence[d.Entity], tables: Declarations) -> bool:
-    """Whether an argument of a list selects exactly the entities whose field has its value, as far as a spec can tell.
+    """Return whether an argument selects exactly the entities whose field has its value, as far as a spec shows.
 
-    Texts, numbers and dates may be searched for by their parts or bounds, so that equal names alone say nothing.
+    Strings, numbers and dates may also be searched for by parts or bounds, so equal names are not enough.
     """
     if argument.filter is not None:
         return argument.filter == "equals"
@@ -95,9 +95,9 @@ def _is_exact(argument: d.Field, entities: Sequence[d.Entity], tables: Declarati
 
 
 def _selects(argument: d.Type, field: d.Type, known: Mapping[str, d.Entity]) -> bool:
-    """Whether an argument of this type selects by equality with a field of that type."""
+    """Return whether an argument of this type selects by equality with a field of that type."""
     given, kept = type_info(argument).bare, type_info(field).bare
-    if isinstance(kept, d.EntityRef):  # the argument is the primary key of what the field refers to
+    if isinstance(kept, d.EntityRef):  # the argument is the primary key of the referenced entity
         entity = known.get(kept.name)
         key = None if entity is None or len(entity.pk) != 1 else entity.field(entity.pk[0])
         return isinstance(given, d.AnyOf) or (key is not None and given == type_info(key.type).bare)
@@ -105,4 +105,4 @@ def _selects(argument: d.Type, field: d.Type, known: Mapping[str, d.Entity]) -> 
 
 
 _EXACT: Final[tuple[d.Type, ...]] = (d.Scalar("boolean"), d.Scalar("integer"), d.Scalar("uuid"))
-"""Scalars that an API compares for equality."""
+"""Scalars that APIs compare for equality."""

@@ -1,4 +1,4 @@
-"""`errors`: which objects the bodies of errors are, by status."""
+"""`errors`: the objects in the bodies of errors, by status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS: Final = re.compile(ERROR_STATUS)
 
 
 def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.Shape | None] | None:
-    """What a level says of errors, by status: shapes, and None for what it resets; None where it says nothing."""
+    """Read the error bodies of a level by status, with None for a reset status; None if the level declares none."""
     label = Subject("'errors'", what)
     mapping = types.mapping(node, label, "write {404: NotFound}")
     if mapping is None:
@@ -38,7 +38,7 @@ def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.S
 
 
 def claim_classes(types: Types, resources: dict[str, d.Resource], node: Node | None) -> bool:
-    """Whether the package has error classes, whose names are taken then: where any endpoint has errors."""
+    """Reserve the names of error classes if any endpoint has errors, and return whether the package has them."""
     endpoints = [
         endpoint for resource in resources.values() for _, endpoint in resource.all_endpoints() if endpoint.errors
     ]
@@ -51,7 +51,7 @@ def claim_classes(types: Types, resources: dict[str, d.Resource], node: Node | N
 
 
 def _meant(status: str) -> str:
-    """The key that a wrong one may be meant to be, as a hint."""
+    """Return a hint with the key that an invalid one was probably meant to be."""
     if status.upper() in ("4XX", "5XX"):
         return f"write {status.upper()}"
     if status.casefold() in ("*", "any", "all", "else", "other", "others"):
@@ -60,7 +60,7 @@ def _meant(status: str) -> str:
 
 
 def _shape(types: Types, node: Node, what: Subject) -> d.Shape | None:
-    """The objects that a body may be; none for any JSON. None for null, and for what is wrong."""
+    """Return the possible objects of a body; empty for any JSON, None for null and if it is invalid."""
     if is_null(node):
         return None
     if isinstance(node, MappingNode):
@@ -76,7 +76,7 @@ def _shape(types: Types, node: Node, what: Subject) -> d.Shape | None:
 
 
 def _choice(types: Types, node: MappingNode, what: Subject) -> d.Shape | None:
-    """One of several objects; any other mapping is reported."""
+    """Return the alternatives of `one_of`; any other mapping is reported."""
     if types.is_pointer(node, what):
         return None
     if not any(key == "one_of" or types.key_hint("error_choice", key) for key in node.entries):
@@ -89,7 +89,7 @@ def _choice(types: Types, node: MappingNode, what: Subject) -> d.Shape | None:
 
 
 def _object(types: Types, node: Node, what: Subject) -> str | None:
-    """The name of an object; anything else is reported."""
+    """Return the name of an object; anything else is reported."""
     name = node.value if isinstance(node, ScalarNode) else None
     expected = "the name of an object, 'any' or null"
     if not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""`expires`: what a mutation leaves stale, from the names that the spec writes to the endpoints that they mean."""
+"""`expires`: what a mutation makes stale; resolves names of the spec to endpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def written_expires(given: ParsedSection) -> tuple[str, ...] | Literal["nothing"]:
-    """What an endpoint writes under `expires`."""
+    """Return the names under `expires` of an endpoint, unresolved."""
     written: list[tuple[str, Node]] | Literal["nothing"] | None = given["expires"]
     return written if isinstance(written, str) else tuple(name for name, _ in written or ())
 
@@ -29,9 +29,9 @@ def resolve_expires(
     written: Mapping[str, Mapping[str, RawEndpoint]],
     known: Collection[str],
 ) -> dict[str, d.Resource]:
-    """The resources, with what their endpoints leave stale as `self` and `resource.member`.
+    """Resolve `expires` of all endpoints to `self` and `resource.member`.
 
-    `known` are the names of all resources, also of those that are wrong.
+    `known` are the names of all resources, including invalid ones.
     """
     for name, endpoints in written.items():
         for own in endpoints.values():
@@ -55,7 +55,7 @@ def resolve_expires(
 
 
 def _meant(resources: Mapping[str, d.Resource], owner: str, target: str) -> Iterator[str]:
-    """What a name means, of this resource: `self`, or reading endpoints as `resource.member`."""
+    """Yield what a name refers to within a resource: `self`, or reading endpoints as `resource.member`."""
     if target == d.SELF:
         yield target
         return
@@ -79,14 +79,14 @@ def _judge(
     target: str,
     node: Node,
 ) -> None:
-    """Reports a name that means no reading endpoint."""
+    """Report a name that does not refer to a reading endpoint."""
     endpoint = _built(resources[owner], own.name)
     if endpoint is None:
         return
     what = Subject("'expires'", own.what)
     if target == d.SELF:
         is_item = endpoint.path.parameters or resources[owner].singleton or endpoint.body is not None
-        if not is_item:  # a member of the body may name the record
+        if not is_item:  # a member of the body may identify the record
             message = f"{what} names 'self', but the path {quoted(endpoint.path.text)} is that of no item"
             types.report("expires-target", message, node, "'self' needs an item's path")
         return
@@ -95,7 +95,7 @@ def _judge(
     resource, dot, member = target.partition(".")
     holder = resources.get(resource if dot else owner)
     if holder is None and resource in known:
-        return  # its own mistakes are reported elsewhere
+        return  # its own errors are reported elsewhere
     changing = None if holder is None else _built(holder, member or target)
     if changing is not None and changing.side_effect:
         message = f"{what} names {quoted(target)}, which changes something, and so has no cached response"
@@ -109,7 +109,7 @@ def _judge(
 
 
 def _built(resource: d.Resource, name: str) -> d.Endpoint | None:
-    """The endpoint of this name, or what hangs on the list under it."""
+    """Return the endpoint with this name, or the list operation with this name."""
     listing = resource.endpoints.get("get_list")
     found = resource.endpoints.get(name)
     return found if found is not None or listing is None else listing.extenders.get(name)

@@ -1,4 +1,4 @@
-"""Fields: what a mapping of them writes, each a type or a mapping that describes the field."""
+"""Fields: each key of a mapping is a field, with a type or a mapping that describes it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def read_fields(
     label: Subject | None = None,
     entity: str = "",
 ) -> tuple[d.Field, ...]:
-    """The fields that a mapping writes, without those that are wrong; none where there is no mapping.
+    """Read the fields of a mapping without invalid ones; empty if there is no mapping.
 
-    `owner` is what messages call the whole, `label` what they call the mapping if that is something else.
+    `owner` is the name of the owner in messages, `label` the name of the mapping if it differs.
     """
     mapping = types.mapping(node, label or owner)
     found: list[d.Field] = []
@@ -56,11 +56,11 @@ _NOUNS: Final[Mapping[str, tuple[str, Use]]] = {
     "client_header": ("header parameter", "parameter"),
     "server_variable": ("variable", "parameter"),
 }
-"""What the fields of a position are called, and what their names are for."""
+"""The name of a field in each position for messages, and the use of its name."""
 
 
 def is_described(node: Node) -> bool:
-    """Whether what is in a field's place is a mapping that describes the field; else it is the field's type."""
+    """Return whether the value of a field is a mapping that describes it, rather than its type."""
     if not isinstance(node, MappingNode):
         return False
     if "type" in node.entries or "const" in node.entries:
@@ -95,7 +95,7 @@ def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) ->
 
 
 def _without_mark(node: Node, context: Context) -> tuple[Node, bool]:
-    """A type without the mark that bodies must hold its field, and whether it has one."""
+    """Remove the mark `!` of a required type, and return whether the type has it."""
     if not (POSITIONS[context.position].must and isinstance(node, ScalarNode) and node.text[-1:] == "!"):
         return node, False
     if node.text[-2:-1] in ("", "?", "!"):
@@ -105,7 +105,7 @@ def _without_mark(node: Node, context: Context) -> tuple[Node, bool]:
 
 
 def _wire(name: str, style: d.WireNames, position: str) -> str:
-    """The name of a field on the wire, where it gives none itself."""
+    """Return the JSON name of a field that does not declare one."""
     if position in ("path_param", "server_variable"):
         return name
     return header_name(name) if position in ("header_param", "client_header") else wire_name(name, style)
@@ -146,11 +146,11 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
 
 
 _ATTRIBUTES: Final = frozenset(one.name for one in dataclasses.fields(d.Field)) - {"type", "default", "wire", "format"}
-"""Keys of a field whose value is the attribute of the same name."""
+"""Keys of a field whose value becomes the attribute of the same name."""
 
 
 def _type(types: Types, given: ParsedSection, context: Context) -> d.Type | None:
-    """The type of a described field, with what `const`, `optional` and a default of null say about it."""
+    """Return the type of a described field, considering `const`, `optional` and a default of null."""
     if "const" in given:
         return d.Const(given["const"]) if given["const"] is not None else None
     node = given.node("type")
@@ -172,18 +172,18 @@ def _default(types: Types, type: d.Type, written: JsonWithPlaces | None, context
 
 
 OF_FIELD: Final = d.AnyOf(())
-"""The type of a path parameter that has the one of its field."""
+"""The type of a path parameter that takes it from the field of the same name."""
 
 
 def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Context) -> None:
-    """Only datetimes look this way or that."""
+    """Report `format` at a type without datetimes."""
     if all(part != d.Scalar("datetime") for part in d.walk(type)):
         message = f"'format' of {context.what} has a meaning for datetimes alone"
         types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
 
 
 def _check_send(types: Types, type: d.Type, given: ParsedSection, what: Subject) -> None:
-    """A primary key can be sent for entities whose primary key is a single value."""
+    """Report `send` unless the field has an entity whose primary key is a single value."""
     names = [*d.entities_in(type)]
     compound = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
     if not names:

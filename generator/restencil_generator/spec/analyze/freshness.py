@@ -1,4 +1,4 @@
-"""Reads options: those that are mappings or lists become what they mean."""
+"""Options of endpoints: converts those that are mappings or lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_options(types: Types, given: ParsedSection, what: Subject) -> dict[str, Any]:
-    """The options of a level, under the names of `Options`; null restores the default of a package."""
+    """Read the options of a level by their names in `Options`; null restores the default."""
     found = given.values()
     for name in ("invalid_if_stale", "needs"):
         if name in found and found[name] is None:
@@ -50,7 +50,7 @@ def _bounds(types: Types, given: ParsedSection, what: Subject) -> d.ServerFreshn
 def check_needs(
     types: Types, options: ParsedSection | None, entities: Sequence[d.Entity], what: Subject, owner: str
 ) -> None:
-    """Reports fields under `needs` that no entity has. `owner` is whose entities they are, as messages call it."""
+    """Report fields under `needs` that no entity has. `owner` is the owner of the entities in messages."""
     needs: list[tuple[str, Node]] | str | None = None if options is None else options["needs"]
     if options is None or needs is None or isinstance(needs, str):
         return

@@ -1,4 +1,4 @@
-"""Rules of `freshness` and `concurrency`: they fit the endpoints and entities to which they apply."""
+"""Rules of `freshness` and `concurrency`: whether they fit the endpoints and entities to which they apply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 def check_lengths(types: Types, written: Mapping[str, Mapping[str, RawEndpoint]]) -> None:
-    """Reports an endpoint that says both that the server says how long its data lives, and how long that is."""
+    """Report an endpoint with both server freshness and its own expiry length."""
     for endpoints in written.values():
         for own in endpoints.values():
             options: ParsedSection | None = own.section["options"]
@@ -36,9 +36,9 @@ def check_concurrency(
     options: Mapping[str, ParsedSection | None],
     written: Mapping[str, Mapping[str, RawEndpoint]],
 ) -> None:
-    """Notes `concurrency` where nothing is changed, and by a field that the entity does not have.
+    """Report `concurrency` without updates, or with a field that the entity does not have.
 
-    `options` are those that each resource writes.
+    `options` are the options that each resource declares.
     """
     for name, resource in resources.items():
         own = options[name]

@@ -1,4 +1,4 @@
-"""Tells lists apart that have the same arguments at different places."""
+"""Separate identities for lists that have the same arguments at different paths."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from restencil_generator.spec import model as d
 
 
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:
-    """Lists of one kind that have the same arguments at different places are different lists.
+    """Mark lists with the same items and arguments but different paths as different lists.
 
-    One of them is the list of its kind: of those that are a `get_list`, the one whose resource declares the entity,
-    else the one with the shortest path. All others are kept apart by their places.
+    One of them stays unmarked: a `get_list` whose resource declares the entity, else the one with the shortest path.
+    All others get their path as `apart`.
     """
     kinds: dict[Any, list[tuple[bool, bool, int, str, str]]] = {}
     for name, resource in resources.items():
@@ -45,7 +45,7 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
 
 
 def _kind_of_list(endpoint: d.Endpoint, entities: Mapping[str, d.Entity]) -> Any:
-    """What lists have in common that are one list where their arguments are equal; None for what is no list."""
+    """Return a value that is equal for lists that would be one list for equal arguments; None without a list."""
     collection = endpoint.collection
     if collection is None:
         return None
@@ -59,7 +59,7 @@ def _kept_apart(endpoint: d.Endpoint, place: str) -> d.Endpoint:
 
 
 def _apart(schema: d.Type, place: str) -> d.Type:
-    """A schema whose lists are kept apart from others by a place; lists inside of lists and queries are left alone."""
+    """Set `apart` of the collections in a schema; collections within lists and queries are not changed."""
     if isinstance(schema, d.CollectionOf):
         return dataclasses.replace(schema, apart=place)
     is_left = isinstance(schema, d.ListOf | d.ValuesOf | d.QueryOf)

@@ -1,4 +1,4 @@
-"""The names that the generated package needs, and that no two things of it may share."""
+"""The names that the generated package needs; each must be unique."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from restencil_generator.spec.names import KEYWORDS
 
 
 def namespace(declared: SymbolTable) -> dict[str, str]:
-    """What each name of the package is; a name that it would need twice is reported."""
+    """Return the kind of each name in the package; a name that is needed twice is reported."""
     taken: dict[str, Claim] = {}
     for claim in sorted(declared.claims, key=lambda claim: (_RANKS[claim.kind], claim.place)):
         first = taken.setdefault(claim.name, claim)
@@ -35,7 +35,7 @@ def namespace(declared: SymbolTable) -> dict[str, str]:
 
 
 def name_bodies(declared: SymbolTable, resources: Mapping[str, d.Resource]) -> None:
-    """Names the TypedDicts of the entities and objects that are in bodies, and in search strings."""
+    """Name the TypedDicts of the entities and objects in bodies and search strings."""
     bodies = [
         endpoint.body
         for resource in resources.values()
@@ -67,7 +67,7 @@ def name_bodies(declared: SymbolTable, resources: Mapping[str, d.Resource]) -> N
 
 
 def _name_partial_body(declared: SymbolTable, name: str) -> list[d.Type]:
-    """Names the TypedDict in which nothing of an entity is required; gives the types of the fields that are in it."""
+    """Name the TypedDict of an entity without required fields, and return the types of its fields."""
     entity = declared.entities.get(name)
     if entity is None or entity.partial_body_name is not None:
         return []
@@ -78,7 +78,7 @@ def _name_partial_body(declared: SymbolTable, name: str) -> list[d.Type]:
 
 
 def _name_body(declared: SymbolTable, name: str) -> list[d.Type]:
-    """Names the TypedDict of an entity or object; gives the types of the fields that are in it."""
+    """Name the TypedDict of an entity or object, and return the types of its fields."""
     body_name = f"{name}Body"
     if (entity := declared.entities.get(name)) is not None:
         declared.entities[name] = dataclasses.replace(entity, body_name=body_name)

@@ -1,4 +1,4 @@
-"""Pagination: what a level writes about it, and what that means for the schema of an endpoint."""
+"""Pagination: the settings of a level, and their resolution against the schema of an endpoint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenPagination:
-    """A pagination before it meets a schema: paths in the response keep their text, and their node."""
+    """Pagination settings before they are resolved for a schema: paths in the response are strings with their nodes."""
 
     style: PageStyle
     next: str | None
@@ -36,7 +36,7 @@ class WrittenPagination:
 
 
 def written_pagination(given: ParsedSection) -> WrittenPagination | None:
-    """The pagination that a level writes."""
+    """Return the pagination settings of a level."""
     written: ParsedSection | None = given["pagination"]
     if written is None or written["style"] is None:
         return None
@@ -69,10 +69,10 @@ def page_field(
     written: WrittenPagination | None = None,
     endpoint: d.Endpoint | None = None,
 ) -> d.Field | None:
-    """The field of the parameter that names a page of an endpoint.
+    """Return the parameter for the page of an endpoint as a field.
 
-    It has the type of the search parameter, or with `in: body` of the body member, of the same name; else page numbers
-    and offsets are integers, and a cursor has the type of the field that it is taken from.
+    It has the type of the search parameter of the same name, or of the body member with `in: body`; else page numbers
+    and offsets are integers, and a cursor has the type of the field that contains it.
     """
     if name is None:
         return None
@@ -100,7 +100,7 @@ def _page_type(
 
 
 def _cursor_types(tables: Declarations, text: str, endpoint: d.Endpoint) -> list[d.Type]:
-    """The types of the value that is the cursor of the next page; none for a header."""
+    """Return the possible types of the value that contains the cursor; empty for a header."""
     if text.startswith("header:"):
         return []
     steps, types = _start("next", text, endpoint)
@@ -110,7 +110,7 @@ def _cursor_types(tables: Declarations, text: str, endpoint: d.Endpoint) -> list
 
 
 def resolve_pagination(tables: Declarations, written: WrittenPagination, endpoint: d.Endpoint) -> d.Pagination:
-    """How the next page of an endpoint is found."""
+    """Return the pagination of an endpoint, with paths in JSON names."""
     following = None if written.next is None else _next(tables, "next", written.next, endpoint)
     named = {key: _next(tables, key, text, endpoint) for key, (text, _) in written.paths.items()}
     size = None
@@ -136,7 +136,7 @@ def resolve_pagination(tables: Declarations, written: WrittenPagination, endpoin
 
 
 def check_pagination(types: SymbolTable, written: WrittenPagination, endpoint: d.Endpoint, what: Subject) -> None:
-    """Reports what of a pagination does not fit its endpoint: paths in the response, and the size parameter."""
+    """Report paths in the response that do not exist, and an invalid size parameter."""
     paths = {} if written.next is None else {"next": (written.next, written.node)}
     for key, (text, node) in (paths | dict(written.paths)).items():
         if key == "next" and text.startswith("header:"):
@@ -156,7 +156,7 @@ def check_pagination(types: SymbolTable, written: WrittenPagination, endpoint: d
 
 
 def body_members(tables: Declarations, endpoint: d.Endpoint) -> tuple[d.Field, ...]:
-    """The members that the body of an endpoint declares."""
+    """Return the members that the body of an endpoint declares."""
     type = None if endpoint.body is None else endpoint.body.type
     if isinstance(type, d.ObjectRef):
         return tables.objects[type.name].fields
@@ -171,9 +171,9 @@ def check_in_body(
     what: Subject,
     field_node: Node,
 ) -> None:
-    """Reports `in: body` where the list is not read by its body, and positions that the body has no member for.
+    """Report `in: body` if the body does not select the list, or has no member for the page or its size.
 
-    `field_node` is where the pagination field is written.
+    `field_node` is the node of `pagination_field`.
     """
     hints = {
         "changes something": "write 'side_effect: false' where it only reads" if endpoint.side_effect else "",
@@ -197,7 +197,7 @@ def check_in_body(
 
 
 def _next(tables: Declarations, key: str, text: str, endpoint: d.Endpoint) -> d.Next:
-    """Where the response names a page, or says something of its pages, in JSON names."""
+    """Convert a path of the pagination settings to JSON names."""
     assert endpoint.schema is not None
     if key == "next" and text.startswith("header:"):
         return d.Next("header", (text.removeprefix("header:"),))
@@ -206,12 +206,12 @@ def _next(tables: Declarations, key: str, text: str, endpoint: d.Endpoint) -> d.
 
 
 def _is_last(text: str) -> bool:
-    """Whether a path begins at the last item of a page."""
+    """Return whether a path starts at the last item of a page."""
     return text.startswith("last.")
 
 
 def _start(key: str, text: str, endpoint: d.Endpoint) -> tuple[list[str], list[d.Type]]:
-    """The steps of a path, and the types of what it begins with: the response, or the last item of a page."""
+    """Return the steps of a path, and the types at its start: of the response, or of the last item of a page."""
     if key != "next" or not _is_last(text):
         return text.split("."), _answer(endpoint)
     collection = endpoint.collection
@@ -220,7 +220,7 @@ def _start(key: str, text: str, endpoint: d.Endpoint) -> tuple[list[str], list[d
 
 def _answer(endpoint: d.Endpoint) -> list[d.Type]:
     if endpoint.response.envelope:
-        return [d.Scalar("any")]  # what is beside the list is declared nowhere
+        return [d.Scalar("any")]  # the members next to the list are not declared
     schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
     return [] if schema is None else [schema]
 
@@ -228,7 +228,7 @@ def _answer(endpoint: d.Endpoint) -> list[d.Type]:
 def _follow(
     tables: Declarations, steps: list[str], types: list[d.Type]
 ) -> tuple[list[str], tuple[str, list[str]] | None]:
-    """The JSON names of a path through these types; and the first name that does not exist, with those that do."""
+    """Return the JSON names along a path; and the first unknown name with the known ones, or None."""
     names: list[str] = []
     missing: tuple[str, list[str]] | None = None
     for name in steps:
@@ -246,7 +246,7 @@ def _follow(
 
 
 def _fields_of(tables: Declarations, types: list[d.Type]) -> list[d.Field] | None:
-    """The fields of values of these types; None if they may have any."""
+    """Return the fields of values of these types; None if they may have any."""
     found: list[d.Field] = []
     for type in types:
         match type:

@@ -1,4 +1,4 @@
-"""Styles: how lists and objects are in search strings, and which fits what."""
+"""Styles of lists and objects in search strings and forms."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
 
 _NESTING: Final[tuple[d.Style, ...]] = ("brackets", "deep", "json")
-"""Styles of lists that hold more than scalars."""
+"""Styles for lists with items other than scalars."""
 
 
 def read_styles(given: ParsedSection, key: str = "search_style") -> dict[int, d.Style | None]:
-    """What a level says of lists (0) and objects (1): None where it resets what is inherited."""
+    """Return the styles of a level for lists (0) and objects (1); None resets the inherited style."""
     if key not in given:
         return {}
     written: ParsedSection | d.Style | None = given[key]
@@ -32,12 +32,12 @@ def read_styles(given: ParsedSection, key: str = "search_style") -> dict[int, d.
 
 
 def laid_over(inherited: d.Styles, own: Mapping[int, d.Style | None]) -> d.Styles:
-    """The styles that count where a level says this over what it inherits."""
+    """Return the effective styles: those of a level, else the inherited ones."""
     return own.get(0, inherited[0]), own.get(1, inherited[1])
 
 
 def check_style(types: Types, type: d.Type, style: d.Style, node: Node, what: Subject) -> None:
-    """Reports a style that its parameter's values cannot be written in."""
+    """Report a style in which values of the parameter cannot be written."""
     fitting = styles_of(type)
     if style not in fitting:
         message = f"the style {quoted(style)} of {what} does not fit {_named(type)}"
@@ -47,7 +47,7 @@ def check_style(types: Types, type: d.Type, style: d.Style, node: Node, what: Su
 
 
 def styled(field: d.Field, styles: d.Styles) -> d.Field:
-    """A search parameter with the style that counts for it."""
+    """Return a search parameter with its effective style."""
     style = field.style
     if style is None:
         style = _usual(field.type, styles)
@@ -55,7 +55,7 @@ def styled(field: d.Field, styles: d.Styles) -> d.Field:
 
 
 def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
-    """A field of a form with the style that counts for it; the one that its kind has in forms anyway is none."""
+    """Return a field of a form with its effective style, or None for the default style of forms."""
     usual: d.Style = "repeat" if d.list_in(field.type) is not None else "brackets"
     style = field.style
     if style is None:
@@ -64,14 +64,14 @@ def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
 
 
 def _usual(type: d.Type, styles: d.Styles) -> d.Style | None:
-    """The style of all lists, or of all objects, for a value of a type; None where it does not fit."""
+    """Return the inherited style for a value of a type; None if it does not fit."""
     is_object = type_info(type).shape in ("object", "mapping")
     style = styles[0] if d.list_in(type) is not None else styles[1] if is_object else None
     return style if style in styles_of(type) else None
 
 
 def styles_of(type: d.Type) -> tuple[d.Style, ...]:
-    """The styles in which values of a type can be written."""
+    """Return the styles in which values of a type can be written."""
     known = type_info(type)
     if known.bare == d.Scalar("any"):
         return _NESTING
@@ -84,7 +84,7 @@ def styles_of(type: d.Type) -> tuple[d.Style, ...]:
 
 
 def _named(type: d.Type) -> str:
-    """A type in words."""
+    """Describe a type in words."""
     known = type_info(type)
     if known.shape == "list" and known.item is not None:
         return f"a list of {_noun(known.item)}s"

@@ -1,4 +1,4 @@
-"""Fields that come from the URL: some path has the parameter that they take their value from."""
+"""Fields with `param`, whose values are parameters of the URL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from restencil_generator.spec.type_info import response_entities
 
 
 def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
-    """Reports a field whose `param` is in no path of an endpoint that returns its entity."""
+    """Report a field whose `param` is in no path of an endpoint that returns its entity."""
     wanted = [(entity, field) for entity in types.entities.values() for field in entity.fields if field.param]
     if not wanted:
         return
@@ -39,7 +39,7 @@ def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
 
 
 def _line(entities: Mapping[str, d.Entity], entity: d.Entity) -> set[str]:
-    """An entity and those that it extends."""
+    """Return the names of an entity and of the entities that it extends."""
     names = {entity.name}
     while entity.extends is not None and entity.extends in entities:
         entity = entities[entity.extends]

@@ -1,4 +1,4 @@
-"""Resources and endpoints as a spec writes them, before anything is inherited."""
+"""Resources and endpoints as declared, before inheritance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from restencil_generator.spec.source.nodes import Node, ScalarNode
 
 @dataclasses.dataclass(slots=True)
 class RawEndpoint:
-    """One endpoint as written: its keys, and the values that were read from them."""
+    """One endpoint as declared: its keys, and the values read from them."""
 
     name: str
     what: Subject
@@ -34,20 +34,20 @@ class RawEndpoint:
 
     @property
     def extends(self) -> str | None:
-        """The member that it starts from, as written."""
+        """The member that it extends, as declared."""
         extends: str | None = self.section["extends"]
         return extends
 
     @property
     def members(self) -> Mapping[str, Node] | None:
-        """The operations of its list, as written; None where they are not."""
+        """The operations of its list, as declared; None if they are not declared."""
         return dict(self.section["members"]) if self.section["members"] is not None else None
 
     @property
     def is_added(self) -> bool:
-        """Whether it is an endpoint of the spec's own wherever its resource has no member of its name.
+        """Whether it is a separate endpoint if its resource has no standard member of its name.
 
-        One that is called like a standard member says where it is and what it returns.
+        An endpoint with the name of a standard member must declare path and schema for that.
         """
         if (self.name in d.STANDARD or self.name in d.EXTENDERS) and self.name not in d.NOT_BY_DEFAULT:
             return self.path is not None and "schema" in self.section
@@ -56,7 +56,7 @@ class RawEndpoint:
 
 @dataclasses.dataclass(slots=True)
 class RawResource:
-    """One resource as written: its keys, and the values that were read from them."""
+    """One resource as declared: its keys, and the values read from them."""
 
     name: str
     what: Subject
@@ -66,7 +66,7 @@ class RawResource:
     class_name: str
     path: d.Path | None = None
     path_names: frozenset[str] = frozenset()
-    """The names of the parameters of its path, right or wrong."""
+    """The names of the parameters of its path, valid or not."""
     schema: d.EntityRef | d.UnionOf | None = None
     params: tuple[d.Field, ...] = ()
     search_params: tuple[d.Field, ...] = ()
@@ -82,7 +82,7 @@ class RawResource:
 
     @property
     def is_group(self) -> bool:
-        """Whether it is a group of endpoints, without an entity of its own."""
+        """Whether it is a group of endpoints without an entity."""
         return "path" not in self.section and "schema" not in self.section and "endpoints" in self.section
 
     @property
@@ -93,12 +93,12 @@ class RawResource:
 
     @property
     def is_item(self) -> bool:
-        """Whether its path is that of one item of a list."""
+        """Whether its path is the path of one item of a list."""
         return not (self.is_group or self.is_singleton)
 
     @property
     def members(self) -> Mapping[str, Node] | None:
-        """The standard members that are named; None for all that fit."""
+        """The standard members that are listed; None for all that fit."""
         written: list[tuple[str, Node]] | None = self.section["members"]
         named = None if written is None else dict(written)
         if not self.is_singleton:
@@ -108,18 +108,18 @@ class RawResource:
 
     @property
     def pagination_field(self) -> str | None:
-        """The parameter that names a page."""
+        """The name of the parameter for the page."""
         field: str | None = self.section["pagination_field"]
         return field
 
     @property
     def optimistic(self) -> bool:
-        """Whether its changes show before the server has responded."""
+        """Whether its mutations are optimistic: visible before the server responds."""
         optimistic: bool = self.section["optimistic"]
         return optimistic
 
     def non_filter_wires(self, search_params: tuple[d.Field, ...], style: d.WireNames) -> tuple[str, ...]:
-        """The JSON names of its non-filter arguments; path parameters keep their name."""
+        """Return the JSON names of its non-filter arguments; path parameters keep their name."""
         wires = {field.name: field.wire for field in search_params} | {
             field.python: field.wire for field in search_params
         }

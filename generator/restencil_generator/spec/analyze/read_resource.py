@@ -1,4 +1,4 @@
-"""Reads resources: from their nodes to what each writes, before anything is inherited."""
+"""Reader of resources: from nodes to declared values, before inheritance."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode,
 
 
 def read_resource(types: Types, name: str, key: ScalarNode, node: MappingNode) -> RawResource:
-    """What a spec writes for a resource. What is wrong is reported and left out."""
+    """Read a resource. Errors are reported, and invalid parts left out."""
     return _Reader(types, name, key, node).resource()
 
 
 class _Reader:
-    """Reads one resource."""
+    """Reader of one resource."""
 
     def __init__(self, types: Types, name: str, key: ScalarNode, node: MappingNode) -> None:
         self.types = types
@@ -41,7 +41,7 @@ class _Reader:
         self.raw.class_name = self._class_name()
 
     def resource(self) -> RawResource:
-        """The resource with its endpoints."""
+        """Read the resource with its endpoints."""
         types, raw, section, what = self.types, self.raw, self.raw.section, self.raw.what
         raw.path = self._own_path()
         raw.path_names = types.path_names(section.node("path"))
@@ -66,11 +66,11 @@ class _Reader:
         return raw
 
     def _class_name(self) -> str:
-        """The name of its class, which is taken in the package from now on."""
+        """Return the name of its class, and reserve it in the package."""
         name = pascal_case(self.raw.name) if re.match(r"[^\W_]", self.raw.name) else "Resource"
         place = self.raw.key.place
         if self.raw.section["singleton"] and name in self.types.kinds:
-            name += "Resource"  # `settings` has the entity Settings: neither is of the other's plural
+            name += "Resource"  # such as `settings` with the entity Settings: they have no plural
         if self.raw.section["class"] is not None:
             name, place = self.raw.section["class"], self.raw.section.entries["class"].value.place
         hint = "give the resource's class another name with 'class:'"
@@ -91,7 +91,7 @@ class _Reader:
         return None
 
     def _check_singleton(self) -> None:
-        """Reports what a singleton has no list for."""
+        """Report settings that require a list."""
         reason = f"the singleton {quoted(self.raw.name)} has no list"
         for name, node in self.raw.section["members"] or ():
             if name not in d.OF_ONE:
@@ -166,7 +166,7 @@ class _Reader:
     def _params(
         self, given: ParsedSection, what: Subject, title: str
     ) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
-        """The path parameters and the search parameters that a level writes."""
+        """Read the path parameters and the search parameters of a level."""
         found = [
             read_fields(self.types, given.node(key), what, position, type_name, label=Subject(f"'{key}'", what))
             for key, position, type_name in (
@@ -244,7 +244,7 @@ class _Reader:
         if (body := given.node("body")) is not None:
             own.body = read_body(types, body, what, f"{title}Body")
         if (schema := given.node("schema")) is not None:
-            # What a call returns has the plain name; beside `returns` the schema is something else.
+            # The type that a call returns has the simple name; with `returns`, that is not the schema.
             word = "Response" if "returns" in given else "Result"
             own.schema = self._endpoint_schema(schema, what, f"{title}{word}")
         if (returns := given.node("returns")) is not None:
@@ -265,7 +265,7 @@ class _Reader:
         return self._collected(type) if type is not None else None
 
     def _collected(self, type: d.Type) -> d.Type:
-        """A schema whose collections of this resource filter as the resource's `collection` says."""
+        """Apply the resource's `collection` settings to the collections in a schema."""
         match type:
             case d.CollectionOf(of, nest, arguments):
                 return d.CollectionOf(

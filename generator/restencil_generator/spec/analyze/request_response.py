@@ -12,9 +12,9 @@ from restencil_generator.spec.analyze.settings import laid_on
 
 
 def effective_request(request: d.Request, endpoint: d.Endpoint) -> d.Request:
-    """The settings that have a meaning for the body of an endpoint: none if it has no body.
+    """Return the settings that apply to the body of an endpoint: none if it has no body.
 
-    A body is part of a key only where there is a cached response.
+    A body is part of the key only if there is a cached response.
     """
     if endpoint.body is None or not endpoint.has_body:
         return d.Request()
@@ -30,27 +30,27 @@ def effective_request(request: d.Request, endpoint: d.Endpoint) -> d.Request:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InheritedResponse:
-    """The `response` settings that the heirs of an endpoint inherit.
+    """The `response` settings that endpoints inherit from another endpoint.
 
-    With `has_envelope` the envelope was written for an endpoint, so that it counts for any schema.
+    `has_envelope` means that the envelope was declared for an endpoint, so that it applies to any schema.
     """
 
     settings: d.Response
     has_envelope: bool = False
 
     def for_changes_of_list(self, of_resource: d.Response) -> InheritedResponse:
-        """The settings for a change of a list: its responses are no lists, so it has the envelopes of the resource."""
+        """Return the settings for list operations: their responses are no lists, so the resource's envelopes apply."""
         envelopes = of_resource.envelope, of_resource.list_envelope
         return InheritedResponse(dataclasses.replace(self.settings, envelope=envelopes[0], list_envelope=envelopes[1]))
 
     def with_own(self, own: Mapping[str, Any] | None) -> InheritedResponse:
-        """The settings with those that an endpoint writes itself."""
+        """Return the settings with those of an endpoint applied."""
         written = own or {}
         has_envelope = written["envelope"] is not None if "envelope" in written else self.has_envelope
         return InheritedResponse(laid_on(self.settings, written), has_envelope)
 
     def effective(self, schema: d.Type | None) -> d.Response:
-        """The settings for a schema: of the two envelopes, one counts at most."""
+        """Return the settings for a schema: at most one of the two envelopes applies."""
         settings = self.settings
         form = _response_form(schema)
         is_one = self.has_envelope or form == "one"
@@ -59,7 +59,7 @@ class InheritedResponse:
 
 
 def _response_form(schema: d.Type | None) -> str:
-    """Which of two envelopes is meant for a schema: that for `one`, that for a `list`, or (empty) neither."""
+    """Return which envelope applies to a schema: `one`, `list`, or neither (empty)."""
     match schema:
         case d.Optional(item) | d.PageOf(item):
             return _response_form(item)
@@ -72,7 +72,7 @@ def _response_form(schema: d.Type | None) -> str:
 
 
 def styled_body(body: d.Body | None, styles: d.Styles) -> d.Body | None:
-    """A body whose fields, where it is a form, have the styles that count for them."""
+    """Return a body with the effective styles of its fields if it is a form."""
     if body is None or body.kind != "form" or not isinstance(body.type, d.ObjectType):
         return body
     members = tuple(form_styled(field, styles) for field in body.type.members)

@@ -1,7 +1,7 @@
-"""Resolves inheritance: from the levels of spec, resource and endpoint to the effective settings of each endpoint.
+"""Resolution of inheritance: from the levels spec, resource and endpoint to the settings of each endpoint.
 
-Everything here is pure. What is wrong in a spec is reported by the rules (`resource_rules`, `endpoint_rules`), which
-take what this module returns; here it is left out.
+All functions are pure. Errors are left out here: the rules (`resource_rules`, `endpoint_rules`), which get the results
+of this module, report them.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from restencil_generator.spec.type_info import path_to, type_info
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolvedEndpoint:
-    """An endpoint with its effective settings, what the spec writes of it, and what its heirs inherit besides.
+    """An endpoint with its effective settings, its declaration, and the settings that other endpoints inherit.
 
-    `operations` are those of its list (`push` and the like). `request`, `response` and `pagination` are as its heirs
-    inherit them: not all of it has a meaning for the endpoint itself.
+    `operations` are those of its list (`push` and so on). `request`, `response` and `pagination` are inherited
+    settings: some may not apply to the endpoint itself.
     """
 
     endpoint: d.Endpoint
@@ -71,10 +71,10 @@ class ResolvedEndpoint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Bases:
-    """What added endpoints start from: the member that each extends, and what is wrong with the others.
+    """The bases of added endpoints: the member that each extends, and errors of the others.
 
-    `order` has all of them, each after its base. `unknown` extend no member; the members of each circle extend each
-    other, and the base of its first one is reported.
+    `order` has all of them, each after its base. `unknown` extend no member; the members of each cycle extend each
+    other, and the base of the first one is reported.
     """
 
     bases: Mapping[str, str]
@@ -85,18 +85,18 @@ class Bases:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolvedResource:
-    """A resource with all endpoints that exist: standard ones in their order, then added ones as they are written."""
+    """A resource with all its endpoints: standard members in their order, then added ones as declared."""
 
     raw: RawResource
     root: d.Endpoint
     endpoints: Mapping[str, ResolvedEndpoint]
     members: tuple[str, ...]
-    """The standard members that exist, operations of the list included."""
+    """The existing standard members, including list operations."""
     bases: Bases
 
 
 def resolve(tables: Declarations, top: Settings, client: ClientArguments, raw: RawResource) -> ResolvedResource:
-    """A resource with its endpoints, from what the spec (`top`, `client`) and the resource write."""
+    """Resolve a resource with its endpoints, from the settings of the spec (`top`, `client`) and of the resource."""
     resolver = _Resolver(tables, client, raw, _root(top, client, raw))
     standard = resolver.standard() if raw.schema is not None else {}
     bases = _bases(raw.endpoints, standard)
@@ -113,7 +113,7 @@ def resolve(tables: Declarations, top: Settings, client: ClientArguments, raw: R
 
 
 def list_operations(endpoint: d.Endpoint, *, is_item: bool) -> tuple[str, ...]:
-    """The operations that fit the list of an endpoint; `move` and `remove` need the path of an item."""
+    """Return the operations that fit the list of an endpoint; `move` and `remove` need the path of an item."""
     if not has_pages(endpoint) or isinstance(endpoint.schema, d.PageOf):
         return ()
     is_list = endpoint.collection is not None and isinstance(endpoint.collection.of, d.ListOf)
@@ -126,14 +126,14 @@ def list_operations(endpoint: d.Endpoint, *, is_item: bool) -> tuple[str, ...]:
 
 
 def has_pages(endpoint: d.Endpoint) -> bool:
-    """Whether the response of an endpoint is or has a list that may come in pages."""
+    """Return whether the response of an endpoint is or contains a list that may be paginated."""
     if isinstance(endpoint.schema, d.AdderOf):
         return False
     return endpoint.collection is not None or d.values_list(endpoint.schema) is not None
 
 
 def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
-    """The first collection of a schema, depth first through objects; lists and entities are not searched."""
+    """Return the first collection of a schema, depth first through objects; lists and entities are not searched."""
     match schema:
         case d.CollectionOf():
             return schema
@@ -148,7 +148,7 @@ def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
 
 
 def _root(top: Settings, client: ClientArguments, raw: RawResource) -> d.Endpoint:
-    """What all endpoints of a resource start from."""
+    """Return the endpoint from which all endpoints of a resource inherit."""
     own = raw.settings
     body = d.Body("json", raw.schema) if raw.schema is not None else None
     return d.Endpoint(
@@ -187,7 +187,7 @@ def _root(top: Settings, client: ClientArguments, raw: RawResource) -> d.Endpoin
 
 
 def _bases(written: Mapping[str, RawEndpoint], standard: Mapping[str, ResolvedEndpoint]) -> Bases:
-    """The order in which added endpoints are resolved."""
+    """Return the order in which added endpoints are resolved, with unknown bases and cycles."""
     added = {name: own for name, own in written.items() if name not in standard and own.is_added}
     extended = {name: own.extends for name, own in added.items() if own.extends is not None}
     bases = {name: base for name, base in extended.items() if base in added or base in standard}
@@ -209,7 +209,7 @@ def _bases(written: Mapping[str, RawEndpoint], standard: Mapping[str, ResolvedEn
 
 @dataclasses.dataclass(slots=True)
 class _Resolver:
-    """Resolves the endpoints of one resource."""
+    """Resolver of the endpoints of one resource."""
 
     tables: Declarations
     client: ClientArguments
@@ -223,14 +223,14 @@ class _Resolver:
         self.root = ResolvedEndpoint(root, self._unwritten(""), root.request, InheritedResponse(root.response))
 
     def _unwritten(self, name: str) -> RawEndpoint:
-        """An endpoint that the spec does not write."""
+        """Return the raw form of an endpoint that the spec does not declare."""
         section = ParsedSection("endpoint", defaults("endpoint"), {}, {})
         return RawEndpoint(name, Subject(f"endpoint '{name}'", self.raw.what), self.raw.key, section)
 
     # ------------------------------------------------------------------------------------------------ standard members
 
     def standard(self) -> dict[str, ResolvedEndpoint]:
-        """The standard members that exist, operations of the list included."""
+        """Return the existing standard members, including list operations."""
         raw, root = self.raw, self.root.endpoint
         found: dict[str, ResolvedEndpoint] = {}
         assert raw.schema is not None
@@ -278,7 +278,7 @@ class _Resolver:
         built = self._build("get_list", dataclasses.replace(self.root, pagination=raw.pagination), start)
         listing = built.endpoint
         if listing.schema == collection:
-            # The list's own search parameters say how non-filter arguments are called in JSON.
+            # Search parameters of the list may change the JSON names of non-filter arguments.
             wires = raw.non_filter_wires(listing.search_params, self.tables.wire)
             collection = dataclasses.replace(collection, non_filter_arguments=wires)
             listing = dataclasses.replace(listing, schema=collection, collection=collection)
@@ -296,7 +296,7 @@ class _Resolver:
         return dataclasses.replace(built, operations=operations)
 
     def _operation(self, name: str, of: ResolvedEndpoint) -> ResolvedEndpoint:
-        """`push`, `unshift`, `assign`, `get_page`, `move` or `remove` of a list."""
+        """Return `push`, `unshift`, `assign`, `get_page`, `move` or `remove` of a list."""
         listing = of.endpoint
         if name == "get_page":
             assert listing.schema is not None
@@ -319,13 +319,13 @@ class _Resolver:
                 pagination=None,
                 optimistic=self.raw.optimistic and listing.standard and name in ("push", "unshift"),
             )
-        # What the spec writes for `push` and its kin is for those of `get_list`, not of an added list.
+        # Declarations for `push` and other operations apply to `get_list`, not to added lists.
         if listing.standard:
             return self._build(name, of, start)
         return self._build(name, of, start, own=self._unwritten(name), with_example=False)
 
     def _filters(self, listing: d.Endpoint) -> tuple[d.Field, ...]:
-        """The search parameters of changes of a list: those that filter it, sent only where a call gives them."""
+        """Return the search parameters of list operations: the filters of the list, sent only if a call gives them."""
         apart = set(self.raw.non_filter_wires(listing.search_params, self.tables.wire))
         if listing.page_param is not None:
             apart.add(listing.page_param.wire)
@@ -336,14 +336,14 @@ class _Resolver:
         )
 
     def _path_of_additions(self, listing: d.Endpoint) -> d.Path:
-        """Where members of a list are created: at the list; not at the path of a `get_list` that is read by POST."""
+        """Return the path for new items: the path of the list, except for a `get_list` that is read by POST."""
         is_read_by_post = listing.request.in_key and listing.standard
         return parse_path(list_path(self.root.endpoint.path.text)) if is_read_by_post else listing.path
 
     def _item_body(self, listing: d.Endpoint) -> d.Body | None:
-        """What is added to a list: where nothing is written, an item of its collection, whatever the resource is of.
+        """Return the body of list operations: by default an item of the collection.
 
-        A body by which the list is read is none of its items.
+        A body that selects the list is not an item.
         """
         assert listing.collection is not None
         item = listing.collection.of.item
@@ -354,7 +354,7 @@ class _Resolver:
         return listing.body if is_written or not isinstance(item, d.EntityRef | d.UnionOf) else d.Body("json", item)
 
     def _partial(self, body: d.Body | None) -> d.Body | None:
-        """The body of `partial_update`: every field of a mapping may be absent."""
+        """Return the body of `partial_update`: every field of a mapping may be absent."""
         members = self.raw.members
         named = MEMBERS if members is None else tuple(members)
         if body is None or not isinstance(body.type, d.ObjectType) or "partial_update" not in named:
@@ -362,7 +362,7 @@ class _Resolver:
         return d.Body(body.kind, d.ObjectType(body.type.members, partial_body_name(self.raw)), partial=True)
 
     def _lenient(self, body: d.Body | None) -> d.Body | None:
-        """The body of `partial_update` of an entity: it need not hold fields that other bodies must hold."""
+        """Return the body of `partial_update` for an entity: fields that other bodies require are optional."""
         if body is None or not isinstance(body.type, d.EntityRef | d.UnionOf):
             return body
         entities = (self.tables.entities.get(one) for one in d.entities_in(body.type))
@@ -372,7 +372,7 @@ class _Resolver:
     # --------------------------------------------------------------------------------------------------- added members
 
     def added(self, own: RawEndpoint, base: ResolvedEndpoint) -> ResolvedEndpoint:
-        """An endpoint of the spec's own."""
+        """Return an added endpoint."""
         built = self._build(own.name, base, base.endpoint, own=own, standard=False)
         fits_item = self.raw.is_item and own.members is not None
         fitting = list_operations(built.endpoint, is_item=fits_item)
@@ -394,7 +394,7 @@ class _Resolver:
         standard: bool = True,
         with_example: bool = True,
     ) -> ResolvedEndpoint:
-        """An endpoint from what the spec writes for it and the one that it inherits from; `start` is what differs."""
+        """Build an endpoint from its declaration and the one that it inherits from; `start` has different defaults."""
         own = own or self.raw.endpoints.get(name) or self._unwritten(name)
         section, settings = own.section, own.settings
         path = own.path or start.path
@@ -462,9 +462,9 @@ class _Resolver:
         return ResolvedEndpoint(endpoint, own, request, response, kept)
 
     def _method(self, own: RawEndpoint, start: d.Endpoint, *, is_first: bool) -> tuple[str, bool]:
-        """The method, and whether a call has a side effect.
+        """Return the method, and whether a call has a side effect.
 
-        What changes something and inherits no method (`is_first`) is a POST; what writes a method has a side effect
+        A mutation without an inherited method (`is_first`) is a POST; an endpoint with a method has a side effect
         unless it is GET.
         """
         written, side_effect = own.section["method"], own.section["side_effect"]
@@ -494,9 +494,7 @@ class _Resolver:
         return tuple(found)
 
     def _param_type(self, name: str) -> d.Type:
-        """The type of the field of the same name, of each of the resource's entities that has one; `str | int` where
-        none is known, or none that a path can hold.
-        """
+        """Return the types of the fields with this name in the resource's entities; `str | int` if none is usable."""
         tables = self.tables
         found: dict[d.Type, None] = {}
         for entity in () if self.raw.schema is None else type_info(self.raw.schema).entities:
@@ -511,7 +509,7 @@ class _Resolver:
         return d.AnyOf(tuple(found)) if len(found) > 1 else next(iter(found), ANY_TEXT)
 
     def _without(self, own: RawEndpoint, path: d.Path, start: d.Endpoint) -> tuple[str, ...]:
-        """Arguments of the client that are not sent with this endpoint: its own replace them, or it resets them."""
+        """Return the client arguments that are not sent, because the endpoint replaces or resets them."""
         back = self.client.taken_back(own.headers, start.without)
         names = {parameter.name for parameter in path.parameters}
         names |= {field.wire for field in search_params(own, path, start)}
@@ -520,7 +518,7 @@ class _Resolver:
         return tuple(sorted({*back, *(field.wire for field in self.client.search_params if field.wire in names)}))
 
     def _options(self, own: RawEndpoint, start: d.Endpoint, schema: d.Type | None) -> d.Options:
-        """The options of an endpoint. Fields under `needs` are inherited only for entities that have all of them."""
+        """Return the options of an endpoint. `needs` is inherited only for entities that have all of its fields."""
         written = own.settings.options or {}
         options = dataclasses.replace(start.options, **written)
         needs = options.needs
@@ -533,7 +531,7 @@ class _Resolver:
     def _paged(
         self, endpoint: d.Endpoint, own: RawEndpoint, start: d.Endpoint, written: WrittenPagination | None
     ) -> d.Endpoint:
-        """An endpoint whose schema has a list with its pagination, own or inherited, and its exact filters."""
+        """Add pagination, declared or inherited, and exact filters to an endpoint whose schema has a list."""
         if not has_pages(endpoint):
             return endpoint
         inherited = start.pagination_field.name if start.pagination_field is not None else None
@@ -549,7 +547,7 @@ class _Resolver:
 
 
 def search_params(own: RawEndpoint, path: d.Path, start: d.Endpoint) -> tuple[d.Field, ...]:
-    """The search parameters of an endpoint: those that it writes, else the inherited ones that its path lacks."""
+    """Return the search parameters of an endpoint: its own, else the inherited ones that are not in its path."""
     if "search_params" in own.section:
         return own.search_params
     in_path = {parameter.name for parameter in path.parameters}
@@ -557,7 +555,7 @@ def search_params(own: RawEndpoint, path: d.Path, start: d.Endpoint) -> tuple[d.
 
 
 def partial_body_name(raw: RawResource) -> str:
-    """The name of the type of bodies of `partial_update`, where the resource has a body of its own."""
+    """Return the type name of `partial_update` bodies if the resource declares a body."""
     return f"{raw.class_name}PartialUpdateBody"
 
 

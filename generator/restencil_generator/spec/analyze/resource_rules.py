@@ -1,4 +1,4 @@
-"""Rules of a resource: its members and what they start from, its parameters, examples and list arguments."""
+"""Rules of a resource: its members and their bases, its parameters, examples and list arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from restencil_generator.spec.source.nodes import Node
 
 
 def check_resource(types: Types, resource: ResolvedResource) -> None:
-    """Reports what is wrong with a resource and its endpoints."""
+    """Report errors in a resource and its endpoints."""
     _check_bases(types, resource)
     _check_overrides(types, resource)
     _check_examples(types, resource)
@@ -43,7 +43,7 @@ def check_resource(types: Types, resource: ResolvedResource) -> None:
 
 
 def _check_bases(types: Types, resource: ResolvedResource) -> None:
-    """An added endpoint extends a member that exists, and not itself."""
+    """Report added endpoints that extend an unknown member or themselves."""
     raw = resource.raw
     known = (*resource.members, *(["create"] if "create" in resource.endpoints else []), *resource.bases.order)
     for name in resource.bases.unknown:
@@ -64,7 +64,7 @@ def _check_bases(types: Types, resource: ResolvedResource) -> None:
 
 
 def _check_overrides(types: Types, resource: ResolvedResource) -> None:
-    """What overrides a standard member needs one that exists."""
+    """Report overrides of standard members that do not exist."""
     raw = resource.raw
     known = {*resource.members, *resource.endpoints}
     for own in raw.endpoints.values():
@@ -83,7 +83,7 @@ def _check_overrides(types: Types, resource: ResolvedResource) -> None:
 
 
 def _check_list_operations(types: Types, resource: ResolvedResource, resolved: ResolvedEndpoint) -> None:
-    """The operations that are named for a list fit it."""
+    """Report list operations that do not fit the list."""
     raw, own, endpoint = resource.raw, resolved.raw, resolved.endpoint
     if endpoint.standard:
         named, owner = (own.members or raw.members, raw.what) if endpoint.name == "get_list" else (None, raw.what)
@@ -122,7 +122,7 @@ def _report_unfitting(
 
 
 def _check_params(types: Types, resource: ResolvedResource) -> None:
-    """The parameters that a resource describes are in a path of its own or of an endpoint."""
+    """Report parameters that are neither in the path of the resource nor of an endpoint."""
     known = {parameter.name for parameter in resource.root.path.parameters}
     for resolved in resource.endpoints.values():
         known.update(parameter.name for parameter in resolved.endpoint.path.parameters)
@@ -132,7 +132,7 @@ def _check_params(types: Types, resource: ResolvedResource) -> None:
 
 
 def _check_non_filter_arguments(types: Types, resource: ResolvedResource, listing: d.Endpoint) -> None:
-    """Non-filter arguments are parameters of the list."""
+    """Report non-filter arguments that are not parameters of the list."""
     fields = (*listing.params, *listing.search_params)
     known = {field.name for field in fields} | {field.python for field in fields}
     for name, node in resource.raw.non_filter:
@@ -143,7 +143,7 @@ def _check_non_filter_arguments(types: Types, resource: ResolvedResource, listin
 
 
 def _check_examples(types: Types, resource: ResolvedResource) -> None:
-    """Examples are of members."""
+    """Report examples for unknown members."""
     names = {*resource.members, *resource.endpoints}
     for name, example in resource.raw.examples.items():
         if name not in names:
@@ -153,7 +153,7 @@ def _check_examples(types: Types, resource: ResolvedResource) -> None:
 
 
 def _name_partial_body(types: Types, resource: ResolvedResource) -> None:
-    """Claims the name of the type of partial bodies, where they are not of the endpoint's own."""
+    """Reserve the type name of partial bodies, unless the endpoint declares its own body."""
     raw = resource.raw
     own = raw.endpoints.get("partial_update")
     members = MEMBERS if raw.members is None else tuple(raw.members)
@@ -169,7 +169,7 @@ def _name_partial_body(types: Types, resource: ResolvedResource) -> None:
 
 
 def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:
-    """Reports reading endpoints that would share one cache entry but differ in schema."""
+    """Report reading endpoints that share one cache entry but differ in schema."""
     seen: dict[object, tuple[str, d.Endpoint]] = {}
     for resource in resources.values():
         for endpoint in resource.endpoints.values():
@@ -190,7 +190,7 @@ def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:
 
 
 def _shape(schema: d.Type | None) -> d.Type | None:
-    """What a schema stores under its key: collections of the same items are alike, whatever their arguments."""
+    """Return the part of a schema that is stored: collections of the same items are equal, whatever their arguments."""
     if isinstance(schema, d.CollectionOf):
         return d.CollectionOf(schema.of)
     if isinstance(schema, d.ObjectType):

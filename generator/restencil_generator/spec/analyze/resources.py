@@ -1,4 +1,4 @@
-"""The resources of a spec: reads each, resolves its inheritance, and checks the rules of all."""
+"""The resources of a spec: reads each one, resolves inheritance, and checks the rules."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from restencil_generator.spec.source.nodes import MappingNode, ScalarNode
 def read_resources(
     types: Types, top: Settings, client: ClientArguments, tables: Mapping[str, tuple[ScalarNode, MappingNode]]
 ) -> dict[str, d.Resource]:
-    """The resources of a spec, by name, from their keys and nodes (`tables`).
+    """Read the resources of a spec by name, from their keys and nodes (`tables`).
 
-    `top` are the settings of the spec, `client` the arguments of its clients. What is wrong is reported; a resource
-    without a usable path or schema is left out.
+    `top` are the settings of the spec, `client` the arguments of its clients. Errors are reported; a resource without a
+    valid path or schema is left out.
     """
     written: dict[str, RawResource] = {}
     found: dict[str, d.Resource] = {}
     for name, (key, mapping) in tables.items():
         if _is_resource_name(types, key):
-            # Not every file system distinguishes names by case.
+            # Some file systems ignore case.
             module = python_name(name, "resource").lower()
             types.claim(module, "module", f"the module of resource {quoted(name)}", key.place)
         raw = read_resource(types, name, key, mapping)

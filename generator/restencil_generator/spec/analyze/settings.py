@@ -1,4 +1,4 @@
-"""What the spec, a resource and an endpoint settle alike: URL prefix, headers, options, errors, auth and the like."""
+"""The settings that the spec, a resource and an endpoint have in common: URL prefix, headers, options and so on."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """What the spec, a resource or an endpoint settles alike; `None` where it says nothing.
+    """The common settings of the spec, a resource or an endpoint; `None` if not declared.
 
-    `auth` is `MISSING` then, and None where it resets what is inherited.
+    `auth` is `MISSING` if not declared, and None if it is reset.
     """
 
     url_prefix: str | None = None
@@ -42,7 +42,7 @@ class Settings:
 
 
 def settings(given: ParsedSection, types: Types, what: Subject) -> Settings:
-    """The url_prefix, headers, options, endpoint class, errors and auth that a level writes."""
+    """Read the common settings of a level."""
     prefix = given.node("url_prefix")
     if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
         text = quoted(given["url_prefix"])
@@ -67,7 +67,7 @@ def settings(given: ParsedSection, types: Types, what: Subject) -> Settings:
 
 
 def _by_key(given: ParsedSection, key: str, kind: type[d.Request | d.Response]) -> dict[str, Any] | None:
-    """What a level says under `request` or `response`, None for what it resets: all of it, where it is null."""
+    """Return the settings under `request` or `response`, with None for reset ones; all are reset if the key is null."""
     if key not in given:
         return None
     section: ParsedSection | None = given[key]
@@ -84,7 +84,7 @@ _Levelled = TypeVar("_Levelled", bound=d.Request | d.Response)
 
 
 def laid_on(inherited: _Levelled, own: Mapping[str, Any] | None) -> _Levelled:
-    """What a level says of bodies, or of responses, laid over what it inherits, key by key."""
+    """Merge the `request` or `response` settings of a level with the inherited ones, key by key."""
     defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(inherited)}
     values: dict[str, Any] = {key: defaults[key] if value is None else value for key, value in (own or {}).items()}
     if isinstance(inherited, d.Request) and isinstance(values.get("style"), dict):
@@ -93,22 +93,22 @@ def laid_on(inherited: _Levelled, own: Mapping[str, Any] | None) -> _Levelled:
 
 
 def nearest_auth(inherited: d.Use | None, own: d.Use | d.Missing | None) -> d.Use | None:
-    """What a level says of auth, else what it inherits; None if that is what the spec says."""
+    """Return the `auth` of a level, else the inherited one; None if that of the spec applies."""
     return inherited if own is d.MISSING else own
 
 
 def first_given(*values: str | None) -> str:
-    """The first of several levels that says something, the nearest level first; empty where none does."""
+    """Return the first value that is not None, nearest level first; empty if there is none."""
     return next((value for value in values if value is not None), "")
 
 
 def joined_headers(inherited: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str]:
-    """Headers laid over inherited ones, case aside, sorted by name."""
+    """Merge headers with inherited ones, ignoring case, sorted by name."""
     named = {name.lower(): (name, value) for name, value in (inherited or {}).items()}
     named |= {name.lower(): (name, value) for name, value in (own or {}).items()}
     return {name: value for _, (name, value) in sorted(named.items())}
 
 
 def overlaid(inherited: Mapping[str, Any] | None, own: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options laid over inherited ones."""
+    """Merge options with inherited ones."""
     return {**(inherited or {}), **(own or {})}

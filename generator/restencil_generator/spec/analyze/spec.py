@@ -1,7 +1,7 @@
-"""Check a spec: from its tree to the declaration, or to every mistake in it.
+"""Analysis of a whole spec: from its nodes to the resolved model, or to all of its errors.
 
-Whatever is wrong is noted and left out, and the check goes on, so that one run finds all. The order of the steps is
-that of what they need: names first, then enums, objects and entities, then resources.
+Invalid parts are reported and left out, and the analysis continues, so that one run finds all errors. The steps are in
+the order of their dependencies: names first, then enums, objects and entities, then resources.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, Sequ
 
 
 def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | None:
-    """The declaration of a spec's tree. None, or something incomplete, once a problem was noted."""
+    """Return the resolved model of a spec's nodes; None or incomplete if an error was reported."""
     types = Types(problems)
     if (key := next((key for key in DOCUMENTS if key in root.entries), None)) and "restencil" not in root.entries:
         types.report(
@@ -110,7 +110,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
 
 
 def _client(types: Types, given: ParsedSection) -> str:
-    """The name of the client, which is taken in the package together with that of its asynchronous form."""
+    """Return the name of the client, and reserve it in the package with the name of its asynchronous form."""
     written = "client" in given
     node = given.node("client" if written else "package")
     name: str | None = given["client"] if written else pascal_case(given["package"])

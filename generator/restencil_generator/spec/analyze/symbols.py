@@ -1,4 +1,4 @@
-"""The symbol table of a spec: what its names represent, noted before anything is read."""
+"""The symbol table of a spec: the kind of each declared name, collected before declarations are read."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _PARAMETER: Final = re.compile(r"(?<!\\):([A-Za-z0-9_]+)")
 
 @dataclasses.dataclass(slots=True)
 class EntitySource:
-    """An entity as the spec writes it: its name's node, its mapping, and the resource that declares it in place.
+    """An entity as declared: the node of its name, its mapping, and the resource that declares it inline.
 
-    `broken` says that it is no mapping or has no fields, so that no rule of its fields is checked.
+    `broken` means that it is not a mapping or has no fields, so that rules about its fields are not checked.
     """
 
     key: ScalarNode
@@ -41,7 +41,7 @@ class EntitySource:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
-    """A name that the generated package needs, for what, and what to do where it is taken."""
+    """A name that the generated package needs, its use, and the hint if it is taken."""
 
     name: str
     kind: str
@@ -51,7 +51,7 @@ class Claim:
 
 
 class Declarations(Protocol):
-    """The types that a spec declares, and the style of its JSON names."""
+    """The declared types, and the style of JSON names."""
 
     @property
     def entities(self) -> Mapping[str, d.Entity]: ...
@@ -62,10 +62,10 @@ class Declarations(Protocol):
 
 
 class SymbolTable(Reader):
-    """Reads what names something that a spec declares.
+    """Reader of references to declared names.
 
-    `kinds` has the kind of every declared name and `sources` how the entities are written, before anything is read. The
-    tables fill up as their turn comes; what needs them whole waits in `later`.
+    `kinds` has the kind of every declared name and `sources` the declarations of entities, before anything is read. The
+    other tables are filled in order; checks that need complete tables are in `later`.
     """
 
     def __init__(self, problems: list[Problem]) -> None:
@@ -81,28 +81,28 @@ class SymbolTable(Reader):
         self.schemes: tuple[str, ...] = ()
         self.later: list[Callable[[], None]] = []
         self.claims: list[Claim] = []
-        self.path_parameters: dict[str, set[str]] = {}  # by entity: the parameters of its resources' paths
+        self.path_parameters: dict[str, set[str]] = {}  # by entity: the parameters in the paths of its resources
         self._type_names: tuple[str, ...] = ()
 
     def claim(self, name: str, kind: str, what: str, place: Place, hint: str = "") -> None:
-        """Takes a name in the namespace of the generated package."""
+        """Reserve a name in the namespace of the generated package."""
         self.claims.append(Claim(name, kind, what, place, hint))
 
     def type_names(self) -> Collection[str]:
-        """All that a type can be called."""
+        """Return all names of types."""
         if not self._type_names:
             self._type_names = (*SCALAR_WORDS, *self.kinds)
         return self._type_names
 
     @staticmethod
     def path_names(node: Node | None) -> frozenset[str]:
-        """The names of the parameters of a path as it is written, right or wrong."""
+        """Return the names of the parameters of a path, valid or not."""
         return frozenset(_PARAMETER.findall(node.text)) if isinstance(node, ScalarNode) else frozenset()
 
     # -------------------------------------------------------------------------------------------------------- entities
 
     def entity_name(self, node: Node, what: Subject | str) -> str | None:
-        """The name of an entity; anything else is reported."""
+        """Read the name of an entity; anything else is reported."""
         name = self.text(node, f"an entity of {what}", empty=False)
         if name is None:
             return None
@@ -117,7 +117,7 @@ class SymbolTable(Reader):
         return None
 
     def concrete(self, name: str, node: Node, what: Subject | str) -> bool:
-        """Whether an entity can have instances; an abstract one is reported."""
+        """Return whether an entity can have instances; an abstract one is reported."""
         abstract = self.sources[name].node.get("abstract")
         if isinstance(abstract, ScalarNode) and abstract.value is True:
             self.report(
@@ -131,7 +131,7 @@ class SymbolTable(Reader):
         return True
 
     def lineage(self, name: str) -> Iterator[EntitySource]:
-        """An entity and those that it extends, as they are written, nearest first; ends where a circle closes."""
+        """Yield the declarations of an entity and its base entities, nearest first; stops at a cycle."""
         seen: set[str] = set()
         while name in self.sources and name not in seen:
             seen.add(name)
@@ -141,7 +141,7 @@ class SymbolTable(Reader):
             name = base.text if isinstance(base, ScalarNode) else ""
 
     def raw_field(self, entity: str, field: str) -> Node | None:
-        """How the spec writes a field of an entity, inherited ones included."""
+        """Return the declaration of a field of an entity, which may be inherited."""
         for source in self.lineage(entity):
             fields = source.node.get("fields")
             if isinstance(fields, MappingNode) and (found := fields.get(field)) is not None:
@@ -149,18 +149,18 @@ class SymbolTable(Reader):
         return None
 
     def field_of(self, name: str, field: str) -> Node | None:
-        """How the spec writes a field of an entity or object."""
+        """Return the declaration of a field of an entity or object."""
         if self.kinds.get(name) == "entity":
             return self.raw_field(name, field)
         fields = self.raw_objects.get(name)
         return fields.get(field) if isinstance(fields, MappingNode) else None
 
     def constants_of(self, type: d.Type) -> dict[str, d.Literals]:
-        """What the fields of an entity or object are fixed to, by their names in JSON."""
+        """Return the constants of an entity's or object's fields, by JSON name."""
         return {field.wire: field.type.value for field in record_fields(self, type) if isinstance(field.type, d.Const)}
 
     def raw_fields(self, entity: str) -> list[str]:
-        """The names of an entity's fields, inherited ones included."""
+        """Return the names of an entity's fields, including inherited ones."""
         names: list[str] = []
         for source in self.lineage(entity):
             fields = source.node.get("fields")
@@ -169,7 +169,7 @@ class SymbolTable(Reader):
         return names
 
     def unknown_field(self, field: str, node: Node, what: Subject | str, entity: str) -> None:
-        """Reports a name that is no field of an entity."""
+        """Report a name that is not a field of an entity."""
         known = self.raw_fields(entity)
         hint = did_you_mean(field, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
         self.report(
@@ -181,7 +181,7 @@ class SymbolTable(Reader):
 
 
 def table(given: ParsedSection, key: str) -> Iterator[tuple[str, Entry]]:
-    """The entries of a top-level table, sorted by name."""
+    """Yield the entries of a top-level table, sorted by name."""
     mapping = given.node(key)
     if isinstance(mapping, MappingNode):
         for name in sorted(mapping.entries):
@@ -189,7 +189,7 @@ def table(given: ParsedSection, key: str) -> Iterator[tuple[str, Entry]]:
 
 
 def collect(declared: SymbolTable, given: ParsedSection) -> dict[str, tuple[ScalarNode, MappingNode]]:
-    """Reports what every name represents, those of entities declared in place included; gives the resources."""
+    """Record the kind of every declared name, including entities declared inline, and return the resources."""
     for key, row in rows("spec").items():
         if isinstance(row.kind, Table) and (node := given.node(key)) is not None:
             declared.mapping(node, quoted(key))
@@ -227,7 +227,7 @@ def _declare(declared: SymbolTable, name: str, entry: Entry, kind: Kind) -> None
 
 
 def _empty(node: Node) -> MappingNode:
-    """A placeholder for what is no mapping, so that references to it are still known."""
+    """Return an empty placeholder for an invalid declaration, so that references to it are still known."""
     return MappingNode(node.file, node.line, node.column)
 
 
@@ -261,7 +261,7 @@ def _scan_fields(declared: SymbolTable, node: Node | None, resource: str | None)
 
 
 def _scan_type(declared: SymbolTable, node: Node | None, resource: str | None) -> None:
-    """Finds the entities that a type declares in place."""
+    """Find the entities that a type declares inline."""
     if isinstance(node, SequenceNode):
         for item in node.items:
             _scan_type(declared, item, resource)

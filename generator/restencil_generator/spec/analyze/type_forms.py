@@ -1,4 +1,4 @@
-"""The forms of types: one function for each word, which reads the mapping that has it."""
+"""The forms of types: one function for each word, which reads the mapping."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from restencil_generator.spec.validate_value import same, shown
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """The context of a type: `what` for messages (`field 'a' of entity 'B'`), the position, the name that a TypedDict
-    there gets, and the entity whose field it is."""
+    """The context of a type, for messages and names.
+
+    `what` is its name in messages (`field 'a' of entity 'B'`), `position` its position, `type_name` the name of a
+    TypedDict in it, and `owner` the entity that has it as a field.
+    """
 
     what: Subject
     position: str
@@ -32,22 +35,22 @@ class Context:
 
 
 class Nested(SymbolTable, abc.ABC):
-    """What a form needs for the types inside of it."""
+    """The operations that a form needs for nested types."""
 
     @abc.abstractmethod
     def type(self, node: Node, context: Context) -> d.Type | None:
-        """The type that a node writes."""
+        """Read a type."""
 
     @abc.abstractmethod
     def alternative(self, node: Node, context: Context) -> d.Type | None:
-        """One of the types that a value is one of."""
+        """Read an alternative of `one_of`."""
 
     @abc.abstractmethod
     def entity_or_union(self, node: Node, context: Context) -> d.EntityRef | d.UnionOf | None:
-        """An entity: by name, declared in place, or one of a union."""
+        """Read an entity: by name, declared inline, or one of a union."""
 
     def distinct(self, fields: Iterable[d.Field], owner: Subject) -> None:
-        """Reports fields that have one name after renaming, in Python or in JSON."""
+        """Report fields that have the same Python or JSON name."""
         pythons: dict[str, d.Field] = {}
         wires: dict[str, d.Field] = {}
         for field in fields:
@@ -65,7 +68,7 @@ class Nested(SymbolTable, abc.ABC):
 
 
 def read_form(types: Nested, word: str, node: MappingNode, context: Context) -> d.Type | None:
-    """The type of a form that may be in its position and has no key that is not its own."""
+    """Read the type of a form that is allowed in its position, and report unknown keys."""
     place = form_section(word)
     for key, row in rows(place).items():
         if row.position not in ("", context.position) and key in node.entries:
@@ -75,7 +78,7 @@ def read_form(types: Nested, word: str, node: MappingNode, context: Context) -> 
 
 
 def object_type(types: Nested, node: Node, context: Context) -> d.ObjectType | None:
-    """An object with members, from the mapping of its members."""
+    """Read an object type from the mapping of its members."""
     mapping = types.mapping(node, f"the object of {context.what}")
     if mapping is None:
         return None
@@ -129,7 +132,7 @@ def _object(types: Nested, node: MappingNode, context: Context) -> d.ObjectType 
 
 
 def _wires(types: Nested, given: ParsedSection, of: d.ObjectType | None, context: Context) -> dict[str, str]:
-    """The names in JSON that 'wire' gives."""
+    """Return the JSON names under 'wire'."""
     node = given.node("wire")
     what = Subject("'wire' of the object", context.what)
     found: dict[str, str] = {}
@@ -141,7 +144,7 @@ def _wires(types: Nested, given: ParsedSection, of: d.ObjectType | None, context
 
 
 def _members(types: Nested, given: ParsedSection, of: d.ObjectType | None, context: Context) -> set[str]:
-    """The members that 'optional' names."""
+    """Return the members under 'optional'."""
     what = Subject("'optional' of the object", context.what)
     return {name for name, node in given["optional"] or () if _is_member(types, name, node, of, what)}
 
@@ -162,7 +165,7 @@ def _invalidate(types: Nested, node: MappingNode, context: Context) -> d.Invalid
 
 
 def _entity(types: Nested, node: MappingNode, context: Context) -> d.EntityRef | None:
-    # What it declares was read with all other entities.
+    # The entity was read together with all others.
     name = node.entries["entity"].value
     return d.EntityRef(name.text) if isinstance(name, ScalarNode) and name.text in types.sources else None
 
@@ -239,7 +242,7 @@ def _query(types: Nested, node: MappingNode, context: Context) -> d.QueryOf | No
 
 
 def _union(types: Nested, node: MappingNode, context: Context, word: str = "union") -> d.UnionOf | None:
-    """A union from its choices and its attribute, whichever of the two forms holds them."""
+    """Read a union from its choices and its attribute, in either of the two forms."""
     what = Subject("the union", context.what)
     given = _section(types, word, node, what)
     written = node.entries[word].value
@@ -263,7 +266,7 @@ def _union(types: Nested, node: MappingNode, context: Context, word: str = "unio
 def _distinguished(
     types: Nested, choices: list[tuple[ScalarNode, str]], field: str, given: ParsedSection, what: Subject
 ) -> d.UnionOf | None:
-    """A union whose entities are distinguished by a field."""
+    """Return a union whose entities are distinguished by a field."""
     nodes = [types.raw_field(name, field) for _, name in choices]
     if all(written is None for written in nodes):
         known = sorted({known for _, name in choices for known in types.raw_fields(name)})
@@ -287,7 +290,7 @@ def _distinguished(
 def _wrong_value(
     types: Nested, key: ScalarNode, name: str, field: str, value: d.Json, fixed: d.Json, written: Node | None
 ) -> None:
-    """Reports a value that represents an entity or object whose own field is fixed to another one."""
+    """Report a value for an entity or object whose field is fixed to another value."""
     assert written is not None
     types.report(
         "union-value",
@@ -303,7 +306,7 @@ def _wrong_value(
 
 
 def enum_value(types: SymbolTable, node: Node, what: Subject) -> str | int | None:
-    """A value of an enum: a string or an integer."""
+    """Read a value of an enum: a string or an integer."""
     value = node.value if isinstance(node, ScalarNode) else None
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
@@ -313,7 +316,7 @@ def enum_value(types: SymbolTable, node: Node, what: Subject) -> str | int | Non
 
 
 def distinct_values(types: SymbolTable, values: Iterable[tuple[str | int, Node]], what: Subject) -> None:
-    """Reports a value that an enum has twice."""
+    """Report duplicate values of an enum."""
     seen: dict[str | int, Node] = {}
     for value, node in values:
         first = seen.setdefault(value, node)
@@ -333,7 +336,7 @@ def _enum(types: Nested, node: MappingNode, context: Context) -> d.InlineEnum | 
 
 
 def read_const(types: Nested, node: MappingNode, context: Context) -> d.Const | None:
-    """A constant as one of several types."""
+    """Read a constant as an alternative of `one_of`."""
     for key, entry in node:
         if key != "const":
             types.report("unknown-key", f"unknown key {quoted(key)} beside 'const' of {context.what}", entry.key)
@@ -355,7 +358,7 @@ def _one_of(types: Nested, node: MappingNode, context: Context) -> d.Type | None
     for item in listed.items:
         is_object = form_word(item) == "object"
         objects += is_object
-        # The first object inside has the plain name.
+        # The first nested object has the simple name.
         name = f"{context.type_name}{objects}" if is_object and objects > 1 else context.type_name
         type = types.alternative(item, dataclasses.replace(context, type_name=name))
         if type is None:
@@ -380,7 +383,7 @@ def _one_of(types: Nested, node: MappingNode, context: Context) -> d.Type | None
 
 
 def _without_keys(type: d.OneOf) -> d.Type:
-    """One entity beside the text or number that can be its pk is just the entity: a bare pk refers to it already."""
+    """Simplify one entity and its possible pk types to the entity: references are pks anyway."""
     entities = [one for one in type.alternatives if isinstance(one, d.EntityRef)]
     if len(entities) != 1:
         return type
@@ -390,7 +393,7 @@ def _without_keys(type: d.OneOf) -> d.Type:
 
 
 def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: Subject) -> tuple[d.Choice, ...]:
-    """The alternatives that the values of the attribute represent."""
+    """Return the alternatives for the values of the attribute."""
     node = given.node("values")
     found: list[d.Choice] = []
     for _, entry in types.mapping(node, f"'values' of {what}", "write {value: Name}") or ():
@@ -412,7 +415,7 @@ def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: 
 
 
 def _check_entities(types: Nested, type: d.OneOf, context: Context, node: MappingNode) -> None:
-    """Entities are distinguished from each other and from objects: by the attribute, or by constants that differ."""
+    """Report entities that neither the attribute nor constants distinguish from each other or from objects."""
     alike = [(one, types.constants_of(one)) for one in type.alternatives if type_info(one).shape in _OBJECTS]
     if type.attribute or len(alike) < 2:
         return
@@ -426,7 +429,7 @@ def _check_entities(types: Nested, type: d.OneOf, context: Context, node: Mappin
 
 
 _OBJECTS: Final = ("entity", "object", "mapping")
-"""The shapes of what is an object in JSON."""
+"""The shapes that are objects in JSON."""
 
 
 def _differ(one: Mapping[str, d.Literals], other: Mapping[str, d.Literals]) -> bool:
@@ -438,7 +441,7 @@ def _shown(type: d.Type) -> str:
 
 
 def _short(context: Context) -> Subject:
-    """What messages call a type within the entity or object that declares it."""
+    """Return the name of a type for messages, within the entity or object that declares it."""
     return context.what.without_root() if context.position in ("entity_field", "object_field") else context.what
 
 
@@ -461,9 +464,9 @@ def _const(node: Node | None) -> d.Literals | None:
 
 
 def _choice_value(key: ScalarNode, field: Node) -> d.Literals:
-    """The value of a discriminator: its text, or a number or a flag if that is what the field holds.
+    """Return the value of a discriminator: a string, or a number or boolean if the field has that type.
 
-    Keys are strings in JSON, so it is the field that decides, whether the key has quotes or not.
+    JSON keys are strings, so the type of the field decides, whether the key is quoted or not.
     """
     fixed = _const(field)
     if fixed is not None and not isinstance(fixed, str):
@@ -478,7 +481,7 @@ def _choice_value(key: ScalarNode, field: Node) -> d.Literals:
 
 
 def _plain(key: ScalarNode, text: str) -> Any:
-    """What a string means where it has no quotes."""
+    """Return the value of a string without quotes."""
     return ScalarNode(key.file, key.line, key.column, key.end_line, key.end_column, text, True).value
 
 

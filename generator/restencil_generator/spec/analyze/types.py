@@ -1,4 +1,4 @@
-"""Types of a spec: from their tree to the declaration."""
+"""The types of a spec: from nodes to resolved types."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _FOREIGN: Final = (
     (re.compile(r"(.+?) ?\| ?(?:none|null)", re.IGNORECASE), "{}?"),
     (re.compile(r"(?:dict|map|mapping|record)[\[<].+?, ?(.+)[\]>]", re.IGNORECASE), "{{values: {}}}"),
 )
-"""How other languages write types, and what they are called here."""
+"""The syntax of types in other languages, and the equivalent here."""
 
 _DESCRIBING: Final = frozenset(key for position in POSITIONS for key in rows(position))
-"""The keys that describe a field: they are written beside its type and not in it."""
+"""The keys that describe a field: they belong next to its type, not in it."""
 
 
 class Types(Nested):
-    """Reads types."""
+    """Reader of types."""
 
     def type(self, node: Node, context: Context) -> d.Type | None:
-        """The type that a node writes."""
+        """Read a type."""
         if isinstance(node, ScalarNode):
             return self._word(node, context)
         if isinstance(node, SequenceNode):
@@ -102,7 +102,7 @@ class Types(Nested):
         self.report("unknown-type", f"unknown type {quoted(name)} for {context.what}", node, hint, near=near)
 
     def alternative(self, node: Node, context: Context) -> d.Type | None:
-        """One of the types that a value is one of."""
+        """Read an alternative of `one_of`."""
         position = POSITIONS[context.position]
         if isinstance(node, MappingNode):
             word = "const" if "const" in node.entries else form_word(node)
@@ -128,7 +128,7 @@ class Types(Nested):
         return type
 
     def not_here(self, at: Node, what: Subject | str, context: Context) -> None:
-        """Reports a type that cannot be in its position."""
+        """Report a type that is not allowed in its position."""
         shown = POSITIONS[context.position].shown
         self.report("type-not-here", f"{what} cannot be in {shown}: {context.what}", at)
 
@@ -178,7 +178,7 @@ class Types(Nested):
         return read_form(self, word, node, context)
 
     def is_pointer(self, node: Node, what: Subject | str) -> bool:
-        """Whether a mapping points somewhere as JSON Schema does, which is reported."""
+        """Return whether a mapping is a reference as in JSON Schema, which is reported."""
         pointer = node.entries.get("$ref") if isinstance(node, MappingNode) else None
         if pointer is None:
             return False
@@ -199,7 +199,7 @@ class Types(Nested):
         return None
 
     def entity_or_union(self, node: Node, context: Context) -> d.EntityRef | d.UnionOf | None:
-        """An entity: by name, declared in place, or one of a union."""
+        """Read an entity: by name, declared inline, or one of a union."""
         if isinstance(node, MappingNode):
             type = self.type(node, context)
             if isinstance(type, d.EntityRef | d.UnionOf) or type is None:
