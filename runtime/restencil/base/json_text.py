@@ -66,7 +66,7 @@ def decode_json(data: bytes) -> Any:
         except ValueError:
             pass  # the standard library has the last word, so that both give the same error
         else:
-            return _of_some_depth(value, data)
+            return value if len(data) <= 2 * _LEVELS else _of_some_depth(value, data)
     return decode_json_standard(data)
 
 
@@ -77,12 +77,12 @@ def decode_json_standard(data: bytes) -> Any:
         value = _standard()(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    return _of_some_depth(value, data)
+    return value if len(data) <= 2 * _LEVELS else _of_some_depth(value, data)
 
 
 def _of_some_depth(value: Any, data: bytes) -> Any:
     """A decoded value that is not nested too deeply; each decoder by itself would give up at a depth of its own."""
-    if len(data) <= 2 * _LEVELS or not (is_dict(value) or is_list(value)):
+    if not (is_dict(value) or is_list(value)):
         return value
     if len(data) < _SHORT and data.count(b"{") + data.count(b"[") < _LEVELS:
         return value

@@ -60,6 +60,7 @@ class CallContext:
         "recognizes",
         "response",
         "transport",
+        "value",
     )
 
     def __init__(
@@ -80,6 +81,8 @@ class CallContext:
         """What sends the request: responses of other transports are none of this call."""
         self.response: Any = None
         """The HTTP response that came last; None as long as there is none, and without HTTP."""
+        self.value: Any = None
+        """The value of the response, as `Call.steps` gives it."""
         self.parsed: tuple[Any, Any] | None = None
         """The response and its parsed body, where hooks of the endpoint make them."""
         self.is_not_modified = False

@@ -95,6 +95,9 @@ class Store(Dumpable):
         self.query = cache_reader.query
         self.paths = cache_reader.paths
         self.unanswered = cache_reader.unanswered
+        self.next_id = store_state.next_id
+        self.check_hook = store_state.guard.reject
+        """Raises RuntimeError, which names the operation, where a hook, which may run under the lock, calls it."""
         self.gc = gc
         if gc is not None:
             gc.attach(self)
@@ -155,11 +158,6 @@ class Store(Dumpable):
         """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
         with self.lock:
             return self._store_state.next_number()
-
-    def next_id(self) -> int:
-        """An id that this store has never given before: of fetches, placeholders, refreshes."""
-        with self.lock:
-            return self._store_state.next_id()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -286,10 +284,6 @@ class Store(Dumpable):
             finally:
                 if self._notifications:
                     self._notify()
-
-    def check_hook(self, operation: str) -> None:
-        """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""
-        self._store_state.guard.reject(operation)
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls the function after every change, in order, outside the lock; returns what removes it."""

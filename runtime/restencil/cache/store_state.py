@@ -10,6 +10,7 @@ is such that this makes no difference. So an action happens as a whole or not at
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import count
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -66,7 +67,8 @@ class StoreState:
         self._respond = respond
         self.before_images = BeforeImages()
         """What changes is kept there for the snapshots that are held."""
-        self._ids = 0
+        self.next_id: Callable[[], int] = count(1).__next__
+        """Gives an id that was never given before: of fetches, placeholders, refreshes. Needs no lock."""
         self.hot_results: dict[str, HotResult] = {}
         """What was handed out by key since the last change; only where a read shows the base as it is."""
         self._unfinished: list[EntityPath] = []
@@ -117,11 +119,6 @@ class StoreState:
             now = nextafter(self.last_number, inf)
         self.last_number = now
         return now
-
-    def next_id(self) -> int:
-        """An id that was never given before."""
-        self._ids += 1
-        return self._ids
 
     # -- the view: the base with pending optimistic updates over it ----------------------------------------------------
 

@@ -13,7 +13,7 @@ from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
 from .core import Core, bind_args_of, read_for_call
-from .in_flight import InFlight, response_of
+from .in_flight import InFlight
 from .read_steps import read_through
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class AsyncCore(Core):
 
     async def _response_to(self, in_flight: InFlight, steps: Steps) -> Response[Any]:
         in_flight.cancellation = cancellable()
-        return response_of(in_flight, (await drive_async(steps, in_flight.transport)).value)
+        answer: Response[Any] = await drive_async(steps, in_flight.transport)
+        return answer
 
     async def complete(self, in_flight: Any, /) -> Any:
         """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.calls import CONDITIONS
 from ..base.durations import Timeout, timeout_of, whole_of
 from ..base.errors import PreconditionFailedError, TimeoutExceededError
-from ..base.freshness import condition_of, freshness_headers_in, lifetime_of, may_be_stored
+from ..base.freshness import condition_of, lifetime_of, may_be_stored
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import block
 from ..base.steps import current_call
@@ -44,14 +44,18 @@ def source_of(request: Request) -> Hashable:
     return source_at(request.url, given, varied)
 
 
-def _known(in_flight: InFlight) -> Validators | None:
+def known_validators(in_flight: InFlight) -> Validators | None:
     """The validators of the last response, if this request may be sent with them."""
-    request = in_flight.request
-    witness = in_flight.store.witness(request.key, whole=False)
+    request, store = in_flight.request, in_flight.store
+    if not request.rules.read.conditional or request.needs_body:
+        return None
+    witness = store.witness(request.key, whole=False)
     validators = None if witness is None else witness.validators
     if validators is None or validators.condition is None or validators.source != source_of(request):
         return None
-    return None if in_flight.store.witness(request.key) is None else validators
+    if store.in_flight.by_id.get(in_flight.fetch_id) is not in_flight:
+        return None  # its response is not stored
+    return None if store.witness(request.key) is None else validators
 
 
 def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
@@ -65,12 +69,6 @@ def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Valid
 def place_of(answer: Any) -> str:
     """Where an answer came from, after redirects; its query may hold what each request has anew."""
     return str(answer.request.url).partition("?")[0]
-
-
-def freshness_headers(in_flight: InFlight) -> dict[str, str] | None:
-    """What the HTTP answer says of itself; None where it says nothing, and where there is none."""
-    answer = in_flight.response
-    return None if answer is None else freshness_headers_in(answer.headers.raw)
 
 
 def renewed(before: Validators, headers: Mapping[str, str] | None) -> dict[str, str]:
@@ -105,7 +103,9 @@ def refuse_unseen(store: Store, request: Request) -> None:
         or rules.mutation.method not in _CHANGES
     ):
         return
-    if store.tagged(request)[1] is None and Call.of(request).header("if-match") is None:
+    endpoint: Any = request.endpoint
+    options: Any = request.options
+    if store.tagged(request)[1] is None and Call(endpoint, request.args, options).header("if-match") is None:
         raise ValueError(
             f"{request.label}: no ETag of this entity is known, and its concurrency requires one; "
             "call get(...) first, and change what that gave"
@@ -121,51 +121,41 @@ def is_ordered(request: Request) -> bool:
     return rules.mutation.concurrency is not None and rules.side_effect and rules.mutation.method in _CHANGES
 
 
-class ConditionalRequests:
-    """On what conditions the attempts of a request are sent, and after which others."""
+class ChangeQueue:
+    """The place of a change among those of the same entity, and what it is made for, by its endpoint's `concurrency`.
 
-    __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue", "_reads", "known")
+    Changes of an entity are sent one after the other, each with the ETag that the one before it brought.
+    """
 
-    def __init__(self, in_flight: InFlight, *, asks_whole: bool) -> None:
-        store, request = in_flight.store, in_flight.request
+    __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue")
+
+    def __init__(self, in_flight: InFlight) -> None:
+        store = in_flight.store
         self._in_flight = in_flight
-        is_fetch = store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
-        self._reads = is_fetch and request.rules.read.conditional and not asks_whole
-        self._queue: list[InFlight] | None = None
         self._is_lost = False
-        self._outer: object = None
+        outer = current_call.get()
+        self._outer: object = None if outer is None else outer.owner
         """The request in whose steps this one was called."""
-        self.known: Validators | None = None
-        """The validators that the request is sent with."""
-        if is_ordered(request):
-            outer = current_call.get()
-            self._outer = None if outer is None else outer.owner
-            with store.lock:
-                turns = store.in_flight.turns
-                for cell in [cell for cell, queue in turns.items() if all(other.done for other in queue)]:
-                    del turns[cell]
-                place, _ = store.tagged(request)
-                self._queue = [] if place is None else turns.setdefault(place, [])
-                self._queue.append(in_flight)
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the request waits for those before it."""
-        return self._queue is not None
+        with store.lock:
+            turns = store.in_flight.turns
+            for cell in [cell for cell, queue in turns.items() if all(other.done for other in queue)]:
+                del turns[cell]
+            place, _ = store.tagged(in_flight.request)
+            self._queue: list[InFlight] = [] if place is None else turns.setdefault(place, [])
+            self._queue.append(in_flight)
 
     def begin(self, call: Call) -> StepsOf[Call]:
         """Steps: waits until all changes of the same entity before this one are answered.
 
         Gives the call with what is left of its timeout then. Raises TimeoutExceededError if nothing is.
         """
-        assert self._queue is not None
         timeout = _timeout_of(call.endpoint, self._in_flight.transport)
-        waited = yield from self._turn(self._queue, None if timeout is None else whole_of(timeout))
+        waited = yield from self._turn(None if timeout is None else whole_of(timeout))
         return _within(call, timeout, waited)
 
-    def _turn(self, queue: list[InFlight], limit: float | None) -> StepsOf[float]:
+    def _turn(self, limit: float | None) -> StepsOf[float]:
         """Steps: waits for those before it; gives for how long, in ms. One within another does not wait for that."""
-        in_flight, store = self._in_flight, self._in_flight.store
+        queue, in_flight, store = self._queue, self._in_flight, self._in_flight.store
         begun = store.now()
         while True:
             with store.lock:
@@ -184,19 +174,15 @@ class ConditionalRequests:
                 )
             yield _End(before, left, in_flight.endpoint.signal)
 
-    def attempt(self) -> tuple[str, str] | None:
-        """An attempt begins: gives the header of the condition on which it is sent, from the latest response."""
+    def condition(self) -> tuple[str, str] | None:
+        """The header of the condition on which an attempt is sent, from the latest response."""
         in_flight = self._in_flight
-        if self._queue is not None:
-            tag = in_flight.store.tagged(in_flight.request)[1] or in_flight.seen
-            return None if tag is None else ("If-Match", tag)
-        if self._reads:
-            self.known = _known(in_flight)
-        return None if self.known is None else self.known.condition
+        tag = in_flight.store.tagged(in_flight.request)[1] or in_flight.seen
+        return None if tag is None else ("If-Match", tag)
 
     def failed(self, error: NetworkError) -> None:
         """An attempt failed; where a change was made for something else than the server has, the error says more."""
-        if self._queue is not None and isinstance(error, PreconditionFailedError):
+        if isinstance(error, PreconditionFailedError):
             hint = "what the server has was changed since it was read here; read it again, and decide anew"
             if self._is_lost:
                 hint = "an earlier attempt got no answer, so the change may have been made; read it again, and look"
@@ -205,6 +191,12 @@ class ConditionalRequests:
                 hint += "; until it is read, a change is sent without If-Match, and overwrites what others wrote"
             error.args = (f"{error.args[0]}; {hint}", *error.args[1:])
         self._is_lost = self._is_lost or not error.has_response
+
+
+def change_queue_of(in_flight: InFlight) -> ChangeQueue | None:
+    """The place of a change whose endpoint has a `concurrency`; None for what changes nothing there is."""
+    rules = in_flight.request.rules
+    return ChangeQueue(in_flight) if rules.side_effect and rules.mutation.method in _CHANGES else None
 
 
 class _End:

@@ -431,7 +431,7 @@ class Controller(AnyController, Blocking):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        result: R = self._core.fetch(_located(endpoint, args, kwargs))[1]
+        result: R = self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))[1]
         return result
 
     def fetch_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
@@ -443,7 +443,7 @@ class Controller(AnyController, Blocking):
         It always asks, writes to the store, and raises what `fetch` raises. Who joins a request that is under way gets
         the same members.
         """
-        in_flight, value = self._core.fetch(_located(endpoint, args, kwargs))
+        in_flight, value = self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))
         return response_of(in_flight, value)
 
     def request(
@@ -608,7 +608,7 @@ class AsyncController(AnyController, Awaiting):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        result: R = (await self._core.fetch(_located(endpoint, args, kwargs)))[1]
+        result: R = (await self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True)))[1]
         return result
 
     async def fetch_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
@@ -620,7 +620,7 @@ class AsyncController(AnyController, Awaiting):
         It always asks, writes to the store, and raises what `fetch` raises. Who joins a request that is under way gets
         the same members.
         """
-        in_flight, value = await self._core.fetch(_located(endpoint, args, kwargs))
+        in_flight, value = await self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))
         return response_of(in_flight, value)
 
     async def request(
@@ -717,11 +717,6 @@ def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
         origin = ", ".join((origin, *(f"{prefix} at {public_url(moved[prefix])}" for prefix in sorted(moved))))
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
-
-
-def _located(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
-    """The request of a call that always asks."""
-    return endpoint.request(endpoint.bind_args(args, kwargs), located=True)
 
 
 def _ad_hoc_request(

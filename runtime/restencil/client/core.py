@@ -17,13 +17,14 @@ from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
 from .conditional_requests import refuse_unseen
-from .in_flight import Completion, InFlight
+from .in_flight import Completion, InFlight, response_of
 from .logout import LogoutManager
 from .manager import Managed
 from .network import NetworkManager
 from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
+    from ..base.response import Response
     from ..base.scheduler import Handle
     from ..base.steps import Steps, StepsOf
     from ..cache.reading import Reading
@@ -250,14 +251,18 @@ class Core(ABC):
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
         return in_flight
 
-    def ask_steps(self, request: Request) -> tuple[InFlight, Steps]:
-        """A request that is not shared and not stored, and the steps that give its value."""
+    def ask_steps(self, request: Request) -> tuple[InFlight, StepsOf[Response[Any]]]:
+        """A request that is not shared and not stored, and the steps that give its response."""
         if not self.opened:
             raise RuntimeError("this controller is closed; open() it before the next request")
         store, network = self.store, self.lifetimes
         in_flight = InFlight(network, store, request, request.identity, store.next_id(), store.next_number())
         in_flight.transport = self.transport_of(in_flight)
-        return in_flight, network.fetcher.steps(in_flight, self)
+        return in_flight, self._answer_steps(in_flight)
+
+    def _answer_steps(self, in_flight: InFlight) -> StepsOf[Response[Any]]:
+        call = yield from self.lifetimes.fetcher.steps(in_flight, self)
+        return response_of(in_flight, None if call is None else call.value)
 
     def abandon_unsent(self, in_flight: Any) -> None:
         """Who was to send this has been interrupted: where no one else does, it fails, so that no one waits for it."""

@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 import uuid
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.errors import NetworkError
 from ..base.logs import RETRY
 from ..base.steps import CallContext
 from ..endpoint.call import Call
-from .conditional_requests import ConditionalRequests
+from .conditional_requests import change_queue_of, known_validators
 from .refresh import refresh_token, refreshing
 
 if TYPE_CHECKING:
     from ..base.steps import StepsOf
-    from ..cache.validators import Validators
     from ..endpoint.endpoint import Endpoint
     from .in_flight import InFlight
     from .retry import Retries
-
-
-class OutcomeKind(enum.Enum):
-    """What a request came to, where it did not fail."""
-
-    VALUE = "value"
-    ASSUMED = "assumed"
-    """The response to a change has no content, so its value is what was sent."""
-    NOT_MODIFIED = "not modified"
-    """The server says that its last response is still valid (304)."""
-    IDENTICAL = "identical"
-    """The body is that of the last response, and nothing of that has changed in the store; its value is not made."""
-    SETTLED = "settled"
-    """While a retry waited, the fetch got its value from elsewhere, so nothing more is sent."""
-
-
-class FetchOutcome(NamedTuple):
-    """What a request came to; its response is `InFlight.response`."""
-
-    kind: OutcomeKind
-    value: Any = None
-    """The value of the response, not stored yet."""
-    validators: Validators | None = None
-    """Those that the server confirmed."""
 
 
 class FetchingCore(Protocol):
@@ -62,43 +36,47 @@ class Fetcher:
     def __init__(self) -> None:
         self._policies: dict[int, Retries] = {}
 
-    def steps(self, in_flight: InFlight, core: FetchingCore, *, whole: bool = False) -> StepsOf[FetchOutcome]:
-        """Steps: sends the request as often as its retries allow.
+    def steps(self, in_flight: InFlight, core: FetchingCore, *, whole: bool = False) -> StepsOf[CallContext | None]:
+        """Steps: sends the request as often as its retries allow; gives the call that was answered, with its value.
 
+        It gives None if the fetch got its value from elsewhere while a retry waited, so that nothing more was sent.
         With `whole` it is sent without a condition, so that there is a response in any case. Raises NetworkError and
         what hooks of the endpoint raise.
         """
         store, request = in_flight.store, in_flight.request
         endpoint: Endpoint[..., Any] = in_flight.endpoint
-        call = Call.of(request, in_flight.identity[1])
-        retries = self._retries(endpoint, core)
+        options: Any = request.options
+        call = Call(endpoint, request.args, options, in_flight.identity[1])
+        retries = None if endpoint.retries is None and not core.retries else self._retries(endpoint, core)
         if retries is not None:
             call = _recognizable(call, endpoint)
-            if retries.budget is not None:
-                retries.budget.earn()
         may_read_files = request.args and (request.rules.mutation.has_body or not request.rules.mutation.method)
         start = BodyStart(request.args[-1]) if may_read_files else None
         attempt, started = 0, 0
         refreshed = endpoint.refresh is None or refreshing.get()
-        conditions = ConditionalRequests(in_flight, asks_whole=whole or request.needs_body)
-        if conditions.is_ordered:
-            call = yield from conditions.begin(call)
+        queue = None if request.rules.mutation.concurrency is None else change_queue_of(in_flight)
+        if queue is not None:
+            call = yield from queue.begin(call)
         while True:
             if not refreshed:
                 started = store.next_id()
             in_flight.attempts = attempt + 1
             try:
-                context = CallContext(in_flight, conditions.attempt(), in_flight.recognizes)
+                if queue is not None:
+                    condition = queue.condition()
+                else:
+                    known = in_flight.known = None if whole else known_validators(in_flight)
+                    condition = None if known is None else known.condition
+                context = CallContext(in_flight, condition, in_flight.recognizes)
                 try:
-                    value = yield from call.steps(context)
+                    yield from call.steps(context)
                 finally:
                     in_flight.response, in_flight.parsed = context.response, context.parsed
-                if context.is_not_modified:
-                    return FetchOutcome(OutcomeKind.NOT_MODIFIED, validators=conditions.known)
-                return FetchOutcome(_kind_of(context, value), value)
+                return context
             except NetworkError as error:
                 error.attempts = in_flight.attempts
-                conditions.failed(error)
+                if queue is not None:
+                    queue.failed(error)
                 if error.status == 401 and not refreshed:
                     refreshed = True
                     renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)
@@ -116,9 +94,10 @@ class Fetcher:
 
             yield Pause(store.scheduler, delay, endpoint.signal)
             if not in_flight.is_wanted():
-                return FetchOutcome(OutcomeKind.SETTLED)
+                return None
 
     def _retries(self, endpoint: Endpoint[..., Any], core: FetchingCore) -> Retries | None:
+        """How often a call of this endpoint is sent again, which adds to the budget of such; None for never."""
         given: int | Retries | None = endpoint.retries
         if given is None:
             given = core.retries
@@ -131,15 +110,11 @@ class Fetcher:
 
                 policy = self._policies[given] = Retries(given)
             given = policy
-        return given if given.applies_to(endpoint) else None
-
-
-def _kind_of(context: CallContext, value: Any) -> OutcomeKind:
-    """What kind of outcome a response with this value is."""
-    if context.is_identical:
-        return OutcomeKind.IDENTICAL
-    # A `fetch` of the user's own may have made something else of it.
-    return OutcomeKind.ASSUMED if value is not None and value is context.assumed else OutcomeKind.VALUE
+        if not given.applies_to(endpoint):
+            return None
+        if given.budget is not None:
+            given.budget.earn()
+        return given
 
 
 def _recognizable(call: Call, endpoint: Endpoint[..., Any]) -> Call:

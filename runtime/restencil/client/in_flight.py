@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
+    from ..cache.validators import Validators
     from ..http.cancellation import Cancellation
     from .coalescing import Coalescing
 
@@ -63,6 +64,7 @@ class InFlight(SharedFuture[Any]):
         "fetch_id",
         "fetched_at",
         "identity",
+        "known",
         "mark",
         "mutation",
         "parsed",
@@ -110,6 +112,8 @@ class InFlight(SharedFuture[Any]):
         """The ETag of the entity that a change is of, as it was known when the change was called."""
         self.sharing: Coalescing | None = None
         """What it takes from other processes; None: the server is asked."""
+        self.known: Validators | None = None
+        """The validators that it is sent with."""
         self.mark: bytes | None = None
         """A digest of the response, to recognize it under its key."""
 
@@ -164,11 +168,13 @@ class InFlight(SharedFuture[Any]):
         """No one has settled it in the network's place: a response from elsewhere, a reset, the end."""
         return not self.done
 
-    def claim(self) -> bool:
-        """True for the first who asks: that one sends the request."""
+    def claim(self, thread: int | None = None) -> bool:
+        """True for the first who asks: that one sends the request, blocking this thread or in a loop."""
         with self.store.lock:
             first = not self.claimed
             self.claimed = True
+            if first:
+                self.thread = thread
         return first
 
     def claim_thread(self) -> bool:

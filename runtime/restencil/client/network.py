@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
 from ..base.fork import reset_in_child
+from ..base.freshness import freshness_headers_in
 from ..base.json_text import decode_json
 from ..base.lazy_imports import asyncio
 from ..base.logs import STORE, debug, logger
@@ -16,14 +17,8 @@ from ..base.steps import drive, drive_async
 from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
-from .conditional_requests import (
-    freshness_headers,
-    place_of,
-    renewed,
-    terms_of,
-    validators_of,
-)
-from .fetcher import Fetcher, FetchOutcome, OutcomeKind
+from .conditional_requests import place_of, renewed, terms_of, validators_of
+from .fetcher import Fetcher
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
 from .refresh import refreshing
@@ -31,7 +26,7 @@ from .single_flight import orphan_error
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
-    from ..base.steps import StepsOf
+    from ..base.steps import CallContext, StepsOf
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
     from ..cache.request import Request
@@ -170,15 +165,14 @@ class NetworkManager(Manager):
             in_flight.resets = DROPPED
             in_flight.settle(error=AbortError("the request was cancelled"))
 
-    def start(self, request: Request, fetch_id: int, fetched_at: float, within: float | None = None) -> InFlight:
-        """A new request in flight, or the one that a fetch of this identity joins.
+    # what passes
 
-        `within`: how old an answer of another process may be that will do; None where the server is to be asked.
-        """
+    def _start(self, action: Fetch, next: Next) -> InFlight:
+        """A new request in flight, or the one that a fetch of this identity joins."""
         core = self._attached()
         if not self._open:
             raise RuntimeError("this controller is closed; open() it before the next fetch")
-        store = core.store
+        store, request, fetch_id, within = core.store, action.request, action.fetch_id, action.within
         mutation, identity = request.rules.side_effect, request.identity
         with store.lock:
             joined_by_others = False
@@ -190,7 +184,7 @@ class NetworkManager(Manager):
                         other.sharing.withdraw()
                     return other
                 joined_by_others = other is None or not other.alive
-            started = InFlight(self, store, request, identity, fetch_id, fetched_at)
+            started = InFlight(self, store, request, identity, fetch_id, action.meta.fetched_at)
             if within is not None and store.is_persistent and not mutation:
                 from .coalescing import Coalescing
 
@@ -202,17 +196,11 @@ class NetworkManager(Manager):
                     started.seen = store.tagged(request)[1]
             if joined_by_others:
                 store.in_flight.joinable[identity] = started
-        return started
-
-    # what passes
-
-    def _start(self, action: Fetch, next: Next) -> InFlight:
-        in_flight = self.start(action.request, action.fetch_id, action.meta.fetched_at, action.within)
-        if action.request.rules.is_optimistic:
+        if request.rules.is_optimistic:
             next(action)
-            if in_flight.resets == DROPPED:  # closed in this very moment, by another thread
-                _drop(in_flight)
-        return in_flight
+            if started.resets == DROPPED:  # closed in this very moment, by another thread
+                _drop(started)
+        return started
 
     def _receive(self, action: SetResponse | SetError, next: Next) -> Any:
         store = self._attached().store
@@ -257,18 +245,19 @@ class NetworkManager(Manager):
             raise RuntimeError("this NetworkManager belongs to no controller; give it as Controller(managers=[…])")
         return self._core
 
-    def _write(self, in_flight: InFlight, outcome: FetchOutcome) -> Any:
+    def _write(self, in_flight: InFlight, call: CallContext, core: _Core) -> Any:
         """Writes the response to the store; the value of the fetch."""
         request, store = in_flight.request, in_flight.store
+        answer: Any = in_flight.response
         date = store.clock()
-        headers = freshness_headers(in_flight)
+        headers = None if answer is None else freshness_headers_in(answer.headers.raw)
         validators = None if headers is None else validators_of(in_flight, headers)
         meta, terms = self._times(in_flight, date, headers)
         settled = in_flight.done
-        request.answer = in_flight.response  # for messages
+        request.answer = answer  # for messages
         try:
-            value, response = UNDEFINED, outcome.value
-            if outcome.kind is OutcomeKind.IDENTICAL:
+            value, response = UNDEFINED, call.value
+            if call.is_identical:
                 if not settled and in_flight.mark is not None:
                     value = store.apply(
                         Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
@@ -286,9 +275,10 @@ class NetworkManager(Manager):
                     mark=in_flight.mark,
                     validators=validators,
                     terms=terms,
-                    assumed=outcome.kind is OutcomeKind.ASSUMED,
+                    # A `fetch` of the user's own may have made something else of it.
+                    assumed=response is not None and response is call.assumed,
                 )
-                value = self._attached().dispatch(action)
+                value = core.dispatch(action)
                 if settled:
                     return in_flight.result()
         except BaseException as error:
@@ -312,13 +302,13 @@ class NetworkManager(Manager):
         terms = terms_of(headers or {}, bounds, in_flight.fetched_at, expires_at)
         return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
 
-    def _freshen(self, in_flight: InFlight, known: Validators) -> bool:
+    def _freshen(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
         """Writes that the last response is still valid; False where not all of it is in the store any more."""
-        core = self._attached()
         request, store = in_flight.request, in_flight.store
+        answer: Any = in_flight.response
         date = store.clock()
-        headers = renewed(known, freshness_headers(in_flight))
-        if place_of(in_flight.response) != known.place:
+        headers = renewed(known, freshness_headers_in(answer.headers.raw))
+        if place_of(answer) != known.place:
             return False
         meta, terms = self._times(in_flight, date, headers)
         validators = validators_of(in_flight, headers, known)
@@ -360,16 +350,16 @@ class NetworkManager(Manager):
                     if (yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)):
                         return in_flight.result()
                     in_flight.fetched_at = in_flight.store.next_number()  # the server is asked after all that was heard
-                outcome = yield from self.fetcher.steps(in_flight, core)
-                if outcome.validators is not None:
-                    if self._freshen(in_flight, outcome.validators) or not in_flight.is_wanted():
+                call = yield from self.fetcher.steps(in_flight, core)
+                if call is not None and call.is_not_modified and in_flight.known is not None:
+                    if self._freshen(in_flight, in_flight.known, core) or not in_flight.is_wanted():
                         return in_flight.result()
-                    outcome = yield from self.fetcher.steps(in_flight, core, whole=True)
+                    call = yield from self.fetcher.steps(in_flight, core, whole=True)
             except BaseException as error:
                 if self._write_error(in_flight, error):
                     raise
                 return in_flight.result()
-            return in_flight.result() if outcome.kind is OutcomeKind.SETTLED else self._write(in_flight, outcome)
+            return in_flight.result() if call is None else self._write(in_flight, call, core)
         finally:
             if sharing is not None:
                 in_flight.store.shared(in_flight.fetch_id)

@@ -34,9 +34,10 @@ def read_through(core: Core, request: Request, reading: Reading) -> Steps:
     if decision is Decision.RAISE:
         raise recorded(reading)
     resets = core.store.resets
-    reading = yield from _with_references(core, request, reading)
-    if reading.decision is Decision.GIVE and core.store.resets == resets:
-        return reading.data
+    if reading.references:
+        reading = yield from _with_references(core, request, reading)
+        if reading.decision is Decision.GIVE and core.store.resets == resets:
+            return reading.data
     failure: Exception | None = None
     value: Any = None
     in_flight: Any = None
@@ -61,7 +62,8 @@ def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure:
     `resets` is how often the store had been reset when the call began.
     """
     reading = yield from looking_for_call(core.store, request)
-    reading = yield from _with_references(core, request, reading)
+    if reading.references:
+        reading = yield from _with_references(core, request, reading)
     if core.store.resets != resets:
         # Whatever is there now is not what was asked for: another user may have logged in.
         raise ResetError(f"the store was reset while {request.label!r} was being read")

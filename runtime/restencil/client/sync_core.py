@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
@@ -13,7 +14,7 @@ from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
 from .core import Core, bind_args_of, read_for_call
-from .in_flight import InFlight, response_of
+from .in_flight import InFlight
 from .read_steps import read_through
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ class SyncCore(Core):
     def ask(self, request: Request) -> Response[Any]:
         """The response to a request that is not shared and not stored."""
         in_flight, steps = self.ask_steps(request)
-        return response_of(in_flight, drive(steps, in_flight.transport).value)
+        answer: Response[Any] = drive(steps, in_flight.transport)
+        return answer
 
     def complete(self, in_flight: Any, /) -> Any:
         """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
@@ -133,8 +135,7 @@ class SyncCore(Core):
                     self._send_elsewhere(in_flight)
                 else:
                     is_mine = True
-                    if in_flight.claim():
-                        in_flight.own(blocking=True)
+                    if in_flight.claim(get_ident()):
                         return in_flight.sender.send(in_flight, self.transport_of(in_flight))
                     is_mine = False
             return in_flight.wait()
@@ -177,10 +178,9 @@ class SyncCore(Core):
             raise
 
     def _send(self, in_flight: InFlight) -> None:
-        if not in_flight.claim():
+        if not in_flight.claim(get_ident()):
             return  # a caller who did not want to wait for this thread sent it
         try:
-            in_flight.own(blocking=True)
             in_flight.sender.send(in_flight, self.transport_of(in_flight))
         except Exception as error:
             in_flight.fail(error)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from ..base.steps import CallContext, Steps, current_call, current_transport
+from ..base.steps import CallContext, Steps, current_call, in_use
 from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions
 from .lifecycle import lifecycle
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
     from ..base.transport import RequestInit
-    from ..cache.request import Request
     from .lifecycle import Lifecycle
     from .plan import Plan
 
@@ -34,13 +33,6 @@ class Call(NamedTuple):
     url: str | None = None
     """Where the request goes, if that is known."""
 
-    @classmethod
-    def of(cls, request: Request, url: str | None = None) -> Call:
-        """The call that a request of a store is made by."""
-        endpoint: Any = request.endpoint
-        options: Any = request.options
-        return cls(endpoint, request.args, options, url)
-
     def with_header(self, name: str, value: str) -> Call:
         """This call with one more header."""
         options = self.options or NO_CALL_OPTIONS
@@ -60,12 +52,14 @@ class Call(NamedTuple):
     def steps(self, context: CallContext | None = None) -> Steps:
         """The steps from the arguments to the value of the response; `context` keeps what came of them."""
         context = context or CallContext()
-        context.endpoint, context.options, context.transport = self.endpoint, self.options, current_transport()
+        context.endpoint, context.options, context.transport = self.endpoint, self.options, in_use.get()
         token = current_call.set(context)
         try:
             if self.endpoint.plan.is_standard:
-                return (yield from lifecycle(cast("Lifecycle", self.endpoint), self.args, self.url))
-            return (yield from self.endpoint.steps(self.args))
+                context.value = yield from lifecycle(cast("Lifecycle", self.endpoint), self.args, self.url)
+            else:
+                context.value = yield from self.endpoint.steps(self.args)
+            return context.value
         finally:
             try:
                 current_call.reset(token)

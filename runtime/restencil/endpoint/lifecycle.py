@@ -120,7 +120,7 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None
     if call is not None and not plan.answers_itself and response.status_code == NOT_MODIFIED:
         call.is_not_modified = True
         return None
-    value = endpoint.parse_response(response)
+    value = parse(endpoint, response) if plan.is_standard else endpoint.parse_response(response)
     if type(value) not in PLAIN and is_awaitable(value):
         value = yield Outcome(endpoint.name, "parse_response", value)
     return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
@@ -199,14 +199,16 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
 
 def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> RequestInit:
     """`prepare` where no hook is overridden: what is the same for all calls is made once, as nobody can change it."""
-    if options is not None or endpoint.has_body or endpoint.request_init or endpoint.signal is not None:
-        init: RequestInit = prepare(endpoint, _body(endpoint, args), options)
-        return init
-    plan = endpoint.plan
-    made = plan.init
-    if made is None or made["method"] != endpoint.method:
-        made = plan.init = on_the_wire(endpoint, prepare(endpoint))
-    return made
+    if options is None and not endpoint.request_init and endpoint.signal is None:
+        plan = endpoint.plan
+        made = plan.init
+        if made is not None and made["method"] == endpoint.method:
+            return made
+        if not endpoint.has_body:
+            made = plan.init = on_the_wire(endpoint, prepare(endpoint))
+            return made
+    init: RequestInit = prepare(endpoint, _body(endpoint, args), options)
+    return init
 
 
 # --- send ------------------------------------------------------------------------------------------------------------
