@@ -1,4 +1,4 @@
-"""The codes of all problems, each with its rule in a sentence and what it means. Codes are stable: tools name them."""
+"""The codes of all problems, each with its rule in a sentence and an explanation. Codes are stable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Code(NamedTuple):
-    """The rule of a code in one sentence; the explanation says why, or what to do."""
+    """The rule of a code in one sentence; the explanation gives the reason or the fix."""
 
     rule: str
     explanation: str = ""
@@ -213,7 +213,7 @@ ERRORS: Final[Mapping[str, Code]] = {
         "One key has one result in a store. Two schemas would read the same stored form in two ways.",
     ),
 }
-"""Mistakes: nothing is generated until they are gone."""
+"""Errors of specs: nothing is generated until they are fixed."""
 
 ADVICE: Final[Mapping[str, Code]] = {
     "stdlib-package": Code(
@@ -359,7 +359,7 @@ ADVICE: Final[Mapping[str, Code]] = {
         "It would fail at the first call that needs it.",
     ),
 }
-"""What `restencil lint` says about a spec without mistakes."""
+"""Warnings of `restencil lint` about valid specs."""
 
 IMPORTED: Final[Mapping[str, Code]] = {
     "malformed": Code(
@@ -496,7 +496,7 @@ IMPORTED: Final[Mapping[str, Code]] = {
         "You removed it, so it does not come back. `--theirs NODE` brings it.",
     ),
 }
-"""What `restencil import` says about a document that it reads."""
+"""Findings of `restencil import` about documents."""
 
 DRIFT: Final[Mapping[str, Code]] = {
     "spec-changed": Code(
@@ -537,4 +537,4 @@ DRIFT: Final[Mapping[str, Code]] = {
         "Its spec is gone, or no pattern of the configuration finds it. Bring it back, or remove the folder.",
     ),
 }
-"""What `restencil check` says about a package. Merge conflicts in it are `merge-conflict`."""
+"""Findings of `restencil check` about packages. Merge conflicts in a package are `merge-conflict`."""

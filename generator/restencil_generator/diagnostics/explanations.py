@@ -1,4 +1,4 @@
-"""Explains codes: rule, meaning and remedy; for `restencil explain` and the page of each code."""
+"""Explanations of codes: rule, reason and fix; for `restencil explain` and the page of each code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.diff.rules import RULES, SEVERITIES, Rule
 
 
 class Kind(NamedTuple):
-    """Whose codes these are: the title over them, and what a code of this kind means."""
+    """A kind of codes: its title, and a sentence about codes of this kind."""
 
     title: str
     means: str
@@ -29,7 +29,7 @@ KINDS: Final = (MISTAKE, TIP, FINDING, APART, CHANGE)
 
 
 class Explained(NamedTuple):
-    """A code, its kind, and its rule in a sentence."""
+    """A code, its kind, its rule in a sentence, and its explanation."""
 
     code: str
     kind: Kind
@@ -61,7 +61,7 @@ def _columns(rule: Rule) -> str:
 
 @functools.cache
 def explained() -> Mapping[str, Explained]:
-    """Every code that is reported anywhere."""
+    """Return every code that can be reported, with its explanation."""
     tables = {MISTAKE: ERRORS, TIP: ADVICE, FINDING: IMPORTED, APART: DRIFT}
     found = {code: Explained(code, kind, *row) for kind, table in tables.items() for code, row in table.items()}
     found |= {code: Explained(code, CHANGE, rule.help) for code, rule in RULES.items()}

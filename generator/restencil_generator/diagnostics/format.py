@@ -1,4 +1,4 @@
-"""Problems as text, JSON, GitHub workflow commands or SARIF."""
+"""Output formats of problems: text, JSON, GitHub workflow commands and SARIF."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from restencil_generator.diagnostics.model import LIMIT, Place, Problem, Selecti
 Format: TypeAlias = Literal["text", "json", "github", "sarif"]
 
 WIDTH: Final = 100
-"""How much of a long line an excerpt shows."""
+"""Maximum number of characters of a line that an excerpt shows."""
 
 _COLORS: Final = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "note": "\x1b[1;36m"}
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -25,10 +25,10 @@ _COMMANDS: Final = {"error": "error", "warning": "warning", "note": "notice"}
 def render(
     problems: Iterable[Problem], sources: Sources, format: Format = "text", *, color: bool = False, limit: int = LIMIT
 ) -> str:
-    """Problems in order, the first `limit` of them and the number of the others, in one of the formats.
+    """Format the first `limit` problems in order, and the number of the others.
 
-    `sources` are the texts for excerpts. Texts end with a line end; without problems `text` and `github` are empty,
-    while `json` and `sarif` are whole documents that list none.
+    `sources` are the contents of files for excerpts. The result ends with a newline; without problems `text` and
+    `github` are empty, while `json` and `sarif` are complete documents with an empty list.
     """
     selection = select(problems, limit)
     match format:
@@ -43,7 +43,7 @@ def render(
 
 
 def summary(problems: Iterable[Problem]) -> str:
-    """How many there are of each severity: `3 errors, 1 warning`."""
+    """Return the number of problems of each severity: `3 errors, 1 warning`."""
     counts = dict.fromkeys(("error", "warning", "note"), 0)
     for problem in problems:
         counts[problem.severity] += 1
@@ -51,7 +51,7 @@ def summary(problems: Iterable[Problem]) -> str:
 
 
 def brief(problems: Iterable[Problem], *, color: bool = False, limit: int = LIMIT) -> str:
-    """Problems in order, one line each without excerpts, the first `limit` of them; the others are counted by code."""
+    """Format the first `limit` problems in order, one line each without excerpts; the others are counted by code."""
     ordered = in_order(problems)
     lines: list[str] = []
     for problem in ordered[:limit]:
@@ -92,13 +92,13 @@ def _text(selection: Selection, sources: Sources, color: bool) -> str:
 
 
 def where(place: Place) -> str:
-    """A place as texts name it: `specs/blog.yaml:31:16`."""
+    """Return a place as messages show it: `specs/blog.yaml:31:16`."""
     file = visible(place.file)
     return f"{file}:{place.line}:{place.column}" if place.line else file
 
 
 def _excerpt(place: Place, hint: str, sources: Sources, paint: str) -> Iterator[str]:
-    """The line of a place with its number, and carets under the place with the hint behind them."""
+    """Yield the source line of a place with its number, and carets under the place, followed by the hint."""
     source = sources.get(place.file)
     line = source.line(place.line) if source is not None else None
     if line is None:
@@ -121,7 +121,7 @@ def _excerpt(place: Place, hint: str, sources: Sources, paint: str) -> Iterator[
 
 
 def _window(line: str, start: int, end: int) -> tuple[int, int]:
-    """The part of a line that is shown: all of it, or the part around the place."""
+    """Return the range of a line that is shown: all of it, or the part around the place."""
     if len(line) <= WIDTH:
         return 0, len(line)
     first = max(0, min(start - WIDTH // 3, len(line) - WIDTH))
@@ -131,7 +131,7 @@ def _window(line: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _printable(line: str, first: int, last: int) -> tuple[str, list[int]]:
-    """A part of a line as it is printed, and the width of each of its characters there."""
+    """Return a part of a line as it is printed, and the width of each of its characters."""
     texts = [" " if char == "\t" else visible(char) for char in line[first:last]]
     return "".join(texts), [_width(text) for text in texts]
 
@@ -148,18 +148,18 @@ def _width(text: str) -> int:
 
 
 def dump(document: Any) -> str:
-    """A document as text: JSON on lines of its own."""
+    """Format a document as indented JSON with a final newline."""
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
 def document(selection: Selection) -> dict[str, Any]:
-    """Problems as one JSON document."""
+    """Return problems as one JSON document."""
     problems = [as_json(problem) for problem in selection.shown]
     return {"version": 1, "total": selection.total, "omitted": selection.omitted, "problems": problems}
 
 
 def as_json(problem: Problem) -> dict[str, Any]:
-    """A problem as a part of a JSON document."""
+    """Return a problem as a part of a JSON document."""
     return {
         "code": problem.code,
         "severity": problem.severity,
@@ -187,7 +187,7 @@ def _json_place(place: Place) -> dict[str, Any]:
 
 
 def github(selection: Selection) -> str:
-    """Problems as workflow commands of GitHub, one a line."""
+    """Return problems as workflow commands of GitHub, one per line."""
     lines = [_command(problem) for problem in selection.shown]
     if selection.omitted:
         lines.append(f"::notice title=restencil::{selection.omitted} more problems not shown")
@@ -220,7 +220,7 @@ def _property(text: str) -> str:
 
 
 def sarif(selection: Selection) -> dict[str, Any]:
-    """Problems as a SARIF document, in which each code is explained."""
+    """Return problems as a SARIF document, which explains each code."""
     used = sorted({problem.code for problem in selection.shown})
     run: dict[str, Any] = {
         "tool": {

@@ -1,8 +1,8 @@
-"""Problems: what is wrong (or could be better) in a spec, where, and what to do about it.
+"""The model of problems: an error or warning with its place in a spec and the fix.
 
-Every stage that checks a spec collects `Problem`s and goes on, so that one run reports everything. This module holds
-the model, the order, the cap and the search for the nearest right word; `format.py` turns problems into text, JSON,
-GitHub workflow commands and SARIF.
+Every stage that checks a spec collects `Problem`s and continues, so that one run reports everything. This module has
+the model, the order, the limit, and the search for similar names; `format` prints problems as text, JSON, GitHub
+workflow commands and SARIF.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Literal, TypeAlias
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 LIMIT = 50
-"""How many problems one run prints; the rest is counted."""
+"""Maximum number of problems that one run prints; the others are counted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A stretch of text in a file, from its first character up to (not including) its end.
+    """A range of characters in a file; the end is exclusive.
 
     Lines and columns count from 1, columns in characters. Line 0 means the file as a whole.
     """
@@ -34,7 +34,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Related:
-    """A second place that explains a problem, such as the first definition of a name given twice."""
+    """A second place that explains a problem, such as the first definition of a duplicate name."""
 
     place: Place
     message: str
@@ -42,11 +42,11 @@ class Related:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to change in a spec.
+    """An error or warning about a spec.
 
     `code` is stable and in kebab-case; `message` says what was found and what was expected; `hint` says what to do next
-    and is shown behind the carets. `near` is a word and the many known ones among which the nearest is yet to be found:
-    `with_nearest` does so for the problems that are shown.
+    and is shown after the carets. `near` is an unknown name with the known names, from which `with_nearest` completes
+    the hint if the problem is shown.
     """
 
     code: str
@@ -60,16 +60,16 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """The text of one file of a spec, kept for excerpts.
+    """The contents of one file of a spec, kept for excerpts.
 
-    `lines` are the lines as the marks of the YAML parser count them, without their ends.
+    `lines` are the lines as the YAML parser counts them, without line breaks.
     """
 
     file: str
     lines: tuple[str, ...]
 
     def line(self, number: int) -> str | None:
-        """The line with this number, counted from 1; None where the file has none."""
+        """Return the line with this number, counted from 1; None if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
 
@@ -78,25 +78,25 @@ Sources: TypeAlias = Mapping[str, Source]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Selection:
-    """The problems that are printed, and how many are not."""
+    """The problems that are printed, and the number of the others."""
 
     shown: tuple[Problem, ...]
     omitted: int
 
     @property
     def total(self) -> int:
-        """How many problems there are, those that are not printed included."""
+        """The number of all problems, printed or not."""
         return len(self.shown) + self.omitted
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems by file, line, column, then code and message; a problem that was reported twice is listed once."""
+    """Sort problems by file, line, column, code and message, and remove duplicates."""
     unique = dict.fromkeys(problems)
     return sorted(unique, key=lambda problem: (problem.place, problem.code, problem.message))
 
 
 def select(problems: Iterable[Problem], limit: int = LIMIT) -> Selection:
-    """The first `limit` problems in order, errors before everything else when not all fit."""
+    """Select the first `limit` problems in order; if there are more, errors come first."""
     ordered = in_order(problems)
     if len(ordered) <= limit:
         return Selection(tuple(ordered), 0)
@@ -106,9 +106,10 @@ def select(problems: Iterable[Problem], limit: int = LIMIT) -> Selection:
 
 
 def with_nearest(ordered: Iterable[Problem], limit: int = LIMIT) -> Iterator[Problem]:
-    """Problems in order, with the nearest word in the hints of the first `limit`.
+    """Yield problems in order, with a similar name in the hints of the first `limit`.
 
-    Comparing a word with the thousands of names of a large spec takes long, so it is done only for what is shown.
+    Comparing a word with the thousands of names of a large spec is slow, so it is only done for problems that are
+    shown.
     """
     for index, problem in enumerate(ordered):
         if problem.near is None:
@@ -119,16 +120,16 @@ def with_nearest(ordered: Iterable[Problem], limit: int = LIMIT) -> Iterator[Pro
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:
-    """Whether any of the problems is an error, so that nothing can be generated."""
+    """Return whether any of the problems is an error, which prevents generation."""
     return any(problem.severity == "error" for problem in problems)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` is most likely a slip of, or None when none is near.
+    """Return the known word that `word` is probably a misspelling of, or None if none is similar.
 
-    Equal words in another case or with other separators come first (`createdAt`, `created-at` → `created_at`), then the
-    most similar one, then one that contains the word (`list` → `get_list`). Ties go to the first in alphabetical order,
-    so that the result is the same on every run.
+    Words that differ only in case or separators come first (`createdAt`, `created-at` → `created_at`), then the most
+    similar word, then a word that contains it (`list` → `get_list`). Ties are resolved alphabetically, so the result is
+    the same on every run.
     """
     words: Sequence[str] = sorted(set(known))
     if len(word) > 80:
@@ -146,32 +147,32 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint `did you mean 'string'?`, or an empty string when no known word is near."""
+    """Return the hint `did you mean 'string'?`, or an empty string if no known word is similar."""
     found = nearest(word, known)
     return f"did you mean {quoted(found)}?" if found is not None else ""
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """A string of a spec in single quotes, on one line, without control characters, shortened to `limit` characters."""
+    """Put a string in single quotes, on one line, with control characters escaped, shortened to `limit` characters."""
     shown = text if len(text) <= limit else text[: limit - 1] + "…"
     return "'" + visible(shown) + "'"
 
 
 def visible(text: str) -> str:
-    """A string with an escape for each character that does not print, so it cannot disturb a terminal."""
+    """Escape the characters of a string that are not printable, so that it cannot control a terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:
-    """Words in quotes as a phrase: `'a', 'b' or 'c'`."""
+    """Join quoted words as a phrase: `'a', 'b' or 'c'`."""
     texts = [quoted(word) for word in words]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""
 
 
 def circle_text(circle: Sequence[str]) -> str:
-    """What the first of a circle extends, for a message: itself, and how; the middle of a long way is left out."""
+    """Describe a cycle for messages, from its first element: itself, or the chain, shortened in the middle."""
     if len(circle) == 1:
         return "itself"
     names = [*circle, circle[0]]

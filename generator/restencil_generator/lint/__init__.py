@@ -1,1 +1,1 @@
-"""Advice about valid specs."""
+"""Warnings about valid specs."""

@@ -1,4 +1,4 @@
-"""What the checks of lint share: findings, and walks over the endpoints and types of a spec."""
+"""Shared parts of the checks: findings, and iterators over the endpoints and types of a spec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.spec import model as d
 
 
 class Finding(NamedTuple):
-    """What a check found: the message, its place, and what to do. The registry adds the code."""
+    """A finding of a check: the message, its place, and the hint. The registry adds the code."""
 
     message: str
     place: Place
@@ -21,7 +21,7 @@ class Finding(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-    """An endpoint, or an operation of its list, with its resource; `name` is as `Resource.all_endpoints` gives it."""
+    """An endpoint or list operation with its resource; `name` is the dotted name of `Resource.all_endpoints`."""
 
     resource: d.Resource
     name: str
@@ -32,19 +32,19 @@ class Operation:
 
 
 def operations(spec: d.Spec) -> Iterator[Operation]:
-    """Every endpoint of a spec, operations of lists included."""
+    """Yield every endpoint of a spec, including list operations."""
     for resource in spec.resources.values():
         for name, endpoint in resource.all_endpoints():
             yield Operation(resource, name, endpoint)
 
 
 def declared_here(place: Place) -> tuple[Related, ...]:
-    """The place of a declaration, beside that of its use."""
+    """Return the place of a declaration, to show next to the place of its use."""
     return (Related(place, "declared here"),)
 
 
 def types_of(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
-    """Every type that is written anywhere, with a place for it."""
+    """Yield every type that is declared anywhere, with its place."""
     for fields in (declared.fields for table in (spec.objects, spec.entities) for declared in table.values()):
         for field in fields:
             yield field.place, field.type
@@ -71,10 +71,10 @@ def types_of(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
 
 
 def parts_of(type: d.Type, wanted: Any) -> Iterator[Any]:
-    """The types of a kind in a type, itself included."""
+    """Yield the types of a class in a type, including itself."""
     return (part for part in d.walk(type) if isinstance(part, wanted))
 
 
 def has_text(param: d.Field) -> bool:
-    """Whether a search parameter can be written into a URL: objects need a style."""
+    """Return whether a search parameter can be written in a URL: objects need a style."""
     return param.style is not None or not any(parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)))

@@ -1,4 +1,4 @@
-"""Advice about options of endpoints: those without an effect, polled lists, and reads that share a key."""
+"""Warnings about options of endpoints: options without an effect, polled lists, and reads that share a key."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from restencil_generator.lint.common import Finding, Operation, operations
 from restencil_generator.spec import model as d
 
 OFTEN: Final = 10_000
-"""Polling at least this often (ms) is reported where it fetches a whole list."""
+"""Poll interval in ms up to which polling a whole list is reported."""
 
 
 def _inherited(operation: Operation) -> d.Options:
-    """The options that an endpoint inherits."""
+    """Return the options that an endpoint inherits."""
     resource, endpoint = operation.resource, operation.endpoint
     listing, dot, _ = operation.name.rpartition(".")
     if dot:
@@ -26,7 +26,7 @@ def _inherited(operation: Operation) -> d.Options:
 
 
 def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
-    """Options of reads at changes, and of changes at reads."""
+    """Find options for reads at mutations, and options for mutations at reads."""
     for operation in operations(spec):
         endpoint = operation.endpoint
         if endpoint.side_effect:
@@ -39,7 +39,7 @@ def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_retries(spec: d.Spec) -> Iterator[Finding]:
-    """Retries of requests that are not sent again."""
+    """Find retries of requests that are never retried."""
     for operation in operations(spec):
         endpoint = operation.endpoint
         retries = endpoint.options.retries
@@ -54,7 +54,7 @@ def find_retries(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_shared_keys(spec: d.Spec) -> Iterator[Finding]:
-    """Reads with a body that is no part of their key."""
+    """Find reads with a body that is not part of their key."""
     for operation in operations(spec):
         endpoint = operation.endpoint
         if not endpoint.side_effect and endpoint.has_body and not endpoint.request.in_key and endpoint.base is None:
@@ -66,7 +66,7 @@ def find_shared_keys(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_polled_lists(spec: d.Spec) -> Iterator[Finding]:
-    """Whole lists that are polled often."""
+    """Find whole lists that are polled often."""
     for operation in operations(spec):
         endpoint = operation.endpoint
         often = endpoint.options.poll_frequency

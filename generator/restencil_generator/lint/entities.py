@@ -1,4 +1,4 @@
-"""Advice about entities: shared tables, nested collections, required entities, and copies in objects."""
+"""Warnings about entities: shared tables, nested collections, required entities, and copies in objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from restencil_generator.spec import model as d
 
 
 def find_shared_keys(spec: d.Spec) -> Iterator[Finding]:
-    """Entities that share a table without extending one another."""
+    """Find entities that share a table without extending one another."""
     keys: dict[str, d.Entity] = {}
     for entity in spec.entities.values():
         other = keys.setdefault(entity.key, entity)
@@ -32,7 +32,7 @@ def _root(spec: d.Spec, entity: d.Entity) -> str:
 
 
 def find_nested_collections(spec: d.Spec) -> Iterator[Finding]:
-    """Collections nested in an entity that do not say whose they are."""
+    """Find nested collections in entities without `nest`."""
     for entity in spec.entities.values():
         for field in entity.fields:
             if isinstance(field.type, d.CollectionOf) and not field.type.nest:
@@ -45,7 +45,7 @@ def find_nested_collections(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_never_fetched_alone(spec: d.Spec) -> Iterator[Finding]:
-    """Entities that others cannot be read without, and that no endpoint reads by themselves."""
+    """Find required entities that no endpoint reads separately."""
     alone: set[str] = set()
     for operation in operations(spec):
         endpoint = operation.endpoint

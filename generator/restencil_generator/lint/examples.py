@@ -1,4 +1,4 @@
-"""Advice about examples that do not fit the spec."""
+"""Warnings about examples that do not fit the spec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.spec.validate_value import validation_errors
 
 
 def find_misfits(spec: d.Spec) -> Iterator[Finding]:
-    """Examples that do not fit parameters, body or response of their endpoint."""
+    """Find examples that do not fit parameters, body or response of their endpoint."""
     for operation in operations(spec):
         if operation.endpoint.example is not None:
             what = f"the example of {operation}"

@@ -1,4 +1,4 @@
-"""Advice about header parameters: those that make keys useless, and those that have a store for each value."""
+"""Warnings about header parameters: those that make keys useless, and those with a store for each value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CALL_WORDS: Final = ("request-id", "requestid", "correlation-id", "trace", "ide
 
 
 def header_params(spec: d.Spec) -> Iterator[tuple[d.HeaderParam, str]]:
-    """Every header parameter, with what messages call its owner; inherited ones with each endpoint."""
+    """Yield every header parameter with the name of its owner in messages; inherited ones with each endpoint."""
     for param in spec.header_params:
         if param.auto is None:
             yield param, "the spec"
@@ -23,7 +23,7 @@ def header_params(spec: d.Spec) -> Iterator[tuple[d.HeaderParam, str]]:
 
 
 def find_headers_in_key(spec: d.Spec) -> Iterator[Finding]:
-    """Headers that differ in each call, such as conditions and request ids, and are part of the key."""
+    """Find headers in the key whose value differs in each call, such as conditions and request ids."""
     for operation in operations(spec):
         for param in operation.endpoint.header_params:
             wire = param.field.wire.lower()
@@ -38,7 +38,7 @@ def find_headers_in_key(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_partitions(spec: d.Spec) -> Iterator[Finding]:
-    """Headers that have a store for each value though the spec does not write `partition`."""
+    """Find headers with a store for each value although the spec does not declare `partition`."""
     for param, what in header_params(spec):
         if param.partition and not param.partition_written:
             yield Finding(

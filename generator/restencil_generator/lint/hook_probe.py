@@ -1,8 +1,8 @@
-"""Look whether hand-written code exists and takes what it will be called with.
+"""Check whether hand-written code exists and accepts the arguments that it will be called with.
 
-`lint` runs this file in a process of its own, so that code which is imported can neither change nor end the command.
-It reads requests as JSON from its standard input and appends one line of JSON for each to the file that it is given,
-because imported code may print. It imports nothing of the generator.
+`lint` runs this file in a separate process, so that imported code can neither change nor end the command. It reads
+requests as JSON from stdin and appends one line of JSON for each to the file given as argument, because imported code
+may print. It imports nothing from the generator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Answers the requests on standard input: `[{"module", "name", "kind", "counts"}, …]`."""
+    """Process the requests on stdin: `[{"module", "name", "kind", "counts"}, …]`."""
     requests: list[dict[str, Any]] = json.load(sys.stdin)
     answers = Path(sys.argv[1])
     for request in requests:
@@ -26,9 +26,10 @@ def main() -> None:
 
 
 def look(module: str, name: str, kind: str, counts: list[int]) -> tuple[str, str]:
-    """What is wrong with `module:name`: a code and a message; two empty strings where nothing is.
+    """Return a code and a message for an error of `module:name`; two empty strings if there is none.
 
-    `kind` is `function`, `endpoint` or `collection`; `counts` are the numbers of arguments a function is called with.
+    `kind` is `function`, `endpoint` or `collection`; `counts` are the numbers of arguments that a function will be
+    called with.
     """
     try:
         imported = importlib.import_module(module)

@@ -1,6 +1,6 @@
-"""Advice about hand-written code: whether it exists, and takes what it will be called with.
+"""Warnings about hand-written code: whether it exists, and accepts the arguments that it will be called with.
 
-It is imported in a process of its own, so that it can neither change nor end this one.
+It is imported in a separate process, so that it can neither change nor end this one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from restencil_generator.lint.common import parts_of
 from restencil_generator.spec import model as d
 
 HOOKS_TIMEOUT: Final = 60.0
-"""How long, in seconds, importing the hand-written code of one spec may take."""
+"""Maximum time in seconds for importing the hand-written code of one spec."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Hook:
-    """A reference, what it is for, and the numbers of arguments it will be called with."""
+    """A reference to code, its use, and the numbers of arguments that it will be called with."""
 
     reference: d.Reference
     what: str
@@ -34,7 +34,7 @@ class _Hook:
 
 
 def check_hooks(spec: d.Spec, python_path: Sequence[Path | str]) -> Iterator[Problem]:
-    """Advice about hand-written code that is missing, or takes other arguments than it will be called with."""
+    """Yield warnings about hand-written code that is missing, or does not accept its arguments."""
     hooks = list(_all_hooks(spec))
     if not hooks:
         return
@@ -43,7 +43,7 @@ def check_hooks(spec: d.Spec, python_path: Sequence[Path | str]) -> Iterator[Pro
     for hook, (code, message) in zip(hooks, _probe(hooks, python_path), strict=True):
         place = hook.reference.place
         if code == "hook-missing":
-            # One problem for all references to what is missing; anything else is about one place.
+            # A missing module or name is reported once for all references; other problems are reported at each place.
             missing.setdefault(message, {}).setdefault(place, hook)
         elif code and (code, place) not in checked:
             checked.add((code, place))
@@ -110,7 +110,7 @@ def _type_hooks(type: d.Type, what: str, counts: tuple[int, ...]) -> Iterator[_H
 
 
 def _argument_counts(endpoint: d.Endpoint) -> tuple[int, ...]:
-    """How many arguments a call by keywords hands on: the parameters as one, and the body."""
+    """Return the numbers of arguments of a call with keywords: all parameters count as one, plus the body."""
     fields = [*endpoint.params, *endpoint.search_params]
     if endpoint.has_body:
         return (2,)
@@ -120,7 +120,7 @@ def _argument_counts(endpoint: d.Endpoint) -> tuple[int, ...]:
 
 
 def _probe(hooks: Sequence[_Hook], python_path: Sequence[Path | str]) -> list[tuple[str, str]]:
-    """What is wrong with each hook: a code and a message, or two empty strings."""
+    """Return a code and a message for each hook, or two empty strings if it is correct."""
     requests = [
         {"module": hook.reference.module, "name": hook.reference.name, "kind": hook.kind, "counts": hook.counts}
         for hook in hooks
@@ -132,7 +132,7 @@ def _probe(hooks: Sequence[_Hook], python_path: Sequence[Path | str]) -> list[tu
         answers = Path(folder) / "answers"
         ended = "its import ended the interpreter"
         try:
-            subprocess.run(  # noqa: S603 -- our own file, with no argument of the spec's
+            subprocess.run(  # noqa: S603 -- our own file, with no argument from the spec
                 [sys.executable, "-P", os.fspath(Path(__file__).with_name("hook_probe.py")), os.fspath(answers)],
                 input=json.dumps(requests).encode(),
                 env=environment,

@@ -1,4 +1,4 @@
-"""Advice about which record a call means: the primary key at the end of paths."""
+"""Warnings about the record that a call identifies: the primary key at the end of paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.spec.type_info import path_to, type_info
 
 
 def find_keys_not_in_path(spec: d.Spec) -> Iterator[Finding]:
-    """Paths that end with a parameter that is neither the primary key nor mapped to a field."""
+    """Find paths that end with a parameter that is neither the primary key nor mapped to a field."""
     reported: set[tuple[str, str]] = set()
     for operation in operations(spec):
         key = operation.resource.name, operation.endpoint.path.text
@@ -48,7 +48,7 @@ def _key_not_in_path(spec: d.Spec, operation: Operation) -> Finding | None:
 
 
 def _names_key(spec: d.Spec, endpoint: d.Endpoint, entity: d.Entity) -> bool:
-    """Whether the last parameter of a path is (a part of) the primary key of an entity, or a field of it by `field`."""
+    """Return whether the last parameter of a path is in the primary key of an entity, or is a field by `field`."""
     last = endpoint.params[-1]
     name = last.of or last.name
     from_path = {field.name for field in entity.all_fields if field.param == last.name}
@@ -58,7 +58,7 @@ def _names_key(spec: d.Spec, endpoint: d.Endpoint, entity: d.Entity) -> bool:
 
 
 def find_unfound_deletes(spec: d.Spec) -> Iterator[Finding]:
-    """`delete` whose path does not hold the primary key."""
+    """Find `delete` endpoints whose path does not contain the primary key."""
     for resource in spec.resources.values():
         delete = resource.endpoints.get("delete")
         if delete is None or resource.singleton or not isinstance(delete.schema, d.InvalidateOf):
@@ -69,7 +69,7 @@ def find_unfound_deletes(spec: d.Spec) -> Iterator[Finding]:
             if entity.abstract or {*names, *from_path}.issuperset(entity.pk):
                 continue
             if delete.params and not _names_key(spec, delete, entity):
-                continue  # `key-not-in-path` reports it
+                continue  # reported as `key-not-in-path`
             missing = sorted(names[name] for name in names if not path_to(spec.objects, entity.all_fields, name))
             found = "looks it up by them" if not missing else f"cannot look it up, as {quoted(missing[0])} is no field"
             yield Finding(

@@ -1,4 +1,4 @@
-"""Advice about optimistic updates: body members that cannot be the fields that they would be shown as."""
+"""Warnings about optimistic updates: body members that cannot be values of the entity's fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
 
 
 def find_misfits(spec: d.Spec) -> Iterator[Finding]:
-    """Members of bodies of optimistic updates whose JSON cannot be that of the entity's field."""
+    """Find body members of optimistic updates whose JSON cannot be a value of the entity's field."""
     for operation in operations(spec):
         endpoint, body = operation.endpoint, operation.endpoint.body
         if not endpoint.optimistic or not endpoint.has_body or body is None or body.kind != "json":
@@ -55,7 +55,7 @@ def _misfits(spec: d.Spec, operation: Operation, body: d.ObjectType, schema: d.T
 
 
 def _may_be(spec: d.Spec, given: d.Type, kept: d.Type) -> bool:
-    """Whether JSON of one type may be JSON of another one."""
+    """Return whether values of one type may be valid for another type."""
     one, other = type_info(given), type_info(kept)
     common = _kinds(spec, given) & _kinds(spec, kept)
     if common == frozenset(("array",)) and one.item is not None and other.item is not None:
@@ -64,7 +64,7 @@ def _may_be(spec: d.Spec, given: d.Type, kept: d.Type) -> bool:
 
 
 def _kinds(spec: d.Spec, type: d.Type) -> frozenset[str]:
-    """The kinds of JSON that values of a type are, null aside."""
+    """Return the kinds of JSON values of a type, except null."""
     bare = type_info(type).bare
     match bare:
         case d.Scalar(name):
@@ -91,7 +91,7 @@ def _kinds(spec: d.Spec, type: d.Type) -> frozenset[str]:
 
 
 def _key_kinds(spec: d.Spec, entity: d.Entity) -> frozenset[str]:
-    """The kinds of JSON that the primary key of an entity is; any where it is not one field."""
+    """Return the kinds of JSON values of an entity's primary key; all kinds unless it is a single field."""
     through = path_to(spec.objects, entity.all_fields, entity.pk[0]) if len(entity.pk) == 1 else ()
     return _kinds(spec, through[-1].type) if through else _ALL
 

@@ -1,4 +1,4 @@
-"""Advice about pagination: pages that `iterate()` cannot find, and keys without an effect."""
+"""Warnings about pagination: pages that `iterate()` cannot find, and keys without an effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.spec.page_styles import STYLES, implied_style
 
 
 def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
-    """A `pagination_field` without a list, and a `start` of pages without numbers."""
+    """Find `pagination_field` without a list, and `start` without page numbers."""
     for resource in spec.resources.values():
         is_paged = any(endpoint.pagination_field is not None for _, endpoint in resource.all_endpoints())
         if resource.pagination_field is not None and not is_paged:
@@ -39,12 +39,12 @@ def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
 
 
 def _lacks_pages(endpoint: d.Endpoint) -> bool:
-    """Whether a list has no member for its pages, although it is a collection that can be paged."""
+    """Return whether a paginated collection has no `get_page`."""
     return endpoint.name not in d.EXTENDERS and endpoint.collection is not None and "get_page" not in endpoint.extenders
 
 
 def find_no_iterate(spec: d.Spec) -> Iterator[Finding]:
-    """Lists with pages, but without a way to find the next one."""
+    """Find lists with pages, but without a way to find the next page."""
     for operation in operations(spec):
         endpoint = operation.endpoint
         field = endpoint.pagination_field if endpoint.name != "get_page" else None

@@ -1,4 +1,4 @@
-"""Advice about the name of the package, URLs, and parameters of paths."""
+"""Warnings about the package name, URLs, and path parameters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from restencil_generator.spec.type_info import response_entities
 
 
 def find_stdlib_package(spec: d.Spec) -> Iterator[Finding]:
-    """A package that hides a module of the standard library."""
+    """Find a package name that hides a module of the standard library."""
     if spec.package in sys.stdlib_module_names:
         message = f"the package {quoted(spec.package)} hides the module of Python's standard library"
         yield Finding(message, spec.place, "choose another name")
 
 
 def find_glued_paths(spec: d.Spec) -> Iterator[Finding]:
-    """A prefix and a path without a slash between them."""
+    """Find prefixes and paths without a slash between them."""
     reported: set[str] = set()
     for operation in operations(spec):
         endpoint = operation.endpoint
@@ -33,7 +33,7 @@ def find_glued_paths(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_params_out_of_reach(spec: d.Spec) -> Iterator[Finding]:
-    """Responses that hold an entity whose field comes from a path parameter that their own path lacks."""
+    """Find responses with an entity whose field comes from a path parameter that is not in their path."""
     reported: set[tuple[str, str]] = set()
     for operation in operations(spec):
         endpoint = operation.endpoint

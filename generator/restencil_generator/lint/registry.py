@@ -1,4 +1,4 @@
-"""The registry of lint: which check finds what each code of advice represents."""
+"""The registry of lint: the check for each code."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from restencil_generator.spec import model as d
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Check:
-    """A code of advice and the function that finds it.
+    """A code and the function that finds it.
 
-    With `once` only the first finding at each place counts: what several endpoints inherit is reported once.
+    With `once` only the first finding at each place is reported, because several endpoints may inherit it.
     """
 
     code: str
@@ -37,7 +37,7 @@ class Check:
     once: bool = False
 
     def problems(self, spec: d.Spec) -> Iterator[Problem]:
-        """The findings as problems that keep nothing from being generated."""
+        """Yield the findings as warnings, which do not prevent generation."""
         places: set[Place] = set()
         for found in self.find(spec):
             if not (self.once and found.place in places):
@@ -76,4 +76,4 @@ CHECKS: Final = (
     Check("deprecated-use", usage.find_deprecated),
     Check("unused", usage.find_unused),
 )
-"""The checks of every spec without mistakes. Hand-written code is checked besides, by `hooks`."""
+"""The checks for every valid spec. `hooks` additionally checks hand-written code."""

@@ -1,4 +1,4 @@
-"""Advice about specs without mistakes: runs the checks over one spec, or over all of a project."""
+"""Entry points of lint: runs the checks on one spec, or on all specs of a project."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Path | str] = ()) -> tuple[Problem, ...]:
-    """Advice about a loaded spec, in order; none for a spec with mistakes.
+    """Return the warnings about a loaded spec, in order; none if the spec has errors.
 
-    With `import_hooks` the code that `python:` references name is imported, in a process of its own whose path begins
-    with `python_path`, and checked to exist and to take what it will be called with.
+    With `import_hooks` the code behind `python:` references is imported, in a separate process whose path begins with
+    `python_path`, and checked.
     """
     spec = loaded.declaration
     if spec is None:
@@ -33,17 +33,17 @@ def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Pat
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Advice:
-    """The mistakes of a project's specs and the advice about them; `sources` are the texts for excerpts."""
+    """The errors and warnings of a project's specs; `sources` are the contents of files for excerpts."""
 
     problems: tuple[Problem, ...]
     sources: dict[str, Source]
 
 
 def advise(project: Project, *, import_hooks: bool = True) -> Advice:
-    """The mistakes of all specs, and the advice about those without any.
+    """Return the errors of all specs, and the warnings about valid ones.
 
-    With `import_hooks` hand-written code is imported, in a process of its own, from the working directory, the folder
-    of the packages and that of the configuration.
+    With `import_hooks` hand-written code is imported in a separate process, from the working directory, the output
+    folder and the folder of the configuration.
     """
     python_path = [Path.cwd(), project.out, *([] if project.file is None else [project.file.parent])]
     problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""Advice about search parameters: those that are never sent, name no field, or have no text in a URL."""
+"""Warnings about search parameters: those that are never sent, match no field, or cannot be in a URL."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from restencil_generator.lint.common import Finding, has_text, operations
 from restencil_generator.spec import model as d
 
 _SHOWN: Final = 3
-"""How many parameters a message names."""
+"""Maximum number of parameters in a message."""
 
 
 def find_shadowed(spec: d.Spec) -> Iterator[Finding]:
-    """Search parameters of a resource that the path of its list has as well."""
+    """Find search parameters of a resource that are also in the path of its list."""
     for resource in spec.resources.values():
         listing = resource.endpoints.get("get_list")
         in_path = set[str]() if listing is None else {parameter.name for parameter in listing.path.parameters}
@@ -28,7 +28,7 @@ def find_shadowed(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_no_field(spec: d.Spec) -> Iterator[Finding]:
-    """Search parameters by which the cache cannot decide whether a record is in a list, once for each resource."""
+    """Find search parameters that do not show whether a record is in a list, once for each resource."""
     found: dict[str, dict[Place, d.Field]] = {}
     entities: dict[str, dict[str, None]] = {}
     changing = _changing(spec)
@@ -62,7 +62,7 @@ def find_no_field(spec: d.Spec) -> Iterator[Finding]:
 
 
 def _changing(spec: d.Spec) -> set[str]:
-    """The entities that an endpoint may change."""
+    """Return the entities that an endpoint may change."""
     changes = [operation for operation in operations(spec) if operation.endpoint.side_effect]
     returned = (operation.endpoint.schema for operation in changes)
     found = {name for schema in returned if schema is not None for name in d.entities_in(schema)}
@@ -70,7 +70,7 @@ def _changing(spec: d.Spec) -> set[str]:
 
 
 def find_no_text(spec: d.Spec) -> Iterator[Finding]:
-    """Search parameters that cannot be written into a URL."""
+    """Find search parameters that cannot be written in a URL."""
     for operation in operations(spec):
         for param in operation.endpoint.search_params:
             if operation.endpoint.base is None and not has_text(param):

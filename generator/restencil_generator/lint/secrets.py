@@ -1,4 +1,4 @@
-"""Advice about secrets: those that are sent unencrypted or written in a spec, and those that a storage would keep."""
+"""Warnings about secrets: sent unencrypted, written in a spec, or kept in a storage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRETS: Final = frozenset(
         *("signature", "token"),
     )
 )
-"""Names of what the runtime keeps out of storages, in lower case without `-` and `_`."""
+"""Names of fields that the runtime keeps out of storages, in lower case without `-` and `_`."""
 
 _HEADER_WORDS: Final = ("token", "secret", "password", "api-key", "apikey", "credential")
 _PARAM_WORDS: Final = ("token", "secret", "password", "key")
@@ -34,7 +34,7 @@ def _levels(spec: d.Spec) -> Iterator[tuple[d.Spec | d.Resource, str]]:
 
 
 def find_plain_http(spec: d.Spec) -> Iterator[Finding]:
-    """Secrets that are sent without encryption."""
+    """Find secrets that are sent without encryption."""
     if spec.auth is None:
         return
     for scheme in spec.auth.schemes:
@@ -50,7 +50,7 @@ def find_plain_http(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
-    """Headers that look like secrets: static ones, and parameters that are not `secret`."""
+    """Find headers that look like secrets: static ones, and parameters without `secret`."""
     reported: set[str | Place] = set()
     for level, what in _levels(spec):
         for name in level.headers:
@@ -69,7 +69,7 @@ def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
-    """Fields with the name of a secret and without `persist`: no storage keeps them."""
+    """Find fields with the name of a secret and without `persist`, which storages do not keep."""
     schemes = () if spec.auth is None else spec.auth.schemes
     secrets = SECRETS | {_plain(scheme.parameter) for scheme in schemes if scheme.kind == "query"}
     hint = "write 'persist: true' on the field if it is none, else 'persist: false'"
@@ -105,7 +105,7 @@ def _secret_in(fields: Iterable[d.Field], secrets: frozenset[str]) -> Iterator[d
 
 
 def find_stored_credentials(spec: d.Spec) -> Iterator[Finding]:
-    """Endpoints whose path or name says that they respond with credentials; of a path of several members one."""
+    """Find endpoints that probably respond with credentials, by path or name; one per path."""
     reported: set[tuple[str, str]] = set()
     for operation in operations(spec):
         endpoint = operation.endpoint

@@ -1,4 +1,4 @@
-"""Advice about unions: types that cannot be distinguished, and types without the field that distinguishes them."""
+"""Warnings about unions: types that cannot be distinguished, and types without the distinguishing field."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from restencil_generator.spec import model as d
 
 
 def _one_ofs(spec: d.Spec) -> Iterator[tuple[Place, d.OneOf]]:
-    """Every union of types, once at each place."""
+    """Yield every union of types, once at each place."""
     return iter(dict.fromkeys((place, part) for place, type in types_of(spec) for part in parts_of(type, d.OneOf)))
 
 
 def find_alike(spec: d.Spec) -> Iterator[Finding]:
-    """Pairs of types of one union whose second type is never chosen."""
+    """Find pairs of alternatives whose second one is never selected."""
     for place, union in _one_ofs(spec):
         lists: list[d.Type] = [one for one in union.alternatives if isinstance(one, d.ListOf)]
         alike: list[tuple[d.Type, d.Type]] = [*itertools.combinations(lists, 2)][:1]
@@ -31,7 +31,7 @@ def find_alike(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
-    """Types of a union without the field that distinguishes them."""
+    """Find alternatives without the field that distinguishes them."""
     for place, union in _one_ofs(spec):
         for one in union.alternatives:
             fields = _fields(spec, one) if isinstance(one, d.EntityRef | d.ObjectRef) else None
@@ -64,7 +64,7 @@ def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
 
 
 def _covers(spec: d.Spec, one: d.Type, other: d.Type) -> bool:
-    """Whether every value of a type is taken for another one that is written before it."""
+    """Return whether every value of the second type also fits the first one, which is tried before it."""
     fixed, fixed_too = _constants(spec, one), _constants(spec, other)
     if fixed:
         return fixed.items() <= fixed_too.items()
@@ -72,7 +72,7 @@ def _covers(spec: d.Spec, one: d.Type, other: d.Type) -> bool:
 
 
 def _fields(spec: d.Spec, type: d.Type) -> tuple[d.Field, ...] | None:
-    """The fields of what is an object in JSON; None of all else."""
+    """Return the fields of a type that is an object in JSON; None for other types."""
     match type:
         case d.ObjectRef(name):
             return spec.objects[name].fields

@@ -1,4 +1,4 @@
-"""Advice about declarations that are deprecated and used, or not used at all."""
+"""Warnings about declarations that are deprecated and used, or not used at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.spec import model as d
 
 
 def find_deprecated(spec: d.Spec) -> Iterator[Finding]:
-    """Declarations that use a deprecated one, and are not deprecated themselves."""
+    """Find declarations that use a deprecated one and are not deprecated themselves."""
     for entity in spec.entities.values():
         if entity.deprecated is None:
             yield from _deprecated_in_entity(spec, entity)
@@ -56,7 +56,7 @@ def _deprecated(what: str, entity: d.Entity, place: Place) -> Iterator[Finding]:
 
 
 def find_unused(spec: d.Spec) -> Iterator[Finding]:
-    """Declared types and schemes of authentication that nothing uses."""
+    """Find declared types and authentication schemes that are not used."""
     used: set[str] = set()
     for _, type in types_of(spec):
         used.update(part.name for part in parts_of(type, (d.EnumRef, d.ObjectRef)))
