@@ -1,4 +1,4 @@
-"""All schema kinds: where entities are in a response, and what of them a reader gets."""
+"""Schemas: they describe where entities are in a response, and how readers get them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 
 
 def codec(kind: type, format: str | None = None) -> Schema:
-    """The conversion of a type that converts by itself, as a schema: `codec(datetime.datetime)`.
+    """Return a schema for a type with a built-in conversion: `codec(datetime.datetime)`.
 
-    `format` is how datetimes look in JSON, as `field` has it. Raises TypeError for a type whose JSON values are handed
-    out as they are.
+    `format` is the format of datetimes in JSON, one of those of `field`. Raises TypeError for a type without a
+    conversion.
     """
     found = codec_of(kind, format if has_format(format) else None)
     if found is None:

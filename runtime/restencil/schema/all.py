@@ -1,4 +1,4 @@
-"""`All`: every usable entity of a type that the store holds."""
+"""`All`: the schema of all usable entities of a type in the store."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
 from .stored import record_of
 
 _WHOLE: Final = ()
-"""In place of a stored list: reads look at the tables."""
+"""The stored form of the list: reads take the items from the tables."""
 
 
 class All(Schema):
-    """A list of all usable entities of one type, or of all types of a mapping, in order of arrival.
+    """A list of all usable entities of one type, or of all types of a mapping, in insertion order.
 
-    As a member of an object it is stored as any list, which shows what its response had; reads do not look at that.
+    `All(User)`, or `All({"link": Link, "post": Post}, "type")`: the attribute (the name of a field, or a function of
+    value, parent and key) selects the entity of an item of a response. Raises TypeError for a mapping without it.
 
-    `All(User)`, or `All({"link": Link, "post": Post}, "type")` where the attribute (a field's name, or a function of
-    value, parent and key) tells which one an item of a response is. Raises TypeError for a mapping without it.
+    As a member of an object it is stored as the list of its response, which reads ignore.
     """
 
     fingerprint_name = "all"
@@ -42,9 +42,9 @@ class All(Schema):
         return self._item
 
     def define(self, definition: Any) -> None:
-        """Merges a mapping into the mapping, a later one wins; a single entity replaces the entity.
+        """Merge a mapping into the mapping, replacing equal keys, or replace the single entity.
 
-        Raises TypeError where one form meets the other.
+        Raises TypeError for a mapping if this has a single entity, and the other way round.
         """
         item = self.item if self._attribute is None and isinstance(definition, Mapping) else None
         if isinstance(item, Choice):  # a union inside: as if its mapping had been given
@@ -72,7 +72,7 @@ class All(Schema):
         if not isinstance(value, list):
             check_shape(self, value, writer, "a list")
         for schema in self.listed():
-            writer.open_table(schema.table_key)  # an empty list is a list: from now on the list is known
+            writer.open_table(schema.table_key)  # an empty list is a result too
         stored = [writer.visit(self.item, entry, parent, key) for entry in items_of(value)]
         return UNDEFINED if parent is None or key is None else [entry for entry in stored if entry is not None]
 
@@ -105,7 +105,7 @@ class All(Schema):
         return ReadOnlyList(found)
 
     def _shown_as(self, schemas: list[EntitySchema], stored: Any) -> EntitySchema:
-        """Which of the types that share a table a record is of; each record is listed once."""
+        """The type of a record, of several that share a table; each record is listed once."""
         chosen = None
         if self.item is not None and len(self.item.entities) > 1 and not isinstance(stored, Sentinel):
             chosen = self.item.select(record_of(stored), None, None)[1]

@@ -1,4 +1,4 @@
-"""Conversions between JSON values and Python values, found from a field's type."""
+"""Conversions between JSON values and Python values, selected by the type of a field."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Convert: TypeAlias = Callable[[Any], Any]
 
 
 class Codec(NamedTuple):
-    """The way from a JSON value to a Python value and back; neither is called on None."""
+    """A pair of conversions, from a JSON value to a Python value and back; neither is called with None."""
 
     decode: Convert
     encode: Convert
 
 
 def _utc(moment: datetime.datetime) -> datetime.datetime:
-    # A naive string is read as UTC: two servers' clocks must never compare by accident.
+    # A datetime without an offset is UTC: those of two servers would otherwise compare as if in one time zone.
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=datetime.UTC)
 
 
 def decode_datetime(value: Any) -> datetime.datetime:
-    """Decodes an RFC 3339 string and keeps its offset; a naive one is UTC. Raises ValueError, TypeError."""
+    """Decode an RFC 3339 string, keeping its offset; one without an offset is UTC. Raises ValueError, TypeError."""
     if type(value) is not str and isinstance(value, datetime.datetime):
         return value
     moment = datetime.datetime.fromisoformat(value)
@@ -40,13 +40,13 @@ def decode_datetime(value: Any) -> datetime.datetime:
 
 
 sending: Final[ContextVar[str | None]] = ContextVar("restencil_body_of", default=None)
-"""Set while the body of a request is brought to wire form: the endpoint's name where it is strict, else nothing."""
+"""The name of the strict endpoint whose request body is being encoded; None at all other times."""
 
 
 def encode_datetime(value: Any) -> Any:
-    """A datetime is written in RFC 3339, UTC as `Z`; other values pass.
+    """Encode a datetime as an RFC 3339 string, with `Z` for UTC; other values are returned unchanged.
 
-    One without a time zone is UTC. Raises ValueError for such a one in the body of a strict endpoint.
+    A datetime without a time zone is UTC. Raises ValueError for one in the request body of a strict endpoint.
     """
     if not isinstance(value, datetime.datetime):
         return value
@@ -55,7 +55,7 @@ def encode_datetime(value: Any) -> Any:
 
 
 def _known_zone(moment: datetime.datetime) -> datetime.datetime:
-    """A moment whose time zone is known, or may count as UTC. Raises ValueError in the body of a strict endpoint."""
+    """Return a datetime unchanged. Raises ValueError if it has no time zone and is in the body of a strict endpoint."""
     if moment.tzinfo is None and (owner := sending.get()):
         raise ValueError(
             f"the body of endpoint {owner!r} holds {moment.isoformat()}, a moment without a time zone, which may be "
@@ -66,16 +66,16 @@ def _known_zone(moment: datetime.datetime) -> datetime.datetime:
 
 Format: TypeAlias = typing.Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
 FORMATS: Final[tuple[str, ...]] = typing.get_args(Format)
-"""How datetimes look in JSON; the first is the usual one."""
+"""The formats of datetimes in JSON; the first is the default."""
 
 
 def has_format(format: str | None) -> bool:
-    """Whether datetimes look otherwise than usual."""
+    """Whether a format of datetimes is given that is not the default."""
     return format is not None and format != FORMATS[0]
 
 
 def _decode_since(unit: int) -> Convert:
-    """Makes a decoder of the time since 1970, a number or a numeric string; a second has `unit` units."""
+    """Return a decoder of Unix time, a number or a numeric string in units of 1/`unit` seconds."""
 
     def decode(value: Any) -> datetime.datetime:
         if isinstance(value, datetime.datetime):
@@ -92,7 +92,7 @@ def _decode_since(unit: int) -> Convert:
 
 
 def _encode_since(unit: int) -> Convert:
-    """Makes an encoder of the time since 1970: milliseconds as an integer, seconds with a fraction if there is one."""
+    """Return an encoder of Unix time: milliseconds as an integer, seconds with a fraction if there is one."""
 
     def encode(value: Any) -> Any:
         if not isinstance(value, datetime.datetime):
@@ -134,17 +134,17 @@ def _formats() -> dict[str, Codec]:
 
 
 def format_codec(format: str) -> Codec:
-    """The conversion of datetimes in a format."""
+    """Return the conversion of datetimes in a format."""
     return _formats()[format]
 
 
 def decode_date(value: Any) -> datetime.date:
-    """Decodes an ISO 8601 date. Raises ValueError, TypeError."""
+    """Decode an ISO 8601 date. Raises ValueError, TypeError."""
     return value if type(value) is datetime.date else datetime.date.fromisoformat(value)
 
 
 def decode_time(value: Any) -> datetime.time:
-    """Decodes an ISO 8601 time and keeps its offset. Raises ValueError, TypeError."""
+    """Decode an ISO 8601 time, keeping its offset. Raises ValueError, TypeError."""
     return value if isinstance(value, datetime.time) else datetime.time.fromisoformat(value)
 
 
@@ -153,7 +153,7 @@ def _encode_iso(value: Any) -> Any:
 
 
 def decode_decimal(value: Any) -> decimal.Decimal:
-    """A JSON string or number is a Decimal, digit for digit. Raises ValueError, TypeError."""
+    """Decode a JSON string or number to a Decimal with the same digits. Raises ValueError, TypeError."""
     try:
         if type(value) is str:
             return decimal.Decimal(value)
@@ -169,7 +169,7 @@ def _encode_decimal(value: Any) -> Any:
 
 
 def decode_uuid(value: Any) -> uuid.UUID:
-    """A JSON string is a UUID. Raises ValueError, TypeError."""
+    """Decode a JSON string to a UUID. Raises ValueError, TypeError."""
     if isinstance(value, uuid.UUID):
         return value
     if not isinstance(value, str):
@@ -182,11 +182,11 @@ def _encode_uuid(value: Any) -> Any:
 
 
 UNCHANGING: Final = frozenset({decode_datetime, decode_date, decode_time, decode_decimal, decode_uuid})
-"""What they give cannot be changed, so it need not be made read-only."""
+"""Decoders that return immutable values, which need not be made read-only."""
 
 
 def encode_any(value: Any) -> Any:
-    """The JSON form of a Python value of any of the types that convert by themselves; other values pass."""
+    """Encode a value of a type with a built-in conversion; other values are returned unchanged."""
     if type(value) in SCALARS:
         return value
     if isinstance(value, datetime.datetime):
@@ -205,7 +205,7 @@ def _enum_codec(kind: type[enum.Enum]) -> Codec:
         try:
             return kind(value)
         except ValueError:
-            return value  # a value that the enum does not know never fails a read
+            return value  # unknown values are returned unchanged, so that they never fail a read
 
     return Codec(decode, encode_any)
 
@@ -217,14 +217,14 @@ _BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
     ("decimal", "Decimal"): Codec(decode_decimal, _encode_decimal),
     ("uuid", "UUID"): Codec(decode_uuid, _encode_uuid),
 }
-"""By module and name, as the modules take long to import. (Benchmark: first typed read, cold process.)"""
+"""Built-in conversions by module and class name; importing the modules is slow. (Benchmark: cold first typed read.)"""
 
 
 def codec_of(kind: Any, format: str | None = None) -> Codec | None:
-    """The conversion for values of this type, or None where JSON values are handed out as they are.
+    """Return the conversion for values of a type; None if its JSON values are returned unchanged.
 
-    Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`; a class may bring its own as `__codec__`. With a
-    `format` only datetimes convert, and look so.
+    Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`. A class may define its own conversion as
+    `__codec__`. With a `format` only datetimes are converted, to and from that format.
     """
     if format is not None and typing.get_origin(kind) is None:
         is_moment: bool = kind is datetime.datetime
@@ -253,7 +253,7 @@ def codec_of(kind: Any, format: str | None = None) -> Codec | None:
 
 
 def list_codec(item: Codec | None) -> Codec | None:
-    """The conversion of a list whose items have one."""
+    """Return the conversion of a list, given that of its items; None without one."""
     if item is None:
         return None
     decode_item, encode_item = item
@@ -272,7 +272,7 @@ def list_codec(item: Codec | None) -> Codec | None:
 
 
 def dict_codec(item: Codec | None) -> Codec | None:
-    """The conversion of a dict whose values have one."""
+    """Return the conversion of a dict, given that of its values; None without one."""
     if item is None:
         return None
     decode_item, encode_item = item

@@ -1,4 +1,4 @@
-"""Collections: lists and maps that are stored like entities, so that other endpoints can add to them."""
+"""Collections: lists and maps with an identity of their own, so that other endpoints can add to them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .protocol import CollectionNode, Echo, Reader, Schema, Subject, Writer, def
 from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entries_of, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
-"""A collection's primary key as the mapping that it is the text of."""
+"""The primary key of a collection, decoded to a mapping."""
 
 Filter: TypeAlias = Callable[..., Callable[[Identity], bool]]
 NonFilter: TypeAlias = Callable[[str], bool] | Iterable[str] | re.Pattern[str]
 
 
 def search_text(value: Any) -> Any:
-    """A member of a collection's identity: the text that it has in a URL; an object stays, in JSON form."""
+    """Convert a member of a collection's identity to its string in a URL; an object to a JSON object."""
     if isinstance(value, SEQUENCE):
         return ",".join(_item_text(item) for item in value)
     if is_mapping(value):
@@ -43,7 +43,7 @@ def _json_text(value: Any) -> str:
 
 
 def identity_text(members: Mapping[str, Any]) -> str:
-    """The primary key of a collection: compact JSON, keys sorted, `None` members dropped."""
+    """Encode the identity of a collection as its primary key: compact JSON with sorted keys, without `None` members."""
     if not members:
         return "{}"
     texts = {str(name): search_text(value) for name, value in members.items() if value is not None}
@@ -52,18 +52,18 @@ def identity_text(members: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def identity_of_text(pk: str) -> Identity:
-    """The mapping that a collection's primary key is the text of; each addition asks it of all lists of its table."""
+    """Decode the primary key of a collection; cached, since each addition decodes those of all lists of its table."""
     found: Identity = json.loads(pk)
     return found
 
 
 def first_argument(*args: Any) -> Mapping[str, Any]:
-    """The default identity of a collection: a copy of the first argument, `{}` without one."""
+    """Return the default identity of a collection: a copy of the first argument, `{}` without one."""
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
 
 class _Whole(CollectionNode):
-    """A collection where a response shows all of it, and so a list or an object."""
+    """A collection whose response contains all items, as a list or an object."""
 
     is_map: bool
 
@@ -75,17 +75,20 @@ class _Whole(CollectionNode):
 class Collection(_Whole):
     """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to.
 
-    `args_key(*args)` gives its identity from the endpoint's arguments, `nest_key(parent, key)` from the entity that it
-    is nested in; `non_filter_argument_keys` (a function, names, or a compiled expression) tells which arguments do not
-    influence what is in it, and `create_collection_filter(*args)` decides alone which collections an addition joins.
-    With `follow` entities leave and join it as mutations change them; `apart`, such as the path of its endpoint, keeps
-    it apart from other collections of the same entity with the same arguments.
+    `args_key(*args)` returns the identity for the arguments of the endpoint, `nest_key(parent, key)` that for the
+    entity that the collection is nested in. `non_filter_argument_keys` (a function, names, or a compiled regular
+    expression) names the arguments that do not influence the items. `create_collection_filter(*args)` replaces the rule
+    for the collections that an addition joins: it returns a function of the identity. With `follow` entities leave and
+    join the collection when mutations change them. `apart`, such as the path of the endpoint, separates the collection
+    from others of the same entity with the same arguments.
+
+    Raises TypeError for a schema of another kind.
     """
 
     many = True
     _table_key: tuple[int, str] | None = None
     _identity: tuple[int, Any] | None = None
-    """Its table, and how often schemas had been redefined by then."""
+    """The cached `table_key` and `identity()`, each with the count of schema redefinitions that it is valid for."""
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class Collection(_Whole):
 
     @property
     def table_key(self) -> str:
-        """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`, and one of a union is `Key;`."""
+        """The table: `[Key]` for lists, `{Key}` for maps; `Key;Key` for a union, and `Key;` for a union of one type."""
         known = self._table_key
         if known is None or known[0] != definitions.count:
             self._table_key = known = definitions.count, _named_table(self)
@@ -130,7 +133,7 @@ class Collection(_Whole):
         return ((self.inner, stored),)
 
     def identity(self) -> Any:
-        """What collections have in common whose lists are shared."""
+        """A key that is equal for collections that share their lists or dicts."""
         known = self._identity
         if known is None or known[0] != definitions.count:
             self._identity = known = definitions.count, (self.is_map, item_identity(self.item))
@@ -156,15 +159,15 @@ class Collection(_Whole):
     # -- identity ------------------------------------------------------------------------------------------------
 
     def args_key(self, *args: Any) -> Mapping[str, Any]:
-        """The identity for an endpoint's arguments."""
+        """Return the identity for the arguments of an endpoint."""
         return self._args_key(*args) if self._args_key is not None else first_argument(*args)
 
     def nest_key(self, parent: Any, key: str | None) -> Mapping[str, Any] | None:
-        """The identity inside an entity; None leaves it to the arguments."""
+        """Return the identity for an enclosing entity; None to derive it from the arguments."""
         return self._nest_key(parent, key) if self._nest_key is not None else None
 
     def pk(self, writer: Writer) -> str:
-        """The primary key of the collection at this place of the response."""
+        """Return the primary key of the collection at the current position of the response."""
         enclosing = writer.enclosing
         nested = self.nest_key(*enclosing) if enclosing is not None else None
         if nested is None:
@@ -175,7 +178,7 @@ class Collection(_Whole):
         return identity_text(nested)
 
     def non_filter_argument_keys(self, name: str) -> bool:
-        """Whether an argument does not influence what is in the collection; by default those that order it."""
+        """Whether an argument does not influence the items; by default the arguments whose names start with `order`."""
         rule = self._non_filter
         if rule is None:
             return name.startswith("order")
@@ -186,7 +189,10 @@ class Collection(_Whole):
         return name in rule
 
     def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
-        """Tells which collections an addition joins: every member matches its arguments or is no filter."""
+        """Return a function that decides by identity which collections an addition joins.
+
+        By default every member of the identity must equal an argument of the call, unless it is no filter.
+        """
         if self._filter is not None and self._non_filter is None:
             return self._filter(*args)
         sources = [argument for argument in args[:2] if is_mapping(argument)]
@@ -211,7 +217,7 @@ class Collection(_Whole):
     ) -> bool | None:
         """Whether a record matches an argument of the list; None if that is unknown.
 
-        An argument is compared with the field of its name in Python or in JSON, else with the parameter of the call.
+        The argument is compared with the field of the same Python or JSON name, else with the parameter of the call.
         """
         model = schema.model
         field = model.fields.get(model.to_python.get(name, name))
@@ -225,7 +231,7 @@ class Collection(_Whole):
         if found is not None and search_text(found) == value:
             return True
         is_scalar = found is None or type(found) in (str, int, float, bool)
-        is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # that is a key
+        is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # a primary key
         is_plain = isinstance(value, str) and "," not in value and is_text
         return False if is_scalar and is_plain else None
 
@@ -237,7 +243,7 @@ class Collection(_Whole):
         return pk
 
     def normalize_items(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
-        """The stored form of the items: a list or dict of primary keys."""
+        """Normalize the items and return their stored form: a list or dict of primary keys."""
         if not isinstance(value, (list, Mapping)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
         if self.is_map and is_list(value):
@@ -249,7 +255,7 @@ class Collection(_Whole):
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if isinstance(stored, str):
             return reader.collection(self, stored)
-        # A number or boolean is no list, and names none.
+        # A number or boolean is neither a list nor the primary key of one.
         return self.inner.denormalize(stored, reader) if isinstance(stored, (list, dict)) else UNDEFINED
 
     def opened(self, stored: Any, reader: Reader) -> Any:
@@ -263,46 +269,46 @@ class Collection(_Whole):
         table = self.table_key
         return pk if reader.has(table, pk) and not is_partial(reader.stored(table, pk)) else UNDEFINED
 
-    # -- what is derived from it -----------------------------------------------------------------------------------
+    # -- derived schemas -------------------------------------------------------------------------------------------
 
     @property
     def push(self) -> Adder:
-        """Adds what the response holds at the end of every list that the arguments match."""
+        """The schema that appends the items of the response to all lists that match the arguments."""
         _refuse(self, "push", self.is_map)
         return Adder(self, append)
 
     @property
     def unshift(self) -> Adder:
-        """Adds what the response holds at the start of every list that the arguments match."""
+        """The schema that prepends the items of the response to all lists that match the arguments."""
         _refuse(self, "unshift", self.is_map)
         return Adder(self, prepend)
 
     @property
     def assign(self) -> Adder:
-        """Adds the entries of the response to every map that the arguments match."""
+        """The schema that adds the entries of the response to all maps that match the arguments."""
         _refuse(self, "assign", not self.is_map)
         return Adder(self, overlay)
 
     def add_with(self, merge: Callable[[Any, Any], Any], create_collection_filter: Filter | None = None) -> Adder:
-        """Adds with a merge of one's own: `merge(existing, new) -> all`, in stored form."""
+        """Return a schema that adds items with a custom merge: `merge(existing, new) -> all`, in stored form."""
         return Adder(self, _of_copies(merge), create_collection_filter)
 
     @property
     def remove(self) -> Adder:
-        """Takes what the response names out of every collection that the arguments match."""
+        """The schema that removes the items of the response from all collections that match the arguments."""
         return Adder(self, without)
 
     @property
     def move(self) -> Mover:
-        """Moves an entity from the collections that it matched before to those that it matches now."""
+        """The schema that moves an entity from the collections that it matched before to those that it matches now."""
         return Mover(self, append)
 
     def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
-        """Moves an entity; the collections that it joins take it in by `merge(existing, new) -> all`."""
+        """Return a schema that moves an entity, and adds it with a custom `merge(existing, new) -> all`."""
         return Mover(self, _of_copies(merge))
 
     def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:
-        """A variant that appends a page to the collection that `remove_cursor(*args)` addresses."""
+        """Return a schema of pages, which are appended to the collection with the arguments `remove_cursor(*args)`."""
         return PagedCollection(self, remove_cursor)
 
 
@@ -313,7 +319,7 @@ def _named_table(collection: Collection) -> str:
         schema.table_key if isinstance(schema, EntitySchema) else _no_entity(collection, schema) for schema in inner
     )
     if len(inner) == 1 and isinstance(item, Choice):
-        keys += ";"  # its items are stored in another form than those of the plain list
+        keys += ";"  # items of a union are stored in another form than those of its only type
     return (f"{{{keys}}}" if collection.is_map else f"[{keys}]") + collection.apart
 
 
@@ -332,7 +338,7 @@ def _refuse(collection: Collection, word: str, wrong: bool) -> None:
 
 
 class Joins:
-    """Adds new items to those that exist, first or last; what is there already is not added twice."""
+    """A merge that adds new items at the start or end of a list, without those that it has already."""
 
     def __init__(self, *, first: bool) -> None:
         self.first = first
@@ -350,13 +356,13 @@ prepend: Final = Joins(first=True)
 
 
 def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The entries of both; the new ones win."""
+    """Merge two dicts; new entries replace existing ones."""
     merged = {**existing, **new}
     return existing if same_json(existing, merged) else like(existing, merged)
 
 
 def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A user's merge gets copies, since what is stored is never edited in place."""
+    """Wrap a user's merge so that it gets copies, since stored values must not be changed in place."""
 
     def merged(existing: Any, new: Any) -> Any:
         kind: type[Any] = dict if is_dict(existing) else list
@@ -367,7 +373,7 @@ def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def without(existing: Any, new: Any) -> Any:
-    """Existing without the new entries."""
+    """Remove the entries of `new` from the existing ones."""
     gone = {entry_key(entry) for entry in items_of(new)}
     if is_dict(existing):
         kept: Any = {name: entry for name, entry in existing.items() if entry_key(entry) not in gone}
@@ -377,7 +383,7 @@ def without(existing: Any, new: Any) -> Any:
 
 
 class Adder(Schema):
-    """A schema that adds a response's items to the collections that are stored already."""
+    """A schema whose responses are added to stored collections."""
 
     adds = True
 
@@ -423,9 +429,9 @@ class Adder(Schema):
         return new
 
     def change_collections(self, new: Any, writer: Writer) -> None:
-        """Merges the new entries into every stored collection that the arguments match."""
+        """Merge new entries into all stored collections that match the arguments."""
         if not writer.is_certain:
-            return  # what the server left out may be what decides where it belongs
+            return  # fields that the server left out may decide which lists match
         collection = self.collection
         accepts = (self.create_filter or collection.create_collection_filter)(*writer.args)
         table, merge = collection.table_key, self.merge
@@ -460,7 +466,7 @@ _UNKNOWN: Final = (None, None)
 
 
 class _Move(NamedTuple):
-    """An entry of a collection, under its name in a map, and its record as it was and as it is."""
+    """An entry to move: its key if the collection is a map, its stored form, and its records before and now."""
 
     name: str | None
     entry: Any
@@ -469,7 +475,7 @@ class _Move(NamedTuple):
 
 
 def _corrected(args: tuple[Any, ...], record: Mapping[str, Any]) -> list[Any]:
-    """Arguments of a call with what a record says in place of what was asked for, where it says something of that."""
+    """Return the arguments of a call, with the values of a record for members of the same names."""
     return [
         {name: record.get(name, value) for name, value in argument.items()} if is_mapping(argument) else argument
         for argument in args
@@ -477,11 +483,11 @@ def _corrected(args: tuple[Any, ...], record: Mapping[str, Any]) -> list[Any]:
 
 
 class Mover(Adder):
-    """Moves entities between collections by comparing what they were with what they are."""
+    """A schema that moves entities between collections, comparing their records before and after the response."""
 
     def __init__(self, collection: Collection, merge: Callable[[Any, Any], Any]) -> None:
         super().__init__(collection, merge)
-        self.is_creation = False  # it was there before
+        self.is_creation = False  # the entity existed before
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection
@@ -514,7 +520,7 @@ class Mover(Adder):
         return new
 
     def _moved(self, move: _Move, identity: Identity, existing: Any, args: tuple[Any, ...]) -> Any:
-        """A collection once an entity has left or joined it."""
+        """Return a collection after an entity has left or joined it; the same object if it does neither."""
         collection, was, now = self.collection, move.was, move.now
         one: Any = [move.entry] if move.name is None else {move.name: move.entry}
         matched = was is not None and collection.create_collection_filter(was)(identity)
@@ -526,14 +532,14 @@ class Mover(Adder):
         return existing
 
     def _cell(self, entry: Any) -> tuple[str, str]:
-        """Where the record of an item lies."""
+        """Return the table and the primary key of an item; empty strings if it refers to no entity."""
         item = self.collection.item
         found = None if item is None else item.referred(entry)
         return _NOWHERE if found is None else (found[0].table_key, found[1])
 
 
 class PagedCollection(Collection):
-    """The collection of a list as its pages see it: what arrives is appended."""
+    """The schema of a page of a collection: its items are appended to the collection."""
 
     def __init__(self, base: Collection, remove_cursor: Callable[..., Iterable[Any]]) -> None:
         super().__init__(base.schema, follow=base.follows, apart=base.apart)
@@ -553,9 +559,9 @@ class PagedCollection(Collection):
         return self.base.create_collection_filter(*args)
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
-        """The items of the page in their order; the list is extended by those that it lacks.
+        """Return the items of the page in their order, and append those that the list does not have.
 
-        A list that was never answered is not made whole by a page.
+        A list that was never fetched stays partial.
         """
         pk = self.pk(writer)
         table = self.table_key
@@ -579,12 +585,12 @@ class PagedCollection(Collection):
         return ReadOnlyList([*{id(item): item for item in found}.values()])
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
-        """Only its own answer says what a page holds."""
+        """Always unknown: only its own response determines the items of a page."""
         return UNDEFINED
 
 
 def list_result(schema: Schema | None, result: Any, args: tuple[Any, ...]) -> Any:
-    """The result of a page as that of its list: where the page has its items, the list has its primary key."""
+    """Convert the stored result of a page to that of its list: the list's primary key in place of the items."""
     if isinstance(schema, PagedCollection):
         return identity_text(schema.args_key(*args))
     if isinstance(schema, Object) and is_dict(result):
@@ -594,7 +600,7 @@ def list_result(schema: Schema | None, result: Any, args: tuple[Any, ...]) -> An
 
 
 def find_collection(raw: Any) -> Collection | None:
-    """The first collection of a schema, depth-first through dicts and `Object`s."""
+    """Return the first collection of a schema, depth-first through dicts and `Object`s; None if there is none."""
     return _first_collection(schema_of(raw), frozenset())
 
 
@@ -610,7 +616,7 @@ def _first_collection(schema: Schema | None, above: frozenset[int]) -> Collectio
 
 
 def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> Schema:
-    """The schema with every collection in it replaced by one that appends pages. Raises ValueError for none."""
+    """Return the schema with each collection in it replaced by one of pages. Raises ValueError if there is none."""
     schema = schema_of(raw)
     if find_collection(schema) is None:
         raise ValueError(
@@ -621,7 +627,7 @@ def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> S
 
 
 def with_collections(raw: Any, change: Callable[[Collection], Collection]) -> Any:
-    """The schema with every collection in it changed; the same where there is none."""
+    """Return the schema with `change` applied to each collection in it; unchanged if there is none."""
     schema = schema_of(raw)
     return raw if find_collection(schema) is None else _changed(cast(Schema, schema), change, frozenset())
 

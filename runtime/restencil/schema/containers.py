@@ -1,4 +1,4 @@
-"""Lists, objects and maps, and the choice of one of several entities by a field."""
+"""Schemas of lists, objects and maps, and of unions of entities that a field or function distinguishes."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .record import is_instance, to_wire
 from .stored import entries_of, is_falsy
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
-"""What tells the kind of an item: a field's name, or a function of value, parent and key."""
+"""Selects the schema of an item: the name of a field, or a function of value, parent and key."""
 
 
 _REFERENCE = frozenset({"id", "schema"})
 
 
 class Choice(Schema):
-    """One of several schemas, chosen by an attribute; a stored item is `{"id": …, "schema": name}`."""
+    """One of several schemas, selected by an attribute; a stored item is `{"id": …, "schema": name}`."""
 
     def __init__(self, mapping: Mapping[Any, Any], attribute: Attribute, owner: str) -> None:
         self.raw = dict(mapping)
@@ -48,14 +48,14 @@ class Choice(Schema):
 
     @property
     def mapping(self) -> dict[Any, Schema | None]:
-        """The schemas by the value that selects them."""
+        """The schemas by the value of the attribute that selects them."""
         found = self._resolved
         if found is None:
             self._resolved = found = {name: schema_of(raw) for name, raw in self.raw.items()}
         return found
 
     def define(self, definition: Mapping[Any, Any]) -> None:
-        """Merges further kinds in; a later one wins."""
+        """Add further schemas, replacing those of equal values."""
         self.raw.update(definition)
         self._resolved = None
         definitions.changed()
@@ -95,7 +95,7 @@ class Choice(Schema):
         return (tuple(self.raw.items()), self.attribute)
 
     def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
-        """The name and the schema for an item; (None, None) where nothing is mapped to it."""
+        """The name and the schema for an item; (None, None) if the mapping has none."""
         attribute = self.attribute
         try:
             name = attribute(value, parent, key) if callable(attribute) else value.get(attribute)
@@ -117,10 +117,10 @@ class Choice(Schema):
         return UNDEFINED if schema is None else schema.keys(value, decode=decode)
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form, by the entity that they are of."""
+        """Convert members with Python names and values to JSON, as the selected entity does."""
         _, schema = self.select(members, None, None)
         if schema is None and isinstance(self.attribute, str):
-            # The attribute is a name in JSON; a body in Python form has it under the Python name.
+            # The attribute is a JSON name, but these members may have its Python name.
             for name, candidate in self.mapping.items():
                 if isinstance(candidate, EntityNode):
                     python = candidate.wire_model.to_python.get(self.attribute)
@@ -139,12 +139,12 @@ class Choice(Schema):
             self.warn_of(value)
             return value
         if callable(self.attribute):
-            # The choice may depend on the place, which an echo does not know.
+            # The function may use parent and key, which an echo does not have.
             writer.chosen[id(value), id(self)] = schema
         return {"id": writer.visit(schema, value, parent, key), "schema": name}
 
     def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
-        """Whether the attribute says nothing of an item, because the item lacks it."""
+        """Whether an item has no value for the attribute."""
         attribute = self.attribute
         try:
             name = attribute(value, parent, key) if callable(attribute) else value.get(attribute)
@@ -153,7 +153,7 @@ class Choice(Schema):
         return name is None
 
     def warn_of(self, value: Any) -> None:
-        """Logs that an item has no mapping entry."""
+        """Log a warning for an item without an entry in the mapping."""
         logger.warning(
             "%s: no schema for an item whose attribute %r is %r; it is kept unchanged. Known: %s",
             self.owner,
@@ -163,7 +163,7 @@ class Choice(Schema):
         )
 
     def _reference(self, stored: Any) -> Schema | None:
-        """The schema of a stored `{"id", "schema"}`; None for an item that was kept unchanged."""
+        """The schema of a stored `{"id", "schema"}`; None for an item that was stored unchanged."""
         if not isinstance(stored, DICT) or stored.keys() != _REFERENCE:
             return None
         name = stored["schema"]
@@ -180,7 +180,7 @@ class Choice(Schema):
         return read_only(stored) if schema is None else reader.visit(schema, stored)
 
     def chosen(self, value: Any, echo: Echo) -> Schema | None:
-        """The schema that an item of the response was normalized with."""
+        """The schema with which an item of the response was normalized; None if there was none."""
         found = echo.chosen.get((id(value), id(self)))
         return self.select(value, None, None)[1] if found is None and not callable(self.attribute) else found
 
@@ -200,7 +200,7 @@ class Choice(Schema):
 
 
 def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | None:
-    """The schema of a container's items.
+    """Return the schema of the items of a container.
 
     Raises TypeError for a mapping without an attribute, and for an attribute without a mapping."""
     if attribute is not None:
@@ -252,7 +252,7 @@ class ItemHolder(Schema):
 
 
 def item_identity(schema: Schema | None) -> Any:
-    """What schemas have in common that give the same objects for the same stored form."""
+    """Return a hashable key that is equal for schemas that denormalize the same stored form to the same object."""
     if isinstance(schema, Choice):
         try:
             found = schema.identity()
@@ -264,7 +264,7 @@ def item_identity(schema: Schema | None) -> Any:
 
 
 def check_shape(schema: Schema, value: Any, writer: Writer, expected: str) -> None:
-    """Raises ProcessingError for a value of another shape, where the shape is checked."""
+    """Raise ProcessingError for a value that does not have the expected shape, if the writer is strict."""
     if writer.strict and value is not None:
         kinds = {
             dict: "an object",
@@ -285,12 +285,12 @@ def check_shape(schema: Schema, value: Any, writer: Writer, expected: str) -> No
 
 
 def items_of(value: Any) -> Iterator[Any]:
-    """The items of a list; a dict is treated as the list of its values."""
+    """Iterate over the items of a list, or over the values of a dict."""
     return iter(value.values()) if isinstance(value, MAPPING) else iter(value)
 
 
 class List(ItemHolder):
-    """A plain list `[S]`: `null` items stay, missing and invalid ones are dropped on read."""
+    """A plain list `[S]`: `null` items stay, missing and invalid items are left out on read."""
 
     fingerprint_name = "list"
 
@@ -336,7 +336,7 @@ class List(ItemHolder):
             return value
         item, entries = self.item, list(items_of(value))
         if item is not None and (pks := item.pks_of(entries)) is not None:
-            # As a read of the list, unless the store holds one of them no more.
+            # Equal to a read of the list, unless one of the entities is not in the store.
             shown = echo.reader.visit(self, pks)
             if len(shown) == len(pks):
                 return shown
@@ -363,7 +363,7 @@ class List(ItemHolder):
 
 
 class Array(List):
-    """A list whose `null` items are left out; with a mapping and an attribute, of several kinds."""
+    """A list without `null` items; with a mapping and an attribute it contains several kinds of entities."""
 
     fingerprint_name = "Array"
 
@@ -374,7 +374,7 @@ class Array(List):
 
 
 class Values(ItemHolder):
-    """A map with free keys; falsy, missing and invalid entries are left out."""
+    """A map with arbitrary keys; falsy, missing and invalid entries are left out."""
 
     fingerprint_name = "values"
 
@@ -388,7 +388,7 @@ class Values(ItemHolder):
         return dict_codec(None if self.item is None else self.item.conversion())
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Entries with their values in wire form; the keys are the user's own."""
+        """Convert the values of entries to JSON; their keys are data and stay unchanged."""
         model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
 
@@ -434,7 +434,7 @@ class Values(ItemHolder):
 
 
 class Union(Choice):
-    """One of several entities, chosen by a field or a function."""
+    """One of several entities, selected by a field or a function."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         if not is_mapping(schema) or schema_attribute is None:
@@ -446,10 +446,10 @@ class Union(Choice):
 
 
 class Object(Schema):
-    """An object with these members; members without a schema are kept.
+    """An object with the given members; members without a schema are kept.
 
-    The definition's names are Python names; `wire` maps those that differ in JSON, and what is handed out
-    has the Python names. `required` and `constants` (what members are fixed to) tell it apart in a `OneOf`.
+    The definition has Python names, and so have objects for readers; `wire` maps those names that differ to JSON
+    names. `required` and `constants` (fixed values of members) distinguish the object in a `OneOf`.
     """
 
     def __init__(
@@ -468,13 +468,13 @@ class Object(Schema):
         self._members: dict[str, Schema] | None = None
 
     def define(self, definition: Mapping[str, Any]) -> None:
-        """Merges further members in."""
+        """Add further members, replacing those of equal names."""
         self.definition.update(definition)
         self._members = None
         definitions.changed()
 
     @property
-    def plain(self) -> bool:  # type: ignore[override]  # one whose members are renamed is handed out in another form
+    def plain(self) -> bool:  # type: ignore[override]  # renamed members need conversion
         return not self.wire
 
     @property
@@ -517,7 +517,7 @@ class Object(Schema):
         return self
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form; what is in wire form already passes."""
+        """Convert members with Python names and values to JSON; members that are JSON already stay unchanged."""
         out: dict[str, Any] = {}
         for name, value in members.items():
             json_name = self.wire.get(name, name)
@@ -579,7 +579,7 @@ class Object(Schema):
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         if id(self) in reader.asking:
-            return UNDEFINED  # it leads back to itself: nothing says how far
+            return UNDEFINED  # a recursive schema has no end that could be known here
         reader.asking.add(id(self))
         found: dict[str, Any] = {}
         for name, raw in self.definition.items():

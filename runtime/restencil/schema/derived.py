@@ -1,4 +1,4 @@
-"""`Invalidate` removes what a response names; `Query` computes a view of what is stored."""
+"""`Invalidate` removes the entity that a response names; `Query` computes a value from stored entities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .protocol import Echo, Reader, Schema, Subject, ValueTypes, Writer, title_o
 
 
 class Invalidate(Schema):
-    """The response names an entity that no longer exists: an object with its primary key, or the key itself."""
+    """A response that names a deleted entity, as an object with its primary key or as the key itself."""
 
     fingerprint_name = "invalidate"
     removes = True
@@ -28,7 +28,7 @@ class Invalidate(Schema):
 
     @property
     def item(self) -> Schema | None:
-        """The schema of what is invalidated."""
+        """The schema of the invalidated entity."""
         if self._item is None:
             self._item = item_schema(self._raw, self._attribute, "Invalidate")
         return self._item
@@ -76,9 +76,10 @@ class Invalidate(Schema):
     def _invalidate_held(
         self, item: Choice, value: Any, pk_of: Callable[[EntitySchema], str | None], writer: Writer
     ) -> Any:
-        """Invalidates what a value that does not tell its type names: in each table that holds this primary key.
+        """Invalidate a value of unknown type in each table that has its primary key.
 
-        So a `delete` that is answered by nothing, or by the bare key, removes the entity of a polymorphic resource.
+        This is how a `delete` with an empty response, or with the key alone, removes an entity of a polymorphic
+        resource.
         """
         found: dict[str, Any] | None = None
         for name, schema in item.mapping.items():
@@ -129,16 +130,16 @@ class Invalidate(Schema):
 
 
 class Deletion(Invalidate):
-    """The response to `delete` of a resource: it succeeded, whatever its body is.
+    """The response to `delete` of a resource: a success with any body.
 
-    The response, the URL parameters or the store identify the deleted entity; the value is the entity as it was known.
+    The response, the URL parameters or the store identify the deleted entity; the value is its last known state.
     """
 
     takes_anything = True
 
 
 class Query(Schema):
-    """What `process(value, *args)` makes of another schema's value, computed at each read and memoized."""
+    """The result of `process(value, *args)` for the value of another schema, computed on read and memoized."""
 
     def __init__(self, schema: Any, process: Callable[..., Any]) -> None:
         self._raw = schema
@@ -153,7 +154,7 @@ class Query(Schema):
         return (self.inner,)
 
     def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
-        return of(self.inner)  # what is in the tables is that of the schema inside
+        return of(self.inner)  # the result of `process` is never stored
 
     def value_types(self, of: ValueTypes) -> None:
         of.value(self.inner)

@@ -1,6 +1,6 @@
-"""Instances of dataclasses, attrs classes, pydantic models and msgspec structs, known by the marks of their classes.
+"""Instances of dataclasses, attrs classes, pydantic models and msgspec structs, detected by their class attributes.
 
-None of those libraries is imported: where there is an instance, its library is there already.
+None of these libraries is imported here: if there is an instance, its library was imported already.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..base.values import UNDEFINED, kind_of
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is an instance of one of the kinds, and no stream: some libraries write theirs with attrs."""
+    """Whether a value is an instance of such a class, but not a stream: some libraries define streams with attrs."""
     kind: Any = kind_of(value)
     if any(callable(getattr(kind, name, None)) for name in ("read", "__next__", "__aiter__")):
         return False
@@ -33,10 +33,10 @@ def is_pydantic(kind: Any) -> bool:
 
 
 def members_of(value: Any, encode: Callable[[Any], Any], mode: str = "json") -> Any:
-    """The members of an instance of one of the kinds, `UNDEFINED` for any other value.
+    """Return the members of an instance of such a class; `UNDEFINED` for all other values.
 
-    A pydantic model gives them by alias, those that are unset left out, and in the `mode` of its own; a msgspec struct
-    under the names that it is encoded with. `encode` converts what msgspec does not know.
+    Members of a pydantic model are named by alias, unset ones are omitted, and `mode` is passed to `model_dump`.
+    Members of a msgspec struct have their encoded names; `encode` converts values that msgspec cannot encode.
     """
     kind: Any = kind_of(value)
     if not is_foreign(value):

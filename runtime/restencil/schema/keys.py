@@ -1,4 +1,4 @@
-"""Foreign keys: the primary keys by which an entity refers to others, known or not."""
+"""Foreign keys: the primary keys of the entities that an entity refers to, even if these are not in the store."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from .record import declared_classes, identity_of, stored_record
 
 
 def foreign_key(entity: Entity, field: str) -> Any:
-    """The primary key of what a field refers to, also if it is not in the store: `foreign_key(article, "author")`.
+    """Return the primary key of the entity that a field refers to: `foreign_key(article, "author")`.
 
-    It has the type that the key's field has (`int` for `id: int`); of a list it is a list, of a map a dict; None where
-    the record says null. Raises TypeError for a field that refers to no entities, and for an instance of a class that
-    was declared by `entity`, which keeps no keys; ValueError for entities whose key is no single value; and
-    MissingFieldError where no answer had the field.
+    The entity need not be in the store. The key has the type of the key's field (`int` for `id: int`). A field with a
+    list of entities returns a list of keys, a map returns a dict, and null returns None.
+
+    Raises TypeError for a field that refers to no entities, and for an instance of a class that was declared by
+    `entity`, which has no keys; ValueError for entities with a composite key; and MissingFieldError if no response had
+    the field.
     """
     cls = kind_of(entity)
     if cls in declared_classes:

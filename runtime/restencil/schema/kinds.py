@@ -1,6 +1,6 @@
-"""Classes of dataclasses, attrs, pydantic and msgspec: their fields, and how instances of them come about.
+"""Foreign classes (dataclasses, attrs, pydantic, msgspec): their fields, and the creation of instances.
 
-None of those libraries is imported: where there is a class, its library is there already.
+None of these libraries is imported here: if there is a class, its library was imported already.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from .foreign import is_pydantic
 
 
 class Kind:
-    """What is known of the classes of one library: their fields, and how instances come about."""
+    """The classes of one library: how to list their fields and create instances."""
 
     title: ClassVar[str]
     frozen_by: ClassVar[str]
     converts: ClassVar[bool] = False
-    """Whether its instances are built from JSON values, so that nothing has to be decoded before."""
+    """Whether the library itself decodes JSON values when it creates instances."""
 
     @staticmethod
     def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
-        """Of each field its name, the name that `build` takes it by, its name in JSON, and its default."""
+        """Yield each field as its name, its name in `build`, its JSON name or None, and its default."""
         raise NotImplementedError
 
     @staticmethod
     def written(declared: Any) -> dict[str, str]:
-        """The fields by the names that instances are written with, where these may be others than `build` takes."""
+        """Map serialized names to field names, if instances are serialized under other names than in `build`."""
         return {}
 
     @staticmethod
     def is_frozen(declared: Any) -> bool:
-        """Whether instances never change."""
+        """Whether instances are immutable."""
         raise NotImplementedError
 
     @staticmethod
     def build(declared: Any, members: dict[str, Any]) -> Any:
-        """An instance. Raises what the class raises."""
+        """Create an instance. Errors of the class are not caught."""
         return declared(**members)
 
 
 class Made:
-    """Marks a default that is made anew each time."""
+    """Marks the default of a field with a default factory."""
 
 
 class Dataclass(Kind):
-    """A class made by `dataclasses.dataclass`; `metadata={"wire": …}` names a field in JSON."""
+    """Dataclasses; `metadata={"wire": …}` sets the JSON name of a field."""
 
     title = "dataclass"
     frozen_by = "@dataclass(frozen=True)"
@@ -68,7 +68,7 @@ class Dataclass(Kind):
 
 
 class Attrs(Kind):
-    """A class made by attrs; `metadata={"wire": …}` names a field in JSON, else its alias does."""
+    """Classes of attrs; `metadata={"wire": …}` sets the JSON name of a field, by default its alias."""
 
     title = "attrs class"
     frozen_by = "@attrs.frozen"
@@ -92,7 +92,7 @@ class Attrs(Kind):
 
 
 class Pydantic(Kind):
-    """A pydantic model; its validation aliases are its names in JSON, whatever it is written with."""
+    """Models of pydantic; the JSON name of a field is its validation alias, even if its serialization alias differs."""
 
     title = "pydantic model"
     frozen_by = "model_config = ConfigDict(frozen=True)"
@@ -103,7 +103,7 @@ class Pydantic(Kind):
         for name, found in declared.model_fields.items():
             aliases = (found.validation_alias, found.alias)
             alias = next((alias for alias in aliases if isinstance(alias, str)), None)
-            if alias is None and found.validation_alias is not None:  # choices: the first that is a name
+            if alias is None and found.validation_alias is not None:  # AliasChoices: the first that is a string
                 choices = getattr(found.validation_alias, "choices", ())
                 alias = next((choice for choice in choices if isinstance(choice, str)), None)
             default = UNDEFINED if found.is_required() else found.default
@@ -123,7 +123,7 @@ class Pydantic(Kind):
 
 
 class Struct(Kind):
-    """A msgspec struct; the names that it is encoded with are its names in JSON."""
+    """Structs of msgspec; the JSON name of a field is its encoded name."""
 
     title = "msgspec struct"
     frozen_by = "class Article(msgspec.Struct, frozen=True)"
@@ -152,7 +152,7 @@ class Struct(Kind):
 
 
 def kind_of_class(cls: Any) -> type[Kind] | None:
-    """The library that a class is made by, as far as its classes can be entities."""
+    """Return the `Kind` of a foreign class; None if it is of no such library or cannot be an entity."""
     if not isinstance(cls, type):
         return None
     if hasattr(cls, "__attrs_attrs__"):

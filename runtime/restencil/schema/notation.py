@@ -1,4 +1,4 @@
-"""How schemas are written: as lists, dicts, classes and functions, or `Lazy` if they are defined later."""
+"""Schema notation: lists, dicts, classes and functions as schemas, and `Lazy` references to schemas defined later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Conversion(Schema):
-    """A plain callable that turns a stored value into what is handed out, never called on None."""
+    """A function as a schema: it converts a stored value for readers, and is never called with None."""
 
     fingerprint_name = "custom"
 
@@ -43,7 +43,7 @@ class Conversion(Schema):
         return value
 
     def converted(self, value: Any) -> Any:
-        """What is handed out for a stored value; lists and dicts go in and come out read-only."""
+        """Convert a stored value; lists and dicts are passed in and returned read-only."""
         return read_only(self.convert(read_only(value)))
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
@@ -68,10 +68,10 @@ class Conversion(Schema):
 
 
 class Lazy(Schema):
-    """A reference to a schema that is resolved at first use: a function that gives it, or a name.
+    """A reference to a schema that is resolved at first use: a function that returns the schema, or a name.
 
-    `Lazy(lambda: User)` is the class `User` of the same module, `Lazy(".users:User", __name__)` that of the module
-    `users` beside it, and `Lazy("shop.users:User")` that of any module. Raises ValueError for another form of a name.
+    `Lazy(lambda: User)` is the class `User` of the same module, `Lazy(".users:User", __name__)` a class of the sibling
+    module `users`, and `Lazy("shop.users:User")` a class of any module. Raises ValueError for a malformed name.
     """
 
     def __init__(self, resolve: Callable[[], Any] | str, asking: str = "") -> None:
@@ -83,7 +83,7 @@ class Lazy(Schema):
 
     @property
     def raw(self) -> Any:
-        """The schema as it was written."""
+        """The schema as it was declared."""
         if self._raw is UNDEFINED:
             resolve = self._resolve
             self._raw = find(resolve, self._asking) if isinstance(resolve, str) else resolve()
@@ -91,7 +91,7 @@ class Lazy(Schema):
 
     @property
     def target(self) -> Schema | None:
-        """The schema it refers to."""
+        """The schema that this refers to."""
         return schema_of(self.raw)
 
     def __repr__(self) -> str:
@@ -99,9 +99,10 @@ class Lazy(Schema):
 
 
 def schema_of(raw: Any) -> Schema | None:
-    """The schema for a value written as one; None if it is documentation only.
+    """Return the schema that a value declares; None for a value without meaning as a schema.
 
-    One list or dict object always gives one schema object. Raises TypeError for a list that has not exactly one item.
+    The same list or dict object always returns the same schema object. Raises TypeError for a list that does not have
+    exactly one item.
     """
     if raw is None:
         return None
@@ -114,7 +115,7 @@ def schema_of(raw: Any) -> Schema | None:
 
 @singledispatch
 def notation(raw: Any) -> Schema | None:
-    """The schema for a value that is no schema object; each kind of schema registers how it may be written."""
+    """Return the schema for a value that is not a schema object; each kind of schema registers its notation."""
     return Conversion(raw) if callable(raw) else None
 
 
@@ -128,11 +129,11 @@ _shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
 
 
 def shorthand(raw: T, make: Callable[[T], Schema]) -> Schema:
-    """The schema for a list or dict, made when the object is met first."""
+    """Return the schema for a list or dict, created when the object is first used."""
     schema = _shorthands.get(id(raw))
     if schema is None:
         schema = _shorthands[id(raw)] = make(raw)
-        schema.written_as = raw  # held, so that the id stays this object's
+        schema.written_as = raw  # a reference, so that the id stays this object's
     return schema
 
 
@@ -140,7 +141,7 @@ _SHORTHAND: tuple[type[Any], ...] = (list, dict)
 
 
 def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
-    """Raises TypeError for a list, in a schema written as lists and dicts, that has not exactly one item."""
+    """Raise TypeError if a schema of lists and dicts contains a list that does not have exactly one item."""
     if isinstance(raw, _SHORTHAND) and not any(raw is outer for outer in above):
         if isinstance(raw, LIST) and len(raw) != 1:
             schema_of(raw)
@@ -149,13 +150,13 @@ def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
 
 
 def body_model(raw: Any) -> Any:
-    """What brings a body to wire form for an endpoint with this schema: its entity, or what chooses one."""
+    """Return the model that `to_wire` converts request bodies with, for an endpoint with this schema."""
     schema = schema_of(raw)
     return None if schema is None else schema.body_model
 
 
 def schema_name(raw: Any) -> str:
-    """The name of a schema in endpoint names."""
+    """Return the name of a schema, as endpoint names contain it."""
     return title_of(schema_of(raw), type(raw).__name__)
 
 

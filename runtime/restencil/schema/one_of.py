@@ -1,6 +1,6 @@
-"""One of several types: which one a value is follows from its JSON kind, its constants, and which fields it has.
+"""Unions of types: `OneOf` selects the type of a value by its JSON type, its constants and its fields.
 
-A value that is none of them stays unchanged, and no read fails because of it.
+A value of no declared type is returned unchanged, so that reads never fail because of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REFERENCE: Final = frozenset({"id", "schema"})
 
 
 def constants_of(model: Model) -> Mapping[str, Any]:
-    """The fields of a class that have one value alone, by their names in JSON."""
+    """Return the fields of a class that are a `Literal` of one value, as JSON name → value."""
     return {
         model.to_json.get(name, name): typing.get_args(kind)[0]
         for name, kind in model.kinds.items()
@@ -40,19 +40,19 @@ def constants_of(model: Model) -> Mapping[str, Any]:
 
 
 def needed_of(model: Model) -> frozenset[str]:
-    """The names in JSON of the fields of a class that may not be None."""
+    """Return the JSON names of the fields of a class that are required or have a default other than None."""
     return frozenset(
         declared.in_json for declared in model.fields.values() if declared.required or declared.default is not None
     )
 
 
 def is_constant(kind: Any) -> bool:
-    """Whether an annotation has one value alone."""
+    """Whether an annotation is a `Literal` of one value."""
     return typing.get_origin(kind) is typing.Literal and len(typing.get_args(kind)) == 1
 
 
 class Alternative:
-    """One of the types: the kinds of JSON that it can be, and how its values are read and written."""
+    """One type of a union: the JSON types that it can have, and how its values are decoded and encoded."""
 
     __slots__ = ("constants", "decode", "encode", "kinds", "model", "name", "needed", "schema")
 
@@ -70,10 +70,10 @@ class Alternative:
         self.kinds = frozenset(kinds)
         self.schema = schema
         self.decode = decode
-        """Of a scalar. It raises for what is none of its values."""
+        """Decodes a scalar; raises for a value that is not of the type."""
         self.encode = encode
         self.model = model
-        """What brings an object to wire form."""
+        """The model that converts objects to JSON."""
         self.constants: Mapping[str, Any] = {}
         self.needed: frozenset[str] = frozenset()
         if isinstance(model, Model):
@@ -84,29 +84,30 @@ class Alternative:
 
     @property
     def is_entity(self) -> bool:
-        """Whether its values lie in a table."""
+        """Whether values are entities, which are stored in a table."""
         return isinstance(self.schema, EntityNode)
 
     def has_constants(self, value: Mapping[str, Any]) -> bool:
-        """Whether it has constants and a value has all of them."""
+        """Whether the type has constants and a value has all of them."""
         return bool(self.constants) and all(_same(value.get(key), fixed) for key, fixed in self.constants.items())
 
     def may_be(self, value: Mapping[str, Any]) -> bool:
-        """Whether no constant of it says something else."""
+        """Whether a value contradicts no constant of the type."""
         return all(key not in value or _same(value[key], fixed) for key, fixed in self.constants.items())
 
 
 class OneOf(Schema):
-    """One of several types: `schema.OneOf([Card, Bank, str])`.
+    """A value of one of several types: `schema.OneOf([Card, Bank, str])`.
 
-    Types are record classes and entities, `str`, `int`, `float`, `bool`, those that convert by themselves
+    Types are record classes and entities, `str`, `int`, `float`, `bool`, types with a built-in conversion
     (`datetime.datetime`, `uuid.UUID`), `Literal[…]` for constants and enums, `list` and `dict`, and all schemas of
-    lists, maps and objects. A value is of the type of its JSON kind; of several scalars it is the first that decodes.
-    Objects are distinguished by `attribute` (a JSON name), whose value selects a class through `values`, else
-    through the constants of the classes, else by their names; without it by their constants (fields that are
-    `Literal` of one value), then by the fields that may not be None. What is none of them stays unchanged.
+    lists, maps and objects. The JSON type of a value selects its type; of several scalar types it is the first that
+    decodes the value. Objects are distinguished by `attribute` (a JSON name), whose value selects a class through
+    `values`, else through the constants of the classes, else by their names. Without `attribute` they are distinguished
+    by their constants (fields that are a `Literal` of one value), then by the fields that may not be None. A value of
+    no type is returned unchanged.
 
-    Raises TypeError for what is no list of types.
+    Raises TypeError if `alternatives` is not a list of types.
     """
 
     takes_scalars = True
@@ -136,7 +137,7 @@ class OneOf(Schema):
             self._entities = entities
             kinds = {kind for one in found for kind in one.kinds}
             self._by_kind = {kind: tuple(one for one in found if kind in one.kinds) for kind in kinds}
-            if len(entities) == 1:  # a string or number instead of it is its primary key
+            if len(entities) == 1:  # a string or number is the primary key of the only entity
                 keyed = next(one for one in found if one.is_entity)
                 for kind in (TEXT, NUMBER):
                     self._by_kind.setdefault(kind, (keyed,))
@@ -165,7 +166,7 @@ class OneOf(Schema):
         return next(({"id": pk, "schema": name} for name in names), None)
 
     def _marks(self, found: tuple[Alternative, ...]) -> dict[tuple[type[Any], Any], Alternative]:
-        """The alternative for each value of the attribute: through `values`, else constants, else names."""
+        """Map each value of the attribute to an alternative: through `values`, else constants, else names."""
         objects = [one for one in found if OBJECT in one.kinds]
         marks: dict[tuple[type[Any], Any], Alternative] = {(str, one.name): one for one in reversed(objects)}
         for one in reversed(objects):
@@ -182,7 +183,7 @@ class OneOf(Schema):
     # -- which one a value is ------------------------------------------------------------------------------------------
 
     def of(self, value: Any) -> Alternative | None:
-        """Which of the types a value in wire form is; None where it is none of them."""
+        """Return the type of a JSON value; None if it is none of the declared types."""
         if isinstance(value, MAPPING):
             return self._object(value)
         kind = _KINDS.get(kind_of(value), LIST_KIND if is_sequence(value) else "")
@@ -205,7 +206,7 @@ class OneOf(Schema):
         return next(marked, None) or next(whole, None)
 
     def _sent(self, members: Mapping[str, Any]) -> Alternative | None:
-        """Which of the types an object of a body is, which may have Python names and lack what it need not send."""
+        """Return the type of an object in a request body, which may have Python names and omit fields."""
         found = self._object(members)
         if found is not None:
             return found
@@ -216,7 +217,7 @@ class OneOf(Schema):
                 return one
         return next((one for one, record in encoded if one.may_be(record) and record.keys() <= _names(one)), None)
 
-    # -- what a schema is asked ----------------------------------------------------------------------------------------
+    # -- traits --------------------------------------------------------------------------------------------------------
 
     def children(self) -> Iterable[Schema | None]:
         return [one.schema for one in self.alternatives]
@@ -241,7 +242,7 @@ class OneOf(Schema):
         return self
 
     def encode_one(self, value: Any) -> Any:
-        """A value in wire form; an instance of a class with constants is sent with them."""
+        """Encode a value as JSON; the constants of its class are added to an instance."""
         if isinstance(value, Record) or is_instance(value):
             model = class_record(kind_of(value))
             record = to_wire(value)
@@ -266,7 +267,7 @@ class OneOf(Schema):
         return tuple(one for one in self.alternatives if LIST_KIND in one.kinds)
 
     def decode(self, value: Any) -> Any:
-        """The Python form of a value that no store holds."""
+        """Decode a value outside of a store."""
         found = self.of(value)
         if found is None:
             return read_only(value)
@@ -293,7 +294,7 @@ class OneOf(Schema):
                 return UNDEFINED if value is None else value
         return schema.keys(value, decode=decode) if isinstance(schema, EntityNode) else UNDEFINED
 
-    # -- the passes ----------------------------------------------------------------------------------------------------
+    # -- normalization and denormalization -----------------------------------------------------------------------------
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         found = self.of(value)
@@ -309,7 +310,7 @@ class OneOf(Schema):
         return {"id": found.schema.normalize_scalar(value, writer), "schema": found.name}
 
     def _literal(self, value: Any) -> Any:
-        """The stored form of what is no entity: one that looks like a reference is kept apart from those."""
+        """The stored form of a value that is no entity; one that looks like a reference is wrapped."""
         if self.entities and isinstance(value, DICT) and value.keys() == _REFERENCE:
             return {"id": value, "schema": None}
         return value
@@ -348,16 +349,16 @@ class OneOf(Schema):
         return UNDEFINED
 
 
-# -- types as they are written -----------------------------------------------------------------------------------------
+# -- declared types ----------------------------------------------------------------------------------------------------
 
 
 def _same(value: Any, fixed: Any) -> bool:
-    """Whether two scalars are the same JSON: `True` is not 1."""
+    """Whether two scalars are equal in JSON: `True` is not 1."""
     return isinstance(value, bool) is isinstance(fixed, bool) and bool(value == fixed)
 
 
 def _names(one: Alternative) -> frozenset[str]:
-    """The names in JSON that an object of the type can have."""
+    """The JSON names that an object of the type can have."""
     model: Any = one.model
     if isinstance(model, Model):
         return model.unread.union(declared.in_json for declared in model.fields.values())
@@ -371,13 +372,13 @@ def _decodes(one: Alternative, value: Any) -> bool:
         return True
     try:
         one.decode(value)
-    except Exception:  # whatever a conversion raises says that the value is none of its own
+    except Exception:  # conversions of users may raise anything
         return False
     return True
 
 
 def _alternative(raw: Any) -> Alternative:
-    """One of the types as it was written."""
+    """Return the alternative for a declared type."""
     raw = raw.raw if isinstance(raw, Lazy) else raw
     if raw in _SCALARS if isinstance(raw, type) else raw is Any:
         kinds, decode = _SCALARS[raw]
@@ -419,7 +420,7 @@ _SCALARS: Final[Mapping[Any, tuple[tuple[str, ...], Callable[[Any], Any] | None]
 
 
 def _literals(values: tuple[Any, ...], name: str) -> Alternative:
-    """The constants and enums; unknown values are left to the types behind them."""
+    """Return the alternative for a `Literal`; unknown values are left to the types declared after it."""
 
     def decode(value: Any) -> Any:
         if not any(_same(value, known) for known in values):

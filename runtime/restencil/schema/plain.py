@@ -1,4 +1,4 @@
-"""Records as plain data and as JSON text: all the way down, and never without end."""
+"""Conversion of records to dicts and JSON, with nested records; cycles end at the primary key."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .foreign import members_of
 
 
 class Plain:
-    """Records as dicts: `names` and `values` say whether those are JSON's, `deep` whether what is nested is plain too.
+    """Converts records to dicts, with JSON names (`names`) and JSON values (`values`), nested records too (`deep`).
 
-    Where data leads back to itself, the inner entity is the fields of its primary key alone.
+    An entity inside itself is converted to the fields of its primary key.
     """
 
     def __init__(self, other: Callable[[Any], Any], *, deep: bool, names: bool, values: bool) -> None:
-        """`other` gives the wire form of what is neither a record nor a container."""
+        """`other` encodes values that are neither records nor containers."""
         self._other = other
         self._deep = deep
         self._names = names
@@ -26,7 +26,7 @@ class Plain:
         self._around: set[int] = set()
 
     def members(self, record: Any) -> dict[str, Any]:
-        """The members of a record: declared fields first, then what else it has."""
+        """Return the members of a record: declared fields first, then undeclared members."""
         model: Any = kind_of(record).__model__
         if id(record) in self._around:
             only: set[str] | None = {*model.pk_fields}
@@ -55,7 +55,7 @@ class Plain:
             if value is not UNDEFINED:
                 members[declared.in_json if self._names else name] = value
         if only is None:
-            # Among the members of an instance lie values of cached properties too.
+            # The attributes of an instance include values of cached properties.
             hidden = frozenset[str]() if stored else model.members
             for name, value in (stored or record.__dict__).items():
                 if not (name in model.to_python or name in model.fields or name in hidden or name in model.unread):
@@ -63,7 +63,7 @@ class Plain:
         return members
 
     def _field(self, record: Any, model: Any, declared: Any, stored: Any, relation: Any) -> Any:
-        """The value of a field in wire form; `UNDEFINED` where there is none and no default."""
+        """Return the value of a field as JSON; `UNDEFINED` if it has neither a value nor a default."""
         name: str = declared.name
         own: dict[str, Any] = record.__dict__
         if relation is None and stored is not UNDEFINED and (self._names or not _holds_records(own.get(name))):
@@ -71,7 +71,7 @@ class Plain:
         known = name in own or not (declared.required or (declared.default is UNDEFINED and declared.factory is None))
         shown = getattr(record, name) if known else UNDEFINED
         if relation is not None and shown in (None, UNDEFINED) and stored not in (None, UNDEFINED):
-            return relation.node.keys(stored)  # the entity is not known, its primary key is
+            return relation.node.keys(stored)  # the entity is not in the store: its primary key
         if shown is UNDEFINED or shown is None:
             return shown
         if relation is not None and not _holds_records(shown):
@@ -81,7 +81,7 @@ class Plain:
         return self.value(shown if codec is None or _holds_records(shown) else codec.encode(shown))
 
     def value(self, value: Any) -> Any:
-        """One value of a record."""
+        """Convert a value of a record."""
         if type(value) in SCALARS:
             return value
         if hasattr(kind_of(value), "__model__"):
@@ -105,13 +105,16 @@ def _holds_records(value: Any) -> bool:
 
 
 def json_text(record: Any, other: Callable[[Any], Any], wire: bool, indent: int | None) -> str:
-    """A record as JSON text, under JSON names or Python names. Raises TypeError or ValueError where it has none."""
+    """Encode a record as a JSON string, with JSON names if `wire`. Raises TypeError or ValueError if it cannot."""
     text = encode_json(Plain(other, deep=True, names=wire, values=True).members(record), other)
     return text if indent is None else json.dumps(json.loads(text), indent=indent, ensure_ascii=text.isascii())
 
 
 def json_object(text: str | bytes, owner: str, names: Mapping[str, str]) -> dict[str, Any]:
-    """The object that JSON text holds; `names` leads from Python names to JSON names. Raises ValueError otherwise."""
+    """Decode a JSON string to a dict; `names` maps Python names to JSON names.
+
+    Raises ValueError if it is not an object, or has the Python name of a field instead of the JSON name.
+    """
     found = decode_json(text.encode() if isinstance(text, str) else text)
     if not is_dict(found):
         raise ValueError(f"expected a JSON object for {owner}, found {described(found)}: {found!r:.100}")

@@ -1,9 +1,9 @@
-"""What all schemas have in common, and the two protocols by which they talk to the passes over their values.
+"""The base class of all schemas, and the interfaces of normalization and denormalization that they are called with.
 
-A *writer* takes a response apart: it is handed to `Schema.normalize`, which gives it the entities and collections that
-it finds. A *reader* puts objects together: it is handed to `Schema.denormalize`, which asks it for those that the value
-refers to. Both hand the recursion in, so that a schema knows only what stands directly inside it. An *echo* repeats a
-response in its own shape with the store's instances in it.
+A *writer* normalizes a response: `Schema.normalize` passes it the entities and collections of the response. A *reader*
+denormalizes stored values: `Schema.denormalize` gets the referenced objects from it. Both do the recursion, so that a
+schema handles only the level directly inside it. An *echo* repeats a response in its own shape, with the store's
+instances in it.
 """
 
 from __future__ import annotations
@@ -18,93 +18,93 @@ from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_on
 from .codec import Codec, codec_of
 
 Compiled: TypeAlias = Callable[..., Any]
-"""A function that was made for one schema, which does what the schema's own method does."""
+"""A function generated for one schema that replaces a method of the schema."""
 
 
 class Writer(Protocol):
-    """What schemas ask of the pass that takes one response apart."""
+    """The interface of the normalization of one response, as schemas use it."""
 
     args: tuple[Any, ...]
     """The endpoint's arguments."""
     where: str
-    """A phrase for the end of errors that says which response this is, or nothing."""
+    """A phrase for the end of error messages that names the response; may be empty."""
     strict: bool
-    """Whether a value of another shape than the schema's is rejected."""
+    """Whether a value that does not have the shape of its schema is rejected."""
     is_certain: bool
-    """Whether the records are as the server has them; not if members it left out are taken from the request."""
+    """Whether the records equal the server's; False if gaps of the response are filled from the request."""
     has_references: bool
     """Whether the response refers to an entity by its primary key alone."""
     enclosing: tuple[Mapping[str, Any], str] | None
     """The processed record of the entity that is being normalized, and the field."""
     written: dict[tuple[int, str], str]
-    """Which primary key each object of the response got, by the object's identity and table."""
+    """The primary key of each object of the response, by the identity of the object and the table."""
     processed: dict[tuple[int, str], Mapping[str, Any]]
-    """What an overridden `process` made of an object of the response, by the object's identity and table."""
+    """The results of an overridden `process` for objects of the response, by the object's identity and table."""
     chosen: dict[tuple[int, int], Schema]
-    """Which schema a function chose for a polymorphic object of the response, by both identities."""
+    """The schemas that a function chose for polymorphic objects, by the identities of the object and its `Choice`."""
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
-        """The stored form of a value that is in `parent` under `key`."""
+        """Normalize a value that is in `parent` under `key`, and return its stored form."""
         ...
 
     def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
-        """Calls `normalize(*args)` for what a creation brought: inside, `placeholder` gives primary keys."""
+        """Call `normalize(*args)` for the response to a creation; during the call `placeholder` returns keys."""
         ...
 
     def placeholder(self) -> str | None:
-        """A primary key for a record that has none yet; None where nothing is being created."""
+        """A primary key for a record that has none yet; None if nothing is being created."""
         ...
 
     def visited(self, value: Any, table: str, pk: str) -> bool:
-        """Whether this very object was already visited as this entity; notes it otherwise."""
+        """Whether this object (by identity) was already visited as this entity; if not, record the visit."""
         ...
 
     def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
-        """Remembers what `process` made of an object of the response."""
+        """Remember the result of `process` for an object of the response."""
         ...
 
     def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stood before this pass, None where there was none."""
+        """The stored record before this response; None if there was none."""
         ...
 
     def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stands at this point of the pass, None where there is none."""
+        """The stored record including what was normalized so far; None if there is none."""
         ...
 
     def is_stored(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        """Whether the table has an entry, including what was normalized so far; INVALID counts as an entry."""
         ...
 
     def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
-        """Stores a record, merged with those of this entity that are there."""
+        """Store a record, merged with the record of the entity that is stored already."""
         ...
 
     def write_invalid(self, table: str, pk: str) -> None:
-        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
+        """Mark an entity as deleted or unusable, whatever is stored for it."""
         ...
 
     def open_table(self, table: str) -> None:
-        """Makes a table known, whether or not anything is in it."""
+        """Make a table exist, even if it stays empty."""
         ...
 
     def note_nested_collection(self, table: str, pk: str) -> None:
-        """Notes a collection that is nested in an entity and has nothing of it in its primary key."""
+        """Record a collection that is nested in an entity but has no part of the entity in its primary key."""
         ...
 
     def stored_collection(self, table: str, pk: str) -> Any:
-        """The stored list or dict of a collection at this point of the pass, None where there is none."""
+        """The stored list or dict of a collection, including what was normalized so far; None if there is none."""
         ...
 
     def collections(self, table: str) -> list[tuple[str, Any]]:
-        """Every stored collection of a table, with its primary key."""
+        """The stored collections of a table, each as primary key and items."""
         ...
 
     def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
-        """Replaces a collection, unless the stored one was fetched later."""
+        """Replace a collection, unless the stored one was fetched later."""
         ...
 
     def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
-        """Notes that what is added to this collection is a page of it."""
+        """Record that `items` are a page of this collection."""
         ...
 
     def note_joins(
@@ -118,39 +118,40 @@ class Writer(Protocol):
         moved: Mapping[tuple[str, str], Any] | None = None,
         change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
-        """Notes what is done to all collections of a table that are accepted, or to one.
+        """Record an edit of the collection `pk`, or of all collections of the table that `accepts` returns True for.
 
-        `change_of` makes `change` from the entities' records before and after; `moved` has those that are known.
+        `change_of` returns the `change` for given records of the entities, before and after; `moved` has those records
+        that are known.
         """
         ...
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
-        """Stores a collection that something was added to or taken from."""
+        """Store a collection after items were added or removed."""
         ...
 
 
 class Reader(Protocol):
-    """What schemas ask of the pass that puts objects together."""
+    """The interface of the denormalization of one stored value, as schemas use it."""
 
     args: tuple[Any, ...]
     """The endpoint's arguments."""
     asking: set[int]
-    """The identities of the schemas whose `query_key` is being asked for."""
+    """The identities of the schemas whose `query_key` is being computed."""
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
-        """What a stored form is for readers, as the outermost value of a read."""
+        """Denormalize the outermost value of a read; composed values are memoized under `slot`."""
         ...
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """The object for one stored value; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        """Denormalize a nested value; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
-        """The objects for the items of a list; missing and unusable ones are left out, `None` stays."""
+        """Denormalize the items of a list, without those that are missing or unusable; `None` stays."""
         ...
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
-        """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        """The instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
     def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
@@ -158,23 +159,23 @@ class Reader(Protocol):
         ...
 
     def collection(self, schema: CollectionNode, pk: str) -> Any:
-        """The list or dict of a stored collection; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        """The list or dict of a stored collection; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
     def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
-        """What `compute()` gives: the identical result for the identical value and arguments."""
+        """Return the result of `compute()`, memoized by the identity of the value and by the arguments."""
         ...
 
     def has(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry; INVALID counts as one."""
+        """Whether the table has an entry; INVALID counts as an entry."""
         ...
 
     def stored(self, table: str, pk: str) -> Any:
-        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        """The entry of the table: a record, an instance, a collection, `INVALID`, or `UNDEFINED` if there is none."""
         ...
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
-        """The primary key that an index holds for a value."""
+        """The primary key of the entity whose indexed field has this value; None if there is none."""
         ...
 
     def table_exists(self, table: str) -> bool:
@@ -182,7 +183,7 @@ class Reader(Protocol):
         ...
 
     def table(self, table: str) -> Iterator[str]:
-        """The primary keys of a table in order of arrival."""
+        """The primary keys of a table in insertion order."""
         ...
 
 
@@ -190,89 +191,89 @@ class ValueTypes(Protocol):
     """Collects the declared types of a value."""
 
     def value(self, thing: Any, /) -> None:
-        """It may be a value of this schema or type."""
+        """The value may be of this schema or type."""
         ...
 
     def record(self, model: Any, /) -> None:
-        """It may be a record of this class."""
+        """The value may be a record of this class."""
         ...
 
     def object(self, schema: Schema, /) -> None:
-        """It may be an object with the members of this schema."""
+        """The value may be an object with the members of this schema."""
         ...
 
     def items(self, thing: Any, /) -> None:
-        """It may be a list of this schema or type."""
+        """The value may be a list of this schema or type."""
         ...
 
     def entries(self, thing: Any, /) -> None:
-        """It may be a map of values of this schema or type."""
+        """The value may be a map of values of this schema or type."""
         ...
 
 
 class Schema:
-    """What all schema kinds have in common; each declares where entities are in a value."""
+    """The base class of all schemas; a schema describes where entities are in a value."""
 
     plain: ClassVar[bool] = False
-    """Whether there is nothing in it to denormalize, but for what its children hold."""
+    """Whether a value needs no denormalization apart from that of its children."""
     many: ClassVar[bool] = False
-    """Whether a value of it is a list of values."""
+    """Whether a value is a list of values."""
 
     takes_anything: ClassVar[bool] = False
-    """Whether any answer will do, even one that is no JSON."""
+    """Whether every response body is accepted, even one that is not JSON."""
 
     written_as: Any = None
-    """The list or dict that it was written as, if it was."""
+    """The list or dict that this schema was created from; None if it was declared as an object."""
 
     normalizer: Compiled | None = None
-    """The compiled form of `normalize`, once it pays."""
+    """The compiled `normalize`; None until enough values were normalized."""
     uses: int = 0
-    """How many values were normalized before it was compiled."""
+    """The number of values normalized before `normalize` is compiled."""
     denormalizer: Compiled | None = None
-    """The compiled form of `denormalize`, once it pays."""
+    """The compiled `denormalize`; None until enough values were denormalized."""
     reads: int = 0
-    """How many values were denormalized before it was compiled."""
+    """The number of values denormalized before `denormalize` is compiled."""
 
     has_merge: bool = False
-    """Whether users' code has a say in merging records."""
+    """Whether user code takes part in merging records."""
 
     def drop_compiled(self) -> None:
-        """A schema was redefined, perhaps one that was compiled into this one."""
+        """Drop the compiled functions, after a schema was redefined that may be compiled into them."""
         self.normalizer = self.denormalizer = None
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
-        """Response value → stored form; the entities in it are given to the writer."""
+        """Convert a response value to its stored form, and pass the entities in it to the writer."""
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
-        """The stored form of a scalar: unchanged, except for entities and `Invalidate`."""
+        """Convert a scalar to its stored form: unchanged, except for entities and `Invalidate`."""
         return value
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
-        """Stored form → objects; `UNDEFINED` for missing and `INVALID` for unusable."""
+        """Convert a stored form to objects; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         raise NotImplementedError(f"{type(self).__name__} has no denormalize")
 
     def echo(self, value: Any, echo: Echo) -> Any:
-        """The response's own shape, in which every entity is the store's instance."""
+        """Return the response value in its own shape, with the store's instance for every entity."""
         raise NotImplementedError(f"{type(self).__name__} has no echo")
 
     def conversion(self) -> Codec | None:
-        """The conversion of values that no store holds, where the schema says more than an annotation; else None."""
+        """The codec of values outside of a store, if the schema determines it; None if the annotation does."""
         return None
 
     def nested(self, value: Any) -> Any:
-        """The Python form of a value that no store holds; `UNDEFINED` where what stands inside says it."""
+        """The Python form of a value outside of a store; `UNDEFINED` if the schemas inside determine it."""
         return UNDEFINED
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
-        """The stored form that would be the result for these args, from tables alone; `UNDEFINED` if unknown."""
+        """The stored form of the result for these arguments, found in the tables alone; `UNDEFINED` if unknown."""
         return UNDEFINED
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
-        """The primary keys of the entities in a value or its stored form, each in the type that the key's field has.
+        """The primary keys of the entities in a value or its stored form, each in the type of the key's field.
 
-        In JSON's form, or as attributes show them (`decode`); `UNDEFINED` where the value tells none. Raises ValueError
-        for an entity whose key is no single value.
+        They are JSON values, with `decode` Python values as the attributes have; `UNDEFINED` if the value has no key.
+        Raises ValueError for an entity with a composite key.
         """
         return UNDEFINED
 
@@ -281,115 +282,115 @@ class Schema:
         return ()
 
     adds: ClassVar[bool] = False
-    """Whether a response of it is added to collections that are stored already."""
+    """Whether responses are added to collections that are stored already."""
     is_creation: bool = False
-    """Whether a response of it is what the call created."""
+    """Whether a response is the entity that the call created."""
     removes: ClassVar[bool] = False
-    """Whether a response of it names what exists no more."""
+    """Whether a response names entities that were deleted."""
     is_leaf: ClassVar[bool] = False
-    """Whether nothing in a value of it can be an entity."""
+    """Whether a value can contain no entity."""
     is_collection: ClassVar[bool] = False
-    """Whether its values are lists or maps of a table of their own."""
+    """Whether values are lists or maps that are stored in a table of their own."""
 
     @property
     def entity(self) -> EntityNode | None:
-        """The entity that a stored primary key refers to; None for schemas whose values are no bare keys."""
+        """The entity that a stored primary key refers to; None if stored values are not primary keys."""
         return None
 
     @property
     def own_table(self) -> str | None:
-        """The table that its values lie in; None where they lie in what contains them."""
+        """The table of the values; None if they are stored inside the value that contains them."""
         return None
 
     def identity(self) -> Any:
-        """What schemas have in common that give the same object for the same stored form."""
+        """A key that is equal for schemas that denormalize the same stored form to the same object."""
         return self
 
     @property
     def subject(self) -> Schema | None:
-        """The schema of one entity that a response is about: of what is added, or removed, else its own."""
+        """The schema of the entity that a response is about: the added or removed one, else this schema."""
         return self
 
     def subjects(self, result: Any) -> Iterator[Subject]:
-        """The entities that a stored result is about, without those that are nested in them."""
+        """The entities that a stored result is about, without entities nested in them."""
         found = self.referred(result)
         return iter(() if found is None else (Subject(*found),))
 
     @property
     def members(self) -> Mapping[str, Schema]:
-        """Of an object: the members that have a schema, by their names in JSON."""
+        """The members of an object that have a schema, by JSON name."""
         return {}
 
     @property
     def plain_members(self) -> list[str]:
-        """Of an object: the names in JSON of the members without a schema, such as a count beside a list."""
+        """The JSON names of the members of an object without a schema, such as a count next to a list."""
         return []
 
     @property
     def plain_items(self) -> Schema | None:
-        """The schema of the items of a list or map that lies in what contains it; None for all other values."""
+        """The item schema of a list or map that is stored inside the value that contains it; None for other values."""
         return None
 
     def written_children(self) -> Iterable[Any]:
-        """The schemas directly inside this one, as they are written: no class is looked up for them."""
+        """The schemas directly inside this one as they were declared, without resolving lazy references."""
         return self.children()
 
     fingerprint_name: ClassVar[str] = ""
-    """The name of the kind in fingerprints; empty for the name of the class."""
+    """The name of the kind in fingerprints; empty to use the name of the class."""
 
     def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
-        """What decides how values of it are stored, as JSON; `of` gives that of schemas inside."""
+        """A JSON value that changes with the stored form; `of` returns the fingerprint of a schema inside."""
         return [self.fingerprint_name or type(self).__name__, *map(of, self.children())]
 
     def value_types(self, of: ValueTypes) -> None:
-        """Says which objects a value of it may be, without those that are in tables, and what its items are."""
+        """Report to `of` the types of the objects and items that a value may be, without those stored in tables."""
 
     is_envelope: ClassVar[bool] = True
-    """Whether a value of it is about the one entity inside."""
+    """Whether a value is about the one entity inside it."""
 
     def pks_of(self, values: list[Any]) -> list[str] | None:
-        """The primary keys of items of a response that plainly have one each; None if each has to be looked at."""
+        """The primary keys of items of a response, read in one pass; None if each item has to be examined by itself."""
         return None
 
     attribute: Any = None
-    """What tells which entity a value is, a field or a function, where it may be several."""
+    """The field or function that selects the schema of a value that may be one of several entities."""
     takes_scalars = False
-    """Whether a response that is a string or a number may be a value of it."""
+    """Whether a string or a number in a response may be a value."""
 
     @property
     def entities(self) -> Mapping[Any, Any]:  # of EntitySchema, which builds on this file
-        """The entities that one value of it may be, by their names in stored references; one without a name: None."""
+        """The entities that a value may be, by their names in stored references; the key None if there is one only."""
         return {}
 
     def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
-        """The name and the schema of the entity that a value in wire form is; (None, None) where it is none."""
+        """The name and the schema of the entity that a JSON value is; (None, None) if it is none."""
         return None, None
 
     def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
-        """Whether a value does not say which of several entities it is."""
+        """Whether a value does not determine which of several entities it is."""
         return False
 
     def referred(self, stored: Any) -> tuple[Any, str] | None:  # of EntitySchema, as above
-        """The entity and the primary key that a stored value refers to; None where it refers to none."""
+        """The entity and the primary key that a stored value refers to; None if it refers to none."""
         return None
 
     def reference(self, entity: EntityNode, pk: str) -> Any:
-        """The stored value that refers to an entity; None where a value cannot be that entity."""
+        """The stored value that refers to an entity; None if a value cannot be that entity."""
         return None
 
     @property
     def title(self) -> str:
-        """The name that endpoints and errors use for it."""
+        """The name of the schema in endpoint names and error messages."""
         return type(self).__name__
 
     @property
     def wire_model(self) -> Any:
-        """What `to_wire` takes as the model of its values, None if their names stay."""
+        """The model that `to_wire` converts values with; None if their names stay."""
         return None
 
     @property
     def body_model(self) -> Any:
-        """What `to_wire` takes as the model of a request's body: of lists their items', else the one entity inside."""
+        """The model that `to_wire` converts a request body with: that of list items, else of the one entity inside."""
         if self.many:
             return self.wire_model
         node = entity_node(self)
@@ -397,7 +398,10 @@ class Schema:
 
 
 class Subject(NamedTuple):
-    """An entity that a mutation created, changed or deleted; `apart` is that of the lists that it was created into."""
+    """An entity that a mutation created, changed or deleted.
+
+    `apart` is the `apart` of the collection that it was created in.
+    """
 
     schema: Any  # of EntitySchema, which builds on this file
     pk: str
@@ -406,20 +410,20 @@ class Subject(NamedTuple):
 
 
 class EntityNode(Schema):
-    """An entity class where a schema stands, as the two passes see it."""
+    """The schema of an entity class, as normalization and denormalization use it."""
 
     cls: type[Any]
     """The class of the instances."""
     table_key: str
-    """The table that holds them."""
+    """The table of the instances."""
 
     builder: Compiled | None = None
-    """The compiled function that builds an entity of the class with all that is nested in it."""
+    """The compiled function that builds an entity with its nested entities."""
     ends: bool = False
-    """Whether that function needs no help of the interpreter's: nothing in the schema leads back to the class."""
+    """Whether `builder` can build the entity alone, because no schema inside refers back to the class."""
 
     has_merge: bool = False
-    """Whether users' code has a say in merging records."""
+    """Whether user code takes part in merging records."""
 
     @property
     def entity(self) -> EntityNode | None:
@@ -438,11 +442,11 @@ class EntityNode(Schema):
 
     @property
     def has_inside(self) -> bool:
-        """Whether a record can refer to others."""
+        """Whether a record can refer to other entities."""
         raise NotImplementedError
 
     def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
-        """The values directly inside of what its table holds, by their schemas."""
+        """The values directly inside entries of the table, grouped by their schemas."""
         raise NotImplementedError
 
     def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
@@ -455,70 +459,70 @@ class EntityNode(Schema):
         return pk
 
     def drop_compiled(self) -> None:
-        """A schema was redefined, perhaps one that was compiled into this one."""
+        """Drop the compiled functions, after a schema was redefined that may be compiled into them."""
         super().drop_compiled()
         self.builder = None
         self.ends = False
 
     def conversion(self) -> Codec | None:
-        """An entity in a plain object is a value of its own there, which no table holds."""
+        """The codec of the class: an entity inside a plain object is a value of the object and not in a table."""
         return codec_of(self.cls)
 
     @property
     def whole(self) -> bool:
-        """Whether an instance comes about in one step, after all that it refers to: then no circle can close."""
+        """Whether an instance is created after the entities that it refers to, so that it cannot be in a cycle."""
         return False
 
     def not_built(self, pk: str, reason: str) -> ProcessingError:
-        """The error for such an instance in a circle or at a depth where it cannot be built."""
+        """The error for an instance that cannot be created, because it is in a cycle or nested too deep."""
         raise NotImplementedError
 
     @property
     def indexes(self) -> tuple[str, ...]:
-        """The names in JSON of the fields that entities are looked up by."""
+        """The JSON names of the fields that entities can be looked up by."""
         raise NotImplementedError
 
     @property
     def max_depth(self) -> int:
-        """How many entities may be built in each other at most."""
+        """The maximum number of entities nested in each other."""
         raise NotImplementedError
 
     def to_store(self, record: dict[str, Any]) -> Any:
-        """What the table is to hold for a new record, which becomes the store's."""
+        """The table entry for a new record; the store owns the record from then on."""
         raise NotImplementedError
 
     def joined(self, earlier: Mapping[str, Any], record: dict[str, Any]) -> dict[str, Any]:
-        """One record of two that a single response brought of the same entity."""
+        """Merge two records of the same entity in one response."""
         raise NotImplementedError
 
     def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
-        """What the table is to hold, and its times, where it held `before` and a record comes."""
+        """Merge a record into the table entry `before`, and return the new entry with its times."""
         raise NotImplementedError
 
     def replaced(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
-        """What the table is to hold, and its times, where a record comes that replaces what it held."""
+        """Replace the table entry `before` by a record, and return the new entry with its times."""
         raise NotImplementedError
 
     def instance(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
-        """The object for a record, INVALID for an unusable one.
+        """The object for a record; `INVALID` if it is unusable.
 
-        `begun` gets the object before anything nested in it is requested, so that cycles can close.
+        `begun` is called with the object before nested entities are read, so that these can refer back to it.
         """
         raise NotImplementedError
 
 
 class CollectionNode(Schema):
-    """A collection as the two passes see it: a list or dict that lies in a table of its own."""
+    """The schema of a list or dict that is stored in a table of its own."""
 
     is_collection = True
     has_inside = True
-    """Whether it can refer to others, as records can."""
+    """Whether a stored collection can refer to entities; always, since it consists of references."""
 
     @property
     def table_key(self) -> str:
-        """The table that holds it."""
+        """The table of the collection."""
         raise NotImplementedError
 
     @property
@@ -526,11 +530,11 @@ class CollectionNode(Schema):
         return self.table_key
 
     def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
-        """The values directly inside of what its table holds, by their schemas."""
+        """The values directly inside entries of the table, grouped by their schemas."""
         raise NotImplementedError
 
     def identity(self) -> Any:
-        """What collections have in common whose objects are shared."""
+        """A key that is equal for collections that share their lists or dicts."""
         raise NotImplementedError
 
     def opened(self, stored: Any, reader: Reader) -> Any:
@@ -539,7 +543,7 @@ class CollectionNode(Schema):
 
 
 class Echo:
-    """Hands the recursion of `Schema.echo` in: what the store holds now, and what the response was stored as."""
+    """Repeats a response in its own shape, with the store's instances for the entities that were normalized from it."""
 
     def __init__(self, writer: Writer, reader: Reader) -> None:
         self.written: Mapping[tuple[int, str], str] = writer.written
@@ -548,7 +552,7 @@ class Echo:
         self.reader = reader
 
     def visit(self, schema: Schema | None, value: Any) -> Any:
-        """The echo of one value; without a schema the value itself."""
+        """Echo a value; without a schema it is the value itself."""
         if schema is None:
             return value if type(value) in SCALARS else read_only(value)
         if value is None:
@@ -556,7 +560,7 @@ class Echo:
         return schema.echo(list(value) if isinstance(value, TUPLE) else value, self)
 
     def item(self, schema: Schema | None, value: Any) -> Any:
-        """The echo of one value among several; `UNDEFINED` for one that does not decode, which readers leave out."""
+        """Echo an item of a list or map; `UNDEFINED` if it cannot be decoded, since readers leave it out."""
         try:
             return self.visit(schema, value)
         except ConversionError:
@@ -564,11 +568,11 @@ class Echo:
 
 
 MODES: Final = ("strict", "warn", "off")
-"""What becomes of an answer that does not fit what is declared: an error, a line in the log for each kind, nothing."""
+"""How a response that does not match its declaration is handled: raise an error, log a warning, or ignore it."""
 
 
 class _Definitions:
-    """Counts the calls of `define()`, after which nothing that was made from a schema before is used."""
+    """Counts the calls of `define()`: values derived from schemas are discarded when the count changes."""
 
     count = 0
 
@@ -576,7 +580,7 @@ class _Definitions:
         self.compiled: WeakSet[Schema] = WeakSet()
 
     def changed(self) -> None:
-        """A schema means something else from now on."""
+        """Count a redefinition and drop all compiled functions."""
         self.count += 1
         for schema in self.compiled:
             schema.drop_compiled()
@@ -587,7 +591,7 @@ definitions: Final = _Definitions()
 
 
 def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
-    """Whether there is nothing to denormalize: no schema, or only plain values."""
+    """Whether values need no denormalization: there is no schema, or only plain schemas."""
     if schema is None:
         return True
     if id(schema) in seen:
@@ -598,7 +602,7 @@ def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
 
 
 def entity_node(schema: Schema | None) -> EntityNode | None:
-    """The entity that a schema is about: itself, or the one inside its containers; None for several or none."""
+    """The entity that a schema is about: itself, or the only one inside its containers; None if not exactly one."""
     seen: set[int] = set()
     while schema is not None and id(schema) not in seen:
         if isinstance(schema, EntityNode):
@@ -613,7 +617,7 @@ _naming: Final[ContextVar[frozenset[int]]] = ContextVar("restencil_naming", defa
 
 
 def title_of(schema: Schema | None, otherwise: str) -> str:
-    """The title of a schema inside another one; `otherwise` for none, and where it leads back to one around it."""
+    """The title of a schema inside another one; `otherwise` without a schema and for a recursive schema."""
     around = _naming.get()
     if schema is None or id(schema) in around:
         return otherwise

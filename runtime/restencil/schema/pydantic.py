@@ -1,6 +1,6 @@
 """Records in pydantic models and FastAPI: the implementation of `__get_pydantic_core_schema__`.
 
-pydantic goes by the annotations: it validates and writes Python values, whatever `decode` and `encode` a field has.
+pydantic uses the annotations: it validates and serializes Python values and ignores `decode` and `encode` of fields.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ..base.values import UNDEFINED, is_dict, is_list, kind_of
 from .protocol import EntityNode, Schema
 
 _in_progress: Final[ContextVar[tuple[type[Any], ...]]] = ContextVar("restencil_pydantic_in_progress", default=())
-"""The classes whose schema is being made: one that is met again is named, so that circles end."""
+"""The classes whose schema is being built; a recursive class is referenced by name."""
 
 _around: Final[ContextVar[tuple[int, ...]]] = ContextVar("restencil_pydantic_around", default=())
 """The entities, by identity, around the one that is being serialized."""
 
 
 class _Key(dict[str, Any]):
-    """The record of an entity inside of itself: the fields of its primary key."""
+    """The record of an entity inside itself: the fields of its primary key."""
 
     __slots__ = ()
 
 
 def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema.CoreSchema:
-    """The core schema of a record class; `handler` is pydantic's own, which makes those of the fields' types."""
+    """Return the core schema of a record class; `handler` is pydantic's, which returns those of the fields' types."""
     name = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
     classes = _in_progress.get()
     if cls in classes:
@@ -45,7 +45,7 @@ def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema
         fields = {name: _field(cls, declared, handler) for name, declared in cls.__model__.fields.items()}
     finally:
         _in_progress.reset(token)
-    # What is written may lack a field; a union would not take it for this class then.
+    # A serialized record may lack fields, and a union would not recognize it if these were required.
     lax = {
         name: typing.cast("core_schema.TypedDictField", {**field, "required": False}) for name, field in fields.items()
     }
@@ -60,12 +60,15 @@ def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema
 
 @cache
 def serializer_of(cls: type[Any]) -> Any:
-    """What writes instances of a record class where pydantic has no type to go by; pydantic is there when it asks."""
+    """Return the serializer of a record class, for values whose type pydantic does not know.
+
+    pydantic calls this, so it was imported already.
+    """
     return sys.modules["pydantic"].TypeAdapter(cls).serializer
 
 
 def json_schema_of(cls: type[Any], core: Any, handler: Any) -> dict[str, Any]:
-    """The JSON schema of a record class, with its name and what it says of itself."""
+    """Return the JSON schema of a record class, with its name as title and its docstring as description."""
     schema: dict[str, Any] = handler(core)
     described = handler.resolve_ref_schema(schema)
     described["title"] = cls.__name__
@@ -81,10 +84,10 @@ def _field(cls: type[Any], declared: Any, handler: Callable[[Any], Any]) -> core
     schema: core_schema.CoreSchema = handler(_kind(cls, declared))
     if declared.factory is not None:
         schema = core_schema.with_default_schema(schema, default_factory=declared.factory)
-    elif hasattr(kind_of(declared.default), "__model__"):  # no JSON schema could show it
+    elif hasattr(kind_of(declared.default), "__model__"):  # a JSON schema cannot contain it
         schema = core_schema.with_default_schema(schema, default_factory=lambda: declared.default)
     elif declared.default is not UNDEFINED:
-        schema = core_schema.with_default_schema(schema, default=deepcopy(declared.default))  # no longer read-only
+        schema = core_schema.with_default_schema(schema, default=deepcopy(declared.default))  # a writable copy
     names = [[name] for name in dict.fromkeys((declared.in_json, declared.name))]
     return core_schema.typed_dict_field(
         schema,
@@ -95,7 +98,7 @@ def _field(cls: type[Any], declared: Any, handler: Callable[[Any], Any]) -> core
 
 
 def _kind(cls: type[Any], declared: Any) -> Any:
-    """The type of a field, with names looked up that its module imports for type checkers alone."""
+    """Return the type of a field, resolving names that its module imports only under TYPE_CHECKING."""
     node = next((relation.node for relation in cls.__model__.relations if relation.name == declared.name), None)
     found = _annotation(cls, declared, {entity.__name__: entity for entity in _entities(node)})
     if found is UNDEFINED or found is Any:
@@ -104,12 +107,12 @@ def _kind(cls: type[Any], declared: Any) -> Any:
 
 
 def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> Any:
-    """The evaluated annotation; `UNDEFINED` where it names what cannot be found."""
+    """Evaluate the annotation of a field; `UNDEFINED` if it cannot be evaluated."""
     owner = declared.owner or cls
     module = sys.modules.get(owner.__module__)
     scope = {**vars(module or typing)}
     package = sys.modules.get(getattr(module, "__package__", None) or "")
-    # A field may be called like its type; the type is what the module means by that name.
+    # A field may have the name of its type: names in annotations are those of the module.
     inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
     holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
     for _ in range(32):
@@ -119,11 +122,11 @@ def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> Any:
             missing = error.name or ""
             found = names.get(missing, UNDEFINED)
             if found is UNDEFINED:
-                found = getattr(package, missing, UNDEFINED)  # a generated package gives all its names
+                found = getattr(package, missing, UNDEFINED)  # a generated package exports all its names
             if found is UNDEFINED:
                 return UNDEFINED
             scope[missing] = found
-        except Exception:  # an annotation may be anything, and say nothing
+        except Exception:  # evaluating an annotation may raise anything
             return UNDEFINED
     return UNDEFINED
 
@@ -144,7 +147,7 @@ def _entities(node: Schema | None) -> Iterable[type[Any]]:
 
 
 def _kind_of_node(node: Schema) -> Any:
-    """What the schema of a field says of its type, where the annotation says nothing."""
+    """Return the type of a field from its schema, for a field whose annotation is unknown."""
     if isinstance(node, EntityNode):
         return node.cls | None
     inner = [child for child in node.children() if child is not None]
@@ -154,7 +157,7 @@ def _kind_of_node(node: Schema) -> Any:
 
 
 _CONTAINERS: Final[Mapping[Any, Any]] = {Sequence: list, Mapping: dict}
-"""Values are lists and dicts, whatever their annotations promise: pydantic looks for a type that it knows."""
+"""The concrete types of values with abstract annotations, since pydantic selects serializers by concrete type."""
 
 
 def _concrete(kind: Any) -> Any:
@@ -192,7 +195,7 @@ def _validator(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
 
 
 def _aware(value: Any) -> Any:
-    """A value in which moments without a time zone are UTC, as those of an answer."""
+    """Return a value with datetimes without a time zone set to UTC, as in responses."""
     if isinstance(value, datetime.datetime):
         return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
     if is_list(value):
@@ -229,7 +232,7 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
         if not isinstance(record, cls):
             raise PydanticSerializationUnexpectedValue(f"expected {cls.__name__}, found {type(record).__name__}")
         members = record.__dict__
-        # As they are, where there is nothing to choose: a new dict would cost a quarter of the whole.
+        # Pass the attributes unchanged if all fields are there: a new dict would take a quarter of the time.
         if members.keys() != every or info.exclude_unset:
             members = chosen(record, info)
         if not circular:
@@ -245,11 +248,11 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
 
 
 def _leads_back(cls: type[Any]) -> bool:
-    """Whether data of the class can lead back to an instance of it."""
+    """Whether an instance of the class can contain itself."""
     seen: set[type[Any]] = set()
     waiting = [cls]
     while waiting:
-        # A class that stays what it is can close no circle.
+        # Instances of foreign classes, which have no model, cannot be in a cycle.
         model = getattr(waiting.pop(), "__model__", None)
         for relation in () if model is None else model.relations:
             for found in _entities(relation.node):
@@ -262,7 +265,7 @@ def _leads_back(cls: type[Any]) -> bool:
 
 
 def _without_return(value: Any, around: tuple[int, ...]) -> Any:
-    """A value in which entities that it stands inside of are their primary keys' fields."""
+    """Return a value with enclosing entities replaced by the fields of their primary keys."""
     if is_list(value):
         return [_without_return(item, around) for item in value]
     if is_dict(value):

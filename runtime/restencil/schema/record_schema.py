@@ -1,4 +1,4 @@
-"""Classes of objects as schemas: normalizes the entities in an object, and builds the object when it is read."""
+"""Schemas of record classes: they normalize the entities inside a record, and build the record on read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .relation import Relation, object_schema_in, relations_of, replace_relation
 
 
 class RecordSchema(Schema):
-    """A class of objects without identity: what contains one stores its members, with entities as their keys."""
+    """The schema of a record class without identity.
+
+    A record is stored inside the value that contains it, with entities replaced by their primary keys.
+    """
 
     is_envelope = False
 
@@ -45,14 +48,14 @@ class RecordSchema(Schema):
         of.record(self.model)
 
     def own_relations(self) -> tuple[Relation, ...]:
-        """The fields of the class that lead to entities."""
+        """The fields of the class that contain entities."""
         return tuple(relations_of(self.model))
 
     def written_children(self) -> Iterable[Any]:
         for declared in self.model.fields.values():
             yield declared.schema if declared.schema is not None else object_schema_in(self.model, declared)
 
-    # -- taking responses apart ----------------------------------------------------------------------------------------
+    # -- normalization -------------------------------------------------------------------------------------------------
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, MAPPING):
@@ -68,7 +71,7 @@ class RecordSchema(Schema):
         check_shape(self, value, writer, "an object")
         return value
 
-    # -- putting objects together --------------------------------------------------------------------------------------
+    # -- denormalization -----------------------------------------------------------------------------------------------
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if not isinstance(stored, DICT):
@@ -89,7 +92,7 @@ class RecordSchema(Schema):
         return self._built(value, shown)
 
     def _built(self, record: Mapping[str, Any], shown: Mapping[str, Any]) -> Any:
-        """The object for a record whose relations show these values."""
+        """Build the object for a record, given the values of its relations."""
         model = self.model
         related = model.related
         own = {name: None if name in related else value for name, value in record.items()} if related else record
@@ -114,7 +117,7 @@ class RecordSchema(Schema):
         return codec_of(self.cls)
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
-        """An object with the primary keys of the entities in it; `UNDEFINED` for what is no object."""
+        """The object with primary keys in place of its entities; `UNDEFINED` if the value is not an object."""
         if not is_mapping(value):
             return UNDEFINED
         found: dict[str, Any] = {**value}

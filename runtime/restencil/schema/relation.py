@@ -1,4 +1,4 @@
-"""Relations: the fields of a class that lead to entities, by a schema or through objects that contain entities."""
+"""Relations: the fields of a class that contain entities, directly or inside other objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Relation:
         )
 
     def in_body(self, instance: Record, stored: Any) -> Any:
-        """What a body holds of the field: its objects; where not all of them are known, their primary keys."""
+        """Return the value of the field in a request body: its objects, or primary keys if some are unknown."""
         shown = getattr(instance, self.name, None)
         is_known = shown is not None and (not isinstance(shown, (DICT, LIST)) or len(shown) == len(stored))
         keys = UNDEFINED if is_known or self.node is None else self.node.keys(stored)
@@ -45,12 +45,12 @@ class Relation:
 
     @property
     def is_collection(self) -> bool:
-        """Whether its value is a list or map of a table of its own."""
+        """Whether the value is a collection, which is stored in a table of its own."""
         return self.node is not None and self.node.is_collection
 
     @property
     def leads_to_entities(self) -> bool:
-        """False where the schema is a conversion."""
+        """Whether a value can contain entities; False if the schema is a conversion."""
         return self.node is None or not self.node.is_leaf
 
     @property
@@ -63,19 +63,19 @@ class Relation:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether its schema was asked for; while it was not, nothing was written or read by it."""
+        """Whether `node` was used; until then nothing was normalized or denormalized with the schema."""
         return not isinstance(self._node, Sentinel)
 
     def converts(self, props: Mapping[str, Any]) -> bool:
-        """Whether a record has a scalar in the field that is something else in Python."""
+        """Whether a record has a value in the field whose Python form differs from JSON."""
         node = self.node
         is_converted = node is not None and type(node).nested is not Schema.nested
         return is_converted and props.get(self.in_json) is not None
 
     def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
-        """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
+        """Denormalize a stored value of the field; `UNDEFINED` for a missing, `INVALID` for an unusable object.
 
-        Raises ConversionError where a value does not convert, naming class, pk, field and value.
+        Raises ConversionError if the value cannot be converted, with the class, primary key, field and value.
         """
         try:
             return entry if entry is None else reader.visit(self.node, entry)
@@ -83,7 +83,7 @@ class Relation:
             raise self.failure(entry, cls, pk, error) from error.__cause__ or error
 
     def failure(self, entry: Any, cls: type[Any], pk: str | None, error: ConversionError) -> ConversionError:
-        """The error for a stored value of the field that its schema does not convert."""
+        """The error for a stored value of the field that cannot be converted."""
         failure = ConversionError(
             f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__ or error}); "
             "give the field the schema that fits what the server sends"
@@ -96,7 +96,7 @@ class Relation:
 
 
 def relations_of(model: Model) -> Iterator[Relation]:
-    """The fields of a class of objects that lead to entities; other fields convert by themselves."""
+    """Yield the fields of a record class that contain entities; all other fields have a codec."""
     for name, declared in model.fields.items():
         raw = declared.schema if declared.schema is not None else object_schema_in(model, declared)
         if leads_to_entities(raw):
@@ -104,20 +104,20 @@ def relations_of(model: Model) -> Iterator[Relation]:
 
 
 def object_schemas(model: Model, names: Iterable[str]) -> dict[str, Any]:
-    """The schemas of fields whose types contain objects that contain entities, by name."""
+    """Return the schemas, by field name, of the given fields whose types contain records with entities in them."""
     found = {name: object_schema_in(model, model.fields[name]) for name in sorted(names)}
     return {name: raw for name, raw in found.items() if leads_to_entities(raw)}
 
 
 def object_schema_in(model: Model, declared: Field) -> Any:
-    """The schema of a field whose annotation has a class of objects in it; None for any other field."""
+    """Return the schema of a field whose annotation contains a record class; None for other fields."""
     if declared.encode is not None or declared.name in model.setting("encode", {}):
         return None
     return _object_schema(model.kinds.get(declared.name))
 
 
 def _object_schema(kind: Any) -> Any:
-    """The schema of an annotation with a class of objects in it, as `codec_of` looks for conversions."""
+    """Return the schema of an annotation that contains a record class, in the same places as `codec_of` looks into."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is None:
         model = class_record(kind) if isinstance(kind, type) else None
@@ -137,7 +137,7 @@ def _object_schema(kind: Any) -> Any:
 
 
 def leads_to_entities(raw: Any) -> bool:
-    """Whether a value of a schema, as it is written, can contain entities; what is looked up later counts as one."""
+    """Whether a value of a declared schema can contain entities; a lazy reference counts as an entity."""
     waiting: list[Any] = [raw]
     seen: set[int] = set()
     while waiting:
@@ -160,7 +160,7 @@ def leads_to_entities(raw: Any) -> bool:
 
 
 def shown_relations(model: Model, record: Mapping[str, Any], pk: str | None, reader: Reader) -> dict[str, Any] | None:
-    """What the relations of a record show, by field; None if an entity that it needs is unusable."""
+    """Denormalize the relations of a record, by field name; None if a required entity is unusable."""
     shown: dict[str, Any] = {}
     is_usable = True
     for relation in model.relations:
@@ -174,7 +174,7 @@ def shown_relations(model: Model, record: Mapping[str, Any], pk: str | None, rea
 
 
 def replace_relations(model: Model, members: dict[str, Any], shown: Mapping[str, Any]) -> None:
-    """Puts what the relations show into the members of an instance, in place of what is stored."""
+    """Replace stored values by denormalized relations in the members of an instance."""
     for relation in model.relations:
         if relation.name in shown:
             members[relation.name] = shown[relation.name]

@@ -1,4 +1,4 @@
-"""Stored forms: what lies in the tables of a store for entities and collections."""
+"""Stored forms: the table entries of entities and collections."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 
 
 def record_of(stored: Any) -> Any:
-    """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
+    """Return the JSON record, or the list of primary keys, of a table entry; sentinels are returned unchanged."""
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
 def entry_key(entry: Any) -> Any:
-    """What tells an entry of a stored list from the others: polymorphic ones are dicts, compared by value."""
+    """Return a hashable key of an entry of a stored list; polymorphic entries are dicts, compared by value."""
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
 
 
 def entries_of(stored: Any) -> Iterable[Any]:
-    """What a stored list or map holds."""
+    """Return the entries of a stored list or map; none for other values."""
     return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
 def is_falsy(value: Any) -> bool:
-    """Whether a value is None, False, zero or empty text; an empty list or dict is not."""
+    """Whether a value is None, False, zero or an empty string; an empty list or dict is not falsy."""
     return value is None or (type(value) in SCALARS and not value)
 
 
 class PartialKeys(list[Any]):
-    """The items of a stored list that only pages have written: the list itself was never answered, or was let go of."""
+    """The known items of a stored list that was fetched in pages only, or was evicted as a whole."""
 
     __slots__ = ()
 
 
 class PartialEntries(dict[str, Any]):
-    """The entries of a stored map that only pages have written."""
+    """The known entries of a stored map that was fetched in pages only, or was evicted as a whole."""
 
     __slots__ = ()
 
 
 def is_partial(stored: Any) -> bool:
-    """Whether of a stored collection only pages are known, so that nobody is shown it as the whole."""
+    """Whether a stored collection may have further items that are unknown, so that it is not a result by itself."""
     kind = kind_of(stored)
     return kind is PartialKeys or kind is PartialEntries
 
 
 def like(existing: Any, changed: Any) -> Any:
-    """A changed collection, partial where the existing one was."""
+    """Return a changed collection, marked as partial if the existing one is."""
     if type(existing) is PartialKeys and type(changed) is not PartialKeys:
         return PartialKeys(changed)
     if type(existing) is PartialEntries and type(changed) is not PartialEntries:
@@ -59,7 +59,7 @@ def like(existing: Any, changed: Any) -> Any:
 
 
 def absent_entries(stored: list[Any], new: list[Any]) -> list[Any]:
-    """The new entries that a stored list does not have, each once."""
+    """Return the new entries that are not in a stored list, each once."""
     try:
         known = set(stored)
     except TypeError:  # polymorphic entries are dicts
@@ -73,7 +73,7 @@ def absent_entries(stored: list[Any], new: list[Any]) -> list[Any]:
 
 
 def each_once(stored: list[Any]) -> list[Any]:
-    """The entries without those that stood there before."""
+    """Return the entries without duplicates, in their order."""
     if len(stored) < 2:
         return stored
     try:

@@ -1,8 +1,8 @@
-"""Answers checked against the declared kinds: where a value is of another kind than its field says.
+"""Validation of responses: values are compared with the types that classes and schemas declare.
 
-What is checked is what the classes and schemas declare: the annotations of fields, and where lists, objects and
-entities stand. Fields with a conversion of their own, and entities whose `process` makes the record, are left alone;
-an absent field is no misfit, and neither is a value that an enum does not know.
+Checked are the annotations of fields, and the places of lists, objects and entities. Fields with a conversion of their
+own and entities with an overridden `process` are not checked. An absent field is valid, and so is an unknown value of
+an enum.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .record_schema import RecordSchema
 
 
 class Misfit(NamedTuple):
-    """A value of another kind than what is declared: its JSON path, the value, and what was expected."""
+    """A value that does not have its declared type: its JSON path, the value, and the expected type."""
 
     path: str
     found: Any
@@ -49,7 +49,7 @@ _warned: Final[set[tuple[str, str, str]]] = set()
 
 
 def validate(schema: Schema, response: Any, mode: str, address: str) -> None:
-    """Checks a response: `strict` raises ProcessingError for the first misfit, `warn` logs each once.
+    """Validate a response: with `strict` raise ProcessingError for the first misfit, with `warn` log each once.
 
     `address` is the method and URL of the request, for messages.
     """
@@ -65,10 +65,10 @@ def validate(schema: Schema, response: Any, mode: str, address: str) -> None:
 
 
 def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Record] | None:
-    """Which of some classes a record in wire form is of; None where it fits none of them.
+    """Return the class that a JSON record is an instance of; None if it matches none of the given classes.
 
-    Of several it is the first whose constants it has, else the first all of whose fields it has that may not be None.
-    One alone needs any field of it, unless all may be None.
+    Of several it is the first whose constants the record has, else the first whose fields that may not be None it has.
+    A single class matches if the record has any of its fields, or if all its fields may be None.
     """
     fitting = [kind for kind in kinds if fits(kind, record)]
     if len(kinds) == 1:
@@ -81,11 +81,11 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Rec
 def fitting_members(
     model: EntityModel, body: Mapping[str, Any], is_known: Callable[[EntitySchema, Any], bool] | None = None
 ) -> dict[str, Any]:
-    """The members of a body that fit the declared types of an entity's fields; those that are no fields are kept.
+    """Return the members of a request body that have the types of an entity's fields, and those that are no fields.
 
-    A body may have a member in another shape than the entity: a list of logins where the entity has a list of users. So
-    a reference to an entity has to be a possible primary key, and that of a known record where `is_known` can
-    tell.
+    A body may have a member in another shape than the entity, such as a list of logins where the entity has a list of
+    users. A reference must therefore be a possible primary key of the entity, and one for which `is_known`, if given,
+    returns True.
     """
     relations = {relation.in_json: relation.node for relation in model.relations}
     kinds = {model.to_json.get(name, name): kind for name, kind in model.kinds.items()}
@@ -101,7 +101,7 @@ def fitting_members(
 
 
 def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema, Any], bool] | None) -> bool:
-    """Whether scalars that refer to entities can be their primary keys."""
+    """Whether the scalars in place of entities can be primary keys of these."""
     if isinstance(schema, EntitySchema) and type(value) in (str, int):
         model = schema.model
         kind = model.kinds.get(model.to_python.get(model.pk_name or "", model.pk_name or ""))
@@ -117,7 +117,7 @@ def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema,
 
 
 def _names(kind: type[Record], *, constant: bool) -> set[str]:
-    """The names in JSON of the fields that have one value alone, or of all that may not be None."""
+    """Return the JSON names of the fields that are constants, or of all that may not be None."""
     return {*(constants_of(kind.__model__) if constant else needed_of(kind.__model__))}
 
 
@@ -127,7 +127,7 @@ def _has_any(kind: type[Record], record: Mapping[str, Any]) -> bool:
 
 
 def fits(kind: type[Record], record: Mapping[str, Any]) -> bool:
-    """Whether a record in wire form is one of this class: with all that it requires, and nothing of another kind."""
+    """Whether a JSON record has all required fields of a class and no value of another type."""
     model = kind.__model__
     required = (name for name, declared in model.fields.items() if declared.required)
     return all(model.to_json.get(name, name) in record for name in required) and not any(_record(model, record, "$"))
@@ -138,7 +138,7 @@ def _parts(path: str) -> list[str]:
 
 
 def misfits(schema: Schema | None, value: Any, path: str) -> Iterator[Misfit]:
-    """Where a value is of another kind than its schema says."""
+    """Yield the places where a value does not match its schema."""
     if schema is None or value is None:
         return
     check = _CHECKS.get(type(schema))
@@ -177,7 +177,7 @@ def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misf
 
 
 def _nulls(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
-    """Misfits of nulls instead of an entity or a list of them that is not nullable."""
+    """Yield the nulls in place of an entity, or of a list of entities, that is not nullable."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (list, Sequence):
         if value is None:
@@ -235,7 +235,7 @@ def _adder(schema: Adder, value: Any, path: str) -> Iterator[Misfit]:
 def _conversion(schema: Conversion, value: Any, path: str) -> Iterator[Misfit]:
     try:
         schema.converted(value)
-    except Exception:  # whatever a conversion raises says that the value is not of its kind
+    except Exception:  # conversions of users may raise anything
         yield Misfit(path, value, f"what {schema.title} converts")
 
 
@@ -288,7 +288,7 @@ _codec: Final = cache(codec_of)
 
 
 def _kind_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
-    """Where a value is of another kind than an annotation says; one that says nothing fits all."""
+    """Yield the places where a value does not match an annotation; an unknown annotation matches every value."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Annotated, typing.Final):
         yield from _kind_misfits(arguments[0], value, path)
