@@ -1,7 +1,8 @@
-"""Classes of other libraries as entities: the decorator `entity`.
+"""The decorator `entity`, which makes classes of other libraries entities.
 
-The class stays as it is; its class record is kept beside it. Records are stored as those of every entity, and nothing
-of the class runs on write; an instance is built by the class's own constructor or validator, once per changed record.
+The class is not changed; its model is stored in `declared_classes`. Records are stored like those of other entities,
+without running code of the class. Readers get instances that the constructor or validator of the class creates, once
+for each changed record.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def entity(
     allow_mutable: bool = False,
     persist: bool | int = True,
 ) -> Any:
-    """Makes a dataclass, attrs class, pydantic model or msgspec struct an entity; it stays the class that it was.
+    """Make a dataclass, attrs class, pydantic model or msgspec struct an entity; the class itself is not changed.
 
         @restencil.entity(key="Article")
         @dataclass(frozen=True)
@@ -99,12 +100,12 @@ def entity(
 
         restencil.entity(ThirdPartyModel, pk="uid")
 
-    `pk` names the field (or fields) of the primary key and `key` the table (default: the class's name). `wire` leads
-    from field names to JSON names; without it these are the class's own aliases, or `metadata={"wire": …}`. `schema`
-    leads from fields to what they refer to; without it that is read from the annotations. `process`, `validate` and
-    `merge` do what the methods of an `Entity` do, and see records in wire form. Only frozen classes are taken, since
-    all readers share one instance; `allow_mutable=True` promises not to touch it. `persist` is that of an `Entity`.
-    Raises TypeError for a class or a name that does not fit.
+    `pk` is the field (or fields) of the primary key, and `key` the name of the table (default: the name of the class).
+    `wire` maps field names to JSON names (default: aliases of the class, or `metadata={"wire": …}`). `schema` maps
+    fields to the schemas of the entities they refer to (default: from the annotations). `process`, `validate` and
+    `merge` are the hooks of an `Entity`, and get records with JSON names and values. The class must be frozen, since
+    all readers share one instance; `allow_mutable=True` accepts other classes, whose instances you must not change.
+    `persist` is the class keyword of an `Entity`. Raises TypeError for an unsupported class or an unknown field.
     """
     settings: dict[str, Any] = {
         "pk": tuple(pk) if is_sequence(pk) else pk,
@@ -149,7 +150,7 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allo
 
 
 def _fields_of(cls: Any, kind: type[Kind]) -> dict[str, tuple[str, str | None, Any]]:
-    """Of each field of a class the name that `build` takes it by, its name in JSON, and its default."""
+    """Return the fields of a class by name, each with its name in `build`, its JSON name or None, and its default."""
     return {name: (argument, alias, default) for name, argument, alias, default in kind.fields(cls)}
 
 
@@ -183,7 +184,7 @@ def _check_values(owner: str, settings: Mapping[str, Any], hooks: Mapping[str, A
 
 
 class DeclaredModel(EntityModel):
-    """The class record of a class that stays what it is."""
+    """The model of a foreign class, which is not changed."""
 
     def __init__(
         self,
@@ -205,7 +206,7 @@ class DeclaredModel(EntityModel):
         self._required = frozenset(found.in_json for found in self.fields.values() if found.required)
         self._hints: dict[str, Any] | None = None
         self.whole = True
-        self._direct = False  # what is stored is the record; instances are built from it
+        self._direct = False  # tables contain records, from which instances are created
 
     def _settings_above(self) -> list[Mapping[str, Any]]:
         return []
@@ -217,7 +218,7 @@ class DeclaredModel(EntityModel):
 
     @property
     def kinds(self) -> dict[str, Any]:
-        """The types of the fields; what cannot be looked up says nothing."""
+        """The types of the fields, by name; None for types that cannot be evaluated."""
         found = self._hints
         if found is None:
             found = self._hints = self._looked_up()
@@ -232,7 +233,7 @@ class DeclaredModel(EntityModel):
             return {name: None if _is_open(kind) else kind for name, kind in kinds.items()}
         try:
             hints = typing.get_type_hints(self.cls, include_extras=True)
-        except Exception:  # one name that exists for type checkers alone fails them all
+        except Exception:  # such as a name that is imported only under TYPE_CHECKING; the other fields are evaluated
             hints = {}
             for name in self.fields:
                 hints[name] = self._annotation(name)
@@ -253,7 +254,7 @@ class DeclaredModel(EntityModel):
 
     @property
     def codecs(self) -> dict[str, Codec]:
-        """The conversions of the fields that have one, by Python name."""
+        """The conversions of fields, by Python name."""
         found = self._codecs
         if found is None:
             codecs = {name: _codec(kind) for name, kind in self.kinds.items() if name not in self._related()}
@@ -265,7 +266,7 @@ class DeclaredModel(EntityModel):
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """The fields that refer to entities: those of `schema`, else by their annotations."""
+        """The fields that refer to entities: those of `schema`, else those whose annotations contain entities."""
         found = self._relations
         if found is None:
             raw = self.setting("schema")
@@ -297,14 +298,14 @@ class DeclaredModel(EntityModel):
     def construct(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
-        """The instance for a record, INVALID for one that lacks a required field.
+        """Create the instance for a record; `INVALID` if a required field is absent.
 
-        Raises ProcessingError for a value that does not fit the class.
+        Raises ProcessingError for a value that the class rejects.
         """
         if not self._required <= record.keys() or (self.validate is not None and self.validate(record)):
             return INVALID
         if begun is not None:
-            begun(None)  # there is no instance before what it refers to
+            begun(None)  # nested entities cannot refer back to the instance, which is created after them
         nested: dict[str, Any] = {}
         for relation in self.relations:
             if relation.in_json in record:
@@ -317,7 +318,7 @@ class DeclaredModel(EntityModel):
         return self.built(record, nested, pk)
 
     def built(self, record: Mapping[str, Any], nested: Mapping[str, Any], pk: str | None) -> Any:
-        """An instance by the class's own means. Raises ProcessingError for a value that does not fit."""
+        """Create an instance by the constructor or validator of the class. Raises ProcessingError if that fails."""
         try:
             members = (self._as_sent if self.kind.converts else self._decoded)(record, pk)
             for name, value in nested.items():
@@ -334,13 +335,13 @@ class DeclaredModel(EntityModel):
 
     @cached_property
     def _shapes(self) -> dict[str, Any]:
-        """The tuples and sets that annotations promise where JSON has a list, by field."""
+        """The types of fields that are tuples or sets in Python and lists in JSON."""
         shapes = {name: typing.get_origin(_bare(kind)) or _bare(kind) for name, kind in self.kinds.items()}
         return {} if self.kind.converts else {name: shape for name, shape in shapes.items() if shape in _TAKEN}
 
     @cached_property
     def _steps(self) -> list[tuple[str, str, str, Codec | None, Any]]:
-        """Of each field that refers to nothing: name in JSON, argument, name, conversion, tuple or set."""
+        """The fields that are no relations, each as JSON name, argument, name, conversion, and tuple or set type."""
         related = self._related()
         return [
             (self.to_json.get(name, name), argument, name, self.codecs.get(name), self._shapes.get(name))
@@ -349,7 +350,7 @@ class DeclaredModel(EntityModel):
         ]
 
     def _decoded(self, record: Mapping[str, Any], pk: str | None) -> dict[str, Any]:
-        """The arguments of a constructor that takes Python values."""
+        """Return the constructor arguments for a JSON record, of a class that does not decode JSON itself."""
         members: dict[str, Any] = {}
         for json_name, argument, name, codec, shape in self._steps:
             if json_name in record:
@@ -365,12 +366,12 @@ class DeclaredModel(EntityModel):
 
     @cached_property
     def _renamed(self) -> list[tuple[str, str]]:
-        """The names in JSON that a class which converts its values does not know, and those that it knows."""
+        """The JSON names that differ from those in `build`, of a class that decodes JSON itself, as pairs."""
         pairs = [(self.to_json.get(name, name), argument) for name, argument in self._arguments.items()]
         return [(json_name, argument) for json_name, argument in pairs if json_name != argument]
 
     def _as_sent(self, record: Mapping[str, Any], pk: str | None) -> dict[str, Any]:
-        """A record under the names of a class that converts its values, without what refers to others."""
+        """Rename the members of a JSON record for a class that decodes JSON itself, and remove its relations."""
         members: dict[str, Any] = {**record}
         if holds_containers(members):
             for name, value in record.items():
@@ -381,12 +382,12 @@ class DeclaredModel(EntityModel):
         if self._renamed:
             found = {argument: members.pop(name) for name, argument in self._renamed if name in members}
             for _, argument in self._renamed:
-                members.pop(argument, None)  # the server's name for something else
+                members.pop(argument, None)  # a JSON member that is no field of the class
             members.update(found)
         return members
 
     def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
-        """The entity as a response shows it. Raises ConversionError for a record that lacks a required field."""
+        """Create an instance from a response. Raises ConversionError if a required field is absent."""
         missing = self._required - record.keys()
         if missing:
             name = f"{self.cls.__name__} {self.pk_in(record)!r}"
@@ -396,7 +397,7 @@ class DeclaredModel(EntityModel):
         return self.built(record, nested, self.pk_in(record))
 
     def from_record(self, record: Mapping[str, Any]) -> Any:
-        """An instance for a record that no store holds, with instances for what is nested in it."""
+        """Create an instance for a record outside of a store, with instances of nested entities."""
         nested = {
             relation.name: nested_instance(relation.node, record[relation.in_json])
             for relation in self.relations
@@ -405,25 +406,25 @@ class DeclaredModel(EntityModel):
         return self.built(record, nested, self.pk_in(record))
 
     def wire_form(self, instance: Any) -> dict[str, Any]:
-        """The record of an instance, in wire form; what a pydantic model leaves unset is left out."""
+        """Convert an instance to its JSON record, without unset fields of a pydantic model."""
         members: Mapping[str, Any] = members_of(instance, to_wire)
         names = self._written
         found = {names[name]: value for name, value in members.items() if name in names}
         for name in found.keys() & self._related():
-            found[name] = getattr(instance, name)  # a class in it has names of its own
+            found[name] = getattr(instance, name)  # the instance itself, since its class has JSON names of its own
         record: dict[str, Any] = {}
         for name, value in found.items():
-            record.update(self.encoded({name: value}))  # one at a time: a name may be that of another field in JSON
+            record.update(self.encoded({name: value}))  # one by one, as a name may be the JSON name of another field
         return record
 
     @cached_property
     def _written(self) -> dict[str, str]:
-        """The fields by the names that instances are written with."""
+        """The names of the fields by the names in serialized instances."""
         written = self.kind.written(self.cls)
         return written or {argument: name for name, argument in self._arguments.items()}
 
     def pk_of_instance(self, instance: Any) -> str | None:
-        """The primary key of an instance."""
+        """Return the primary key of an instance; None if it has none."""
         return self.pk(self.wire_form(instance), None, None, ())
 
 
@@ -436,7 +437,7 @@ _UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
 
 
 def _bare(kind: Any) -> Any:
-    """A type without `Annotated`, `Final` and None."""
+    """Return a type without `Annotated`, `Final` and None."""
     kind = _unqualified(kind)
     if typing.get_origin(kind) in _UNIONS:
         others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
@@ -445,16 +446,16 @@ def _bare(kind: Any) -> Any:
 
 
 def _is_open(kind: Any) -> bool:
-    """Whether a type has a name in it that was not looked up."""
+    """Whether a type contains a forward reference that is not evaluated."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
-        return False  # its texts are values
+        return False  # strings in it are values and no references
     inner = arguments[:1] if origin is typing.Annotated else arguments
     return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
 def _unqualified(kind: Any) -> Any:
-    """A type without `Annotated` and `Final`."""
+    """Return a type without `Annotated` and `Final`."""
     while typing.get_origin(kind) in (typing.Annotated, typing.Final):
         kind = typing.get_args(kind)[0]
     return kind
@@ -466,7 +467,7 @@ def _takes_none(kind: Any) -> bool:
 
 
 def _item(kind: Any) -> Any:
-    """The type of the items of a list type or of the values of a map type, None for another."""
+    """Return the type of the items of a list type, or of the values of a map type; None for other types."""
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) in _LISTS and arguments:
         return arguments[0]
@@ -474,7 +475,7 @@ def _item(kind: Any) -> Any:
 
 
 def _schemas_in(kind: Any) -> list[Any]:
-    """The entity classes that an annotation names."""
+    """Return the entity classes in an annotation."""
     kind = _bare(kind)
     if isinstance(kind, type) and typing.get_origin(kind) is None:
         return [kind] if leads_to_entities(class_record(kind) and kind) else []
@@ -485,7 +486,7 @@ def _schemas_in(kind: Any) -> list[Any]:
 
 
 def _shape(kind: Any) -> Any:
-    """The schema for an annotation that contains one entity class."""
+    """Return the schema for an annotation that contains one entity class."""
     kind = _bare(kind)
     item = _item(kind)
     if item is None:
@@ -494,7 +495,7 @@ def _shape(kind: Any) -> Any:
 
 
 def _codec(kind: Any) -> Codec | None:
-    """The conversion of a type; classes of the two kinds that convert nothing themselves are built from objects."""
+    """Return the conversion of a type; dataclasses and attrs classes are decoded from objects."""
     kind = _bare(kind)
     made_by = kind_of_class(kind)
     if made_by in (Dataclass, Attrs) and kind not in declared_classes:
@@ -507,7 +508,7 @@ def _codec(kind: Any) -> Codec | None:
 
 
 def _value_codec(cls: Any, kind: type[Kind]) -> Codec:
-    """The conversion of a class whose instances are values without an identity."""
+    """Return the conversion of a class whose instances have no identity."""
     model = DeclaredModel(cls, kind, {"pk": "", "schema": {}}, _fields_of(cls, kind), {})
 
     def decode(value: Any) -> Any:
@@ -543,6 +544,6 @@ def _map_codec(item: Codec) -> Codec:
 
 @notation.register(type)
 def _class(raw: type[Any]) -> Schema:
-    """A class that was declared an entity; any other one converts, as every callable does."""
+    """Return the schema of a class: that of an entity if it was declared so, else a conversion, as for a function."""
     model = declared_classes.get(raw)
     return Conversion(raw) if model is None else model.node

@@ -1,4 +1,4 @@
-"""Entities: record types with a primary key; the store holds one copy of each."""
+"""Entities: record types with a primary key, stored once for each key."""
 
 from __future__ import annotations
 
@@ -58,25 +58,25 @@ if TYPE_CHECKING:
     from typing import Self
 
 Stored = Mapping[str, Any] | Sentinel
-"""What a table holds of an entity: its record, or INVALID."""
+"""The table entry of an entity: its record, or `INVALID`."""
 
 UNUSABLE: Final = frozenset({"", "None", "undefined"})
-"""Texts that are no primary key."""
+"""Strings that are rejected as primary keys."""
 ONLY: Final = "[]"
-"""The primary key of the only record that there is, of an entity whose `pk` is an empty list."""
+"""The primary key of the only record of a singleton entity, whose `pk` is an empty list."""
 
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
 
 
 _enclosing: Final[ContextVar[tuple[tuple[str, str | None], ...]]] = ContextVar("restencil_enclosing", default=())
-"""Tables and primary keys of the entities around what is being written into a body; one in itself is its key."""
+"""Tables and primary keys of the enclosing entities while a body is encoded; a recursive entity is sent as its key."""
 
 _OBJECT: tuple[type[Any], ...] = (Mapping, Record)
 _CONTAINERS: tuple[type[Any], ...] = (Mapping, list, tuple, set, frozenset)
 
 
 class EntitySchema(EntityNode):
-    """An entity class where a schema stands."""
+    """The schema of an entity class."""
 
     def __init__(self, cls: type[Entity], model: EntityModel) -> None:
         self.cls: type[Entity] = cls
@@ -140,7 +140,7 @@ class EntitySchema(EntityNode):
                 return UNDEFINED
         return model.typed_key(key, decode)
 
-    # -- taking responses apart ------------------------------------------------------------------------------------
+    # -- normalization ---------------------------------------------------------------------------------------------
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         # A scalar is a reference by primary key.
@@ -150,7 +150,7 @@ class EntitySchema(EntityNode):
         return self.pk_of_scalar(value, writer)
 
     def pk_of_scalar(self, value: Any, writer: Writer) -> str:
-        """The primary key that a value alone is. Raises ProcessingError for one that is none."""
+        """Return the primary key that a scalar is. Raises ProcessingError if it cannot be one."""
         pk = usable_pk(value)
         if pk is None:
             raise ProcessingError(
@@ -183,7 +183,7 @@ class EntitySchema(EntityNode):
         return pk
 
     def _processed(self, value: Any, parent: Any, key: str | None, writer: Writer) -> dict[str, Any] | None:
-        """The record for an object of the response; None where `process` says that the entity is no more."""
+        """Return the record for an object of the response; None if `process` returns None for a deleted entity."""
         model = self.model
         if model.settings.get("abstract"):
             raise ProcessingError(
@@ -199,7 +199,7 @@ class EntitySchema(EntityNode):
         return dict(processed)
 
     def invalidate(self, value: Any, parent: Any, key: str | None, writer: Writer) -> str:
-        """Writes INVALID for the entity that the value names, which may be the URL parameters of `delete`."""
+        """Write `INVALID` for the entity that a value names, such as the URL parameters of `delete`."""
         pk = self.model.pk(self.model.with_pk(value), parent, key, writer.args)
         if pk is None:
             raise _unusable_pk(self, value, writer)
@@ -208,7 +208,7 @@ class EntitySchema(EntityNode):
         return pk
 
     @property
-    def has_merge(self) -> bool:  # type: ignore[override]  # it is the class's, which is known by then
+    def has_merge(self) -> bool:  # type: ignore[override]  # known once the class has its hooks
         return self.model.merges
 
     def to_store(self, record: dict[str, Any]) -> Any:
@@ -247,7 +247,7 @@ class EntitySchema(EntityNode):
             return before, before_meta
         return (before if same_json(existing, record) else model.stored({**record})), meta
 
-    # -- putting objects together ----------------------------------------------------------------------------------
+    # -- denormalization -------------------------------------------------------------------------------------------
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if type(stored) is str:
@@ -256,7 +256,7 @@ class EntitySchema(EntityNode):
             return reader.entity_from_record(self, stored)
         if is_instance(stored):
             return stored
-        # A class that shares the table may have stored a list here, which names no entity.
+        # A class that shares the table may have stored a list here, which refers to no entity.
         return UNDEFINED if isinstance(stored, LIST) else reader.entity(self, stored)
 
     def instance(
@@ -300,14 +300,14 @@ class EntitySchema(EntityNode):
         return self.built_from(value, echo) if found is UNDEFINED or found is INVALID else found
 
     def pks_of(self, values: list[Any]) -> list[str] | None:
-        """The primary keys of items of a response that plainly have one each; None where one has to be asked."""
+        """The primary keys of items of a response if each has it in one field; None if one has to be examined."""
         name = self.model.pk_name if self.model.process is None else None
         if name is None:
             return None
         return many_pks(values, name) or None
 
     def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
-        """The entity as the response shows it, for one that the store does not hold."""
+        """Build an instance from a response value, for an entity that is not in the store."""
         if is_instance(value):
             return value
         found = cast("Mapping[str, Any]", value)
@@ -315,7 +315,7 @@ class EntitySchema(EntityNode):
         return self.model.echoed(record, echo.visit)
 
     def lenient_pk(self, params: Mapping[str, Any], args: tuple[Any, ...]) -> str | None:
-        """The primary key that URL parameters give, None where they give none; what `pk` raises counts so."""
+        """Return the primary key for URL parameters; None if they have none or `pk` raises for them."""
         try:
             return self.model.pk(self.model.with_pk(params), None, None, args)
         except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
@@ -344,7 +344,7 @@ class EntitySchema(EntityNode):
 
 
 def _relate(schema: EntitySchema, record: dict[str, Any], writer: Writer) -> None:
-    """Puts the stored forms of nested values in their places."""
+    """Replace nested values of a record by their stored forms."""
     outside = writer.enclosing
     for relation in schema.model.relations:
         name = relation.in_json
@@ -365,7 +365,7 @@ def _no_object(schema: EntitySchema, value: Any, writer: Writer) -> ProcessingEr
 
 
 def _unusable_pk(schema: EntitySchema, record: Mapping[str, Any], writer: Writer) -> ProcessingError:
-    """The error for a record that has no primary key."""
+    """The error for a record without a usable primary key."""
     setting = schema.model.setting("pk")
     fields = [setting] if isinstance(setting, str) else setting if is_sequence(setting) else ["id"]
     shown = {name: record.get(schema.model.to_json.get(name, name)) for name in fields}
@@ -381,7 +381,7 @@ def _unusable_pk(schema: EntitySchema, record: Mapping[str, Any], writer: Writer
 
 
 def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Callable[..., Any] | None:
-    """A `process` that also takes what the path tells, and leaves out what only bodies hold; None for none."""
+    """Wrap `process` to add fields from path parameters and drop write-only members; None if there is nothing to do."""
     params, unread = model.params, model.unread
     if not (params or unread):
         return process
@@ -402,9 +402,9 @@ def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Calla
 
 
 def params_to_fields(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | None) -> Mapping[str, Any]:
-    """URL parameters as a record tells them: those that are fields of another name, or inside of objects, are there.
+    """Convert URL parameters to record members: those for fields of other names, or nested fields, are moved there.
 
-    `fields` are the (dotted) names of the fields by parameter; `schema` leads to the entity whose they are.
+    `fields` maps parameters to (dotted) names of fields, which belong to the outermost entity of `schema`.
     """
     model = first_model(schema) if any(name in params for name in fields) else None
     if model is None:
@@ -424,7 +424,7 @@ def _put(record: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def completed(record: Mapping[str, Any], known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """A record whose objects, if only part of them is `given`, have their other known members too."""
+    """Add known members to those objects of a record that `given` contains, perhaps only in part."""
     found = {**record}
     for name, part in given.items():
         mine, other = record.get(name), known.get(name)
@@ -434,7 +434,7 @@ def completed(record: Mapping[str, Any], known: Mapping[str, Any], given: Mappin
 
 
 def first_model(schema: Schema | None) -> EntityModel | None:
-    """The model of an entity that a schema leads to, of the outermost one."""
+    """Return the model of the outermost entity in a schema; None if it contains none."""
     waiting: list[Schema | None] = [schema]
     seen: set[int] = set()
     for one in waiting:
@@ -447,12 +447,12 @@ def first_model(schema: Schema | None) -> EntityModel | None:
 
 
 def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A record for hooks to look at: what is stored is never edited in place."""
+    """Return a read-only view of a record for hooks, since stored records must not be changed in place."""
     return MappingProxyType(record) if isinstance(record, dict) else record
 
 
 class EntityModel(Model):
-    """The class record of an entity class: table, primary key, relations, and which hooks are overridden."""
+    """The model of an entity class: table, primary key, relations and overridden hooks."""
 
     cls: type[Entity]
 
@@ -465,16 +465,16 @@ class EntityModel(Model):
         self.indexes = tuple(self.to_json.get(name, name) for name in indexed)
         self.max_depth: int = self.setting("max_entity_depth", 64)
         self.single = isinstance(self.setting("pk"), (list, tuple)) and not self.setting("pk")
-        """Whether there is one record, whatever is asked."""
+        """Whether there is only one record, whatever the arguments are."""
         self.pk_optional: bool = self.setting("pk_optional", False)
         self._pk: PkFunction | None = None
         self._direct: bool | None = None
-        # The hooks are kept by themselves: a hook that is not overridden is not called.
+        # None for hooks that are not overridden, so that these are not called.
         self.params = {f.in_json: f.param for f in self.fields.values() if f.param is not None}
-        """The path parameters from which fields come that a record lacks, by the names of the fields in JSON."""
+        """The path parameters that fill absent fields, by the JSON names of the fields."""
         own_process = self._hook("process")
         self.has_process = own_process is not None
-        """Whether `process` is overridden; `self.process` may be set without, to complete records."""
+        """Whether `process` is overridden; `self.process` may be set even if not, to complete records."""
         self.process = _completing(self, own_process)
         self.validate = self._hook("validate")
         self.merge = self._hook("merge")
@@ -482,31 +482,31 @@ class EntityModel(Model):
         self.should_reorder = self._hook("should_reorder")
         self.merge_with_store = self._hook("merge_with_store")
         self.merges = bool(self.merge or self.should_update or self.should_reorder or self.merge_with_store)
-        """Whether any hook has a say in merging."""
+        """Whether a hook takes part in merging."""
 
     @property
     def node(self) -> EntitySchema:
-        """The class as a schema."""
+        """The schema of the class."""
         return self._entity_node
 
     whole: bool = False
-    """Whether the class itself builds its instances: in one step, with all that they refer to."""
+    """Whether the class creates its instances itself, after the entities that they refer to."""
 
     def construct(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
-        """The instance for a record, by a class that builds its instances itself; INVALID for an unusable record."""
+        """Create the instance of a class with `whole` for a record; `INVALID` if the record is unusable."""
         raise NotImplementedError
 
     def _hook(self, name: str) -> Callable[..., Any] | None:
         return _overridden(self.cls, name)
 
     def from_record(self, record: Mapping[str, Any]) -> Any:
-        """An instance for a record that no store holds, with instances for what is nested in it."""
+        """Create an instance for a record outside of a store, with instances of nested entities."""
         return self.cls.from_js(record)
 
     def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
-        """The entity as a response shows it, for one that the store does not hold; None for an abstract one."""
+        """Create an instance from a response, for an entity that is not in the store; None if the class is abstract."""
         if self.abstract:
             return None
         instance = self.from_record(record)
@@ -526,14 +526,14 @@ class EntityModel(Model):
 
     @property
     def abstract(self) -> bool:
-        """Declared so, or without anything that gives a primary key."""
+        """Whether the class is declared as abstract, or has no primary key."""
         if self.settings.get("abstract"):
             return True
         return self.setting("pk") is None and "id" not in self.fields
 
     @property
     def pk(self) -> PkFunction:
-        """`pk(record, parent, key, args)`: the primary key of a record in wire form, None where it is unusable."""
+        """The function `pk(record, parent, key, args)`: it returns the primary key of a JSON record, or None."""
         found = self._pk
         if found is None:
             self._pk = found = _pk_function(self)
@@ -541,17 +541,17 @@ class EntityModel(Model):
 
     @cached_property
     def pk_name(self) -> str | None:
-        """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
+        """The JSON name of the primary key's field; None if it is nested, composite or computed by a function."""
         return _pk_name(self)
 
     @cached_property
     def pk_path(self) -> tuple[str, ...]:
-        """The names in JSON that lead to the primary key, if it is one field; else none."""
+        """The JSON names on the path to the primary key's field; empty if it is composite or computed."""
         setting = self.setting("pk")
         return self.wire_path("id" if setting is None else setting) if isinstance(setting, str | None) else ()
 
     def typed_key(self, key: Any, decode: bool) -> Any:
-        """A primary key in the type that its field has in JSON, or as the attribute shows it."""
+        """Convert a primary key to the JSON type of its field, or with `decode` to its Python value."""
         name = self.to_python.get(self.pk_name or "", self.pk_name or "")
         if type(key) is str and self.kinds.get(name) in (int, int | None) and key.removeprefix("-").isdecimal():
             return int(key)
@@ -559,7 +559,7 @@ class EntityModel(Model):
         return key if codec is None or key is None else self.decode(name, codec, key, None)
 
     def wire_path(self, dotted: str) -> tuple[str, ...]:
-        """The JSON names of a field inside of objects: `("metadata", "uid")` for `metadata.uid`."""
+        """Return the JSON names on the path to a nested field: `("metadata", "uid")` for `metadata.uid`."""
         name, *rest = dotted.split(".")
         path = [self.to_json.get(name, name)]
         names: Any = self.kinds.get(name)
@@ -573,7 +573,7 @@ class EntityModel(Model):
         return tuple(path)
 
     def pk_part(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """What of a record holds its primary key; of objects around that, no more than leads to it."""
+        """Return the part of a record that contains its primary key, with no other members."""
         setting = self.setting("pk")
         if callable(setting):
             return {name: record[name] for name in self.pk_names if name in record}
@@ -587,41 +587,40 @@ class EntityModel(Model):
 
     @property
     def pk_names(self) -> tuple[str, ...]:
-        """The names in JSON of the members of a record that hold its primary key."""
+        """The JSON names of the members of a record that contain its primary key."""
         return tuple(self.to_json.get(name, name) for name in self.pk_fields)
 
     def typed_value(self, name: str, value: Any) -> Any:
-        """A path parameter as the value of a field by its name in JSON: an integer if the field holds one."""
+        """Convert a path parameter to the type of the field with this JSON name: an integer if the field is one."""
         is_number = self.kinds.get(self.to_python.get(name, name)) in (int, int | None)
         return int(value) if is_number and type(value) is str and value.removeprefix("-").isdecimal() else value
 
     @cached_property
     def telling(self) -> frozenset[str]:
-        """The parameters that say which entity is meant: those of the primary key and of the indexes."""
+        """The names of parameters that identify an entity: those of the primary key and of the indexes."""
         setting = self.setting("pk")
         names = ["id"] if setting is None else [setting] if isinstance(setting, str) else setting
         if callable(names):
-            names = self.fields  # which of them it looks at is its own business
+            names = self.fields  # a function may use any of them
         known = {name.partition(".")[0] for name in cast("Iterable[str]", names)} | {*self.params.values()}
         return frozenset(known | {self.to_json.get(name, name) for name in known} | {*self.indexes})
 
     @cached_property
     def banned(self) -> frozenset[str]:
-        """Names in JSON that no attribute can have: those of the class's members, and of fields with another name."""
+        """JSON names that cannot be attributes: names of class members, and of fields with another Python name."""
         return self.members | self.to_json.keys()
 
     @cached_property
     def writing(self) -> tuple[type[Entity], frozenset[str], bool, bool, bool]:
-        """What is asked of a model for each record that is written.
+        """The properties of the model that every written record needs, as a tuple.
 
-        The class, the names of its members, whether it has relations, whether a record can be what is handed out, and
-        whether a hook has a say in merging.
+        These are the class, the names of its members, whether it has relations, `direct`, and `merges`.
         """
         return self.cls, self.members, bool(self.relations), self.direct, self.merges
 
     @property
     def pk_fields(self) -> Iterable[str]:
-        """The fields that make up the primary key; where a function makes it, all that lead to nothing else."""
+        """The fields of the primary key; if a function computes it, all fields that are no relations."""
         setting = self.setting("pk")
         if callable(setting):
             return self.fields.keys() - {relation.name for relation in self.relations}
@@ -629,7 +628,7 @@ class EntityModel(Model):
         return [name.partition(".")[0] for name in names]
 
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The value as a record where it may be URL parameters: those of a path keep their Python names."""
+        """Return URL parameters or a record as a record: Python names and path parameters become JSON names."""
         if self.params:
             value = {**{name: value[param] for name, param in self.params.items() if param in value}, **value}
         if not self.to_json or self.pk(value, None, None, ()) is not None:
@@ -676,7 +675,7 @@ class EntityModel(Model):
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """The fields with a schema, and those of objects that contain entities."""
+        """The fields with a schema, and those with objects that contain entities."""
         found = self._relations
         if found is None:
             raw: dict[str, Any] = {name: f.schema for name, f in self.fields.items() if f.schema is not None}
@@ -691,9 +690,9 @@ class EntityModel(Model):
 
     @property
     def direct(self) -> bool:
-        """Whether a stored record can itself be the instance that is handed out.
+        """Whether the table can contain instances for readers instead of records.
 
-        It can where nothing has to be built: no relation, conversion or renaming, and no hook in between.
+        It can if the class has no relation, conversion, renaming, `validate`, default factory or cached property.
         """
         found = self._direct
         if found is None:
@@ -709,7 +708,7 @@ class EntityModel(Model):
         return found
 
     def stored(self, record: dict[str, Any]) -> Any:
-        """What the table is to hold for a record: the record, or the instance that is handed out and holds it."""
+        """Return the table entry for a record: an instance for readers if `direct`, else the record."""
         if self.direct and self.members.isdisjoint(record):
             if holds_containers(record):
                 for name, value in record.items():
@@ -721,7 +720,7 @@ class EntityModel(Model):
         return record
 
     def codec_of_field(self, declared: Field) -> Codec | None:
-        return None  # it is a relation
+        return None  # fields with a schema are relations
 
     def _built_in(self, declared: Field) -> Codec | None:
         is_object = declared.schema is None and any(relation.name == declared.name for relation in self.relations)
@@ -736,9 +735,9 @@ _left_out: Final[set[tuple[type[Any], str]]] = set()
 
 
 def left_out(cls: type[Any], pk: str | None, error: ConversionError) -> Sentinel:
-    """A record with a value that does not decode is invalid for the class: lists leave it out, a `get` asks.
+    """Return `INVALID` for a record with a value that cannot be decoded, and log it once for each field of the class.
 
-    That is logged once for each field of the class.
+    Lists leave such a record out, and a `get` requests it again.
     """
     kind = cls, error.field
     if kind not in _left_out:
@@ -765,23 +764,23 @@ def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
 
 
 def _record_model(kind: Any) -> Model | None:
-    """The class record of the class in an annotation, which may have None beside it."""
+    """Return the model of the record class in an annotation `X` or `X | None`; None for other annotations."""
     kinds = [one for one in typing.get_args(kind) if one is not type(None)] or [kind]
     return class_record(kinds[0]) if len(kinds) == 1 and isinstance(kinds[0], type) else None
 
 
 def usable_pk(value: Any) -> str | None:
-    """The text of a primary key, None where it is unusable.
+    """Return a primary key as a string; None if it is unusable.
 
-    Strings and integers are primary keys, and 1.0 is 1; a boolean, a number with a fraction, a list, an object, and
-    a string that has no UTF-8 form (a lone surrogate) are none.
+    Strings and integers are usable, and 1.0 is 1. A boolean, a number with a fraction, a list, an object, and a string
+    that cannot be encoded in UTF-8 (a lone surrogate) are not.
     """
     text = _pk_text(value)
     return None if text in UNUSABLE else text
 
 
 def many_pks(values: list[Any], name: str) -> list[str]:
-    """The primary keys of objects that all have one in the member of this name; none where one has to be asked."""
+    """Return the primary keys of objects that all have one in the member `name`; empty if one has to be examined."""
     try:
         pks = [value[name] for value in values]
     except (KeyError, TypeError, IndexError):
@@ -843,7 +842,7 @@ def _pk_name(model: EntityModel) -> str | None:
 
 
 def value_at(record: Mapping[str, Any], path: Iterable[str]) -> Any:
-    """The value at a path of JSON names in a record; None if the path does not lead so far."""
+    """Return the value at a path of JSON names in a record; None if there is none."""
     value: Any = record
     for name in path:
         if isinstance(value, Record):
@@ -855,11 +854,11 @@ def value_at(record: Mapping[str, Any], path: Iterable[str]) -> Any:
 
 
 def _by_paths(model: EntityModel, names: Iterable[str], *, single: bool) -> PkFunction:
-    """The primary key where some of its fields stand inside of objects."""
+    """Return the function for a primary key with nested fields."""
     paths: list[tuple[str, ...]] = []
 
     def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
-        if not paths:  # the classes of the objects are known once the first record comes
+        if not paths:  # classes of nested objects may be defined later than the entity
             paths.extend(model.wire_path(name) for name in names)
         values = [value_at(record, path) for path in paths]
         if single:
@@ -897,7 +896,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
 
 
 def _view_class(model: EntityModel) -> type[Entity]:
-    """What a `pk` method sees: the entity without defaults, where an absent field reads as None."""
+    """Return the class of the argument of a `pk` method: the entity without defaults, with None for absent fields."""
 
     def absent(self: Any, name: str) -> Any:
         if name.startswith("__"):
@@ -916,7 +915,7 @@ def _view_class(model: EntityModel) -> type[Entity]:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class EntityMeta(RecordMeta):
-    """The metaclass of entities; its class record is an `EntityModel`."""
+    """The metaclass of entities; their `__model__` is an `EntityModel`."""
 
     __model__: EntityModel  # pyright: ignore[reportIncompatibleVariableOverride] - set once, when a class is made
 
@@ -944,14 +943,15 @@ _HOOKS: Final = frozenset(
 
 
 class Entity(Record, metaclass=EntityMeta):
-    """A record type with a primary key; the store holds one copy of each.
+    """A record type with a primary key; the store has one copy of each entity.
 
-    Fields are annotated class attributes with defaults. `pk()` gives the primary key (default: the field `id`), `key`
-    names the table (default: the class name), `schema` nests other schemas, `indexes` names fields to look it up by;
-    all four may be given as class keywords instead. The hooks are class methods and see records in wire form.
+    Fields are annotated class attributes with defaults. `pk()` returns the primary key (default: the field `id`), `key`
+    is the name of the table (default: the class name), `schema` declares nested schemas, and `indexes` names further
+    fields to look entities up by. All four may be given as class keywords instead. The hooks are class methods and get
+    records with JSON names and values.
 
-    The class keyword `persist=False` keeps the entities out of a storage; a number is part of the shape of what a
-    storage keeps, so raise it when `process`, `validate` or `merge` change.
+    The class keyword `persist=False` keeps the entities out of storages. An integer is the version of the stored form:
+    raise it when `process`, `validate` or `merge` change.
     """
 
     __slots__ = ()
@@ -980,7 +980,7 @@ class Entity(Record, metaclass=EntityMeta):
         key: ClassVar[str]
 
         def pk(self) -> str | None:
-            """The primary key: the field `id` unless a class says otherwise."""
+            """Return the primary key: by default the field `id`."""
             return type(self).__model__.pk_of_instance(self)
 
     def __init__(self, /, **members: Any) -> None:
@@ -989,9 +989,9 @@ class Entity(Record, metaclass=EntityMeta):
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form.
+        """Create an instance from JSON members, declared or not; absent fields have their defaults.
 
-        Nested objects become instances of their entities. Raises ProcessingError where a value does not decode, and
+        Nested objects become instances of their entities. Raises ProcessingError if a value cannot be decoded, and
         TypeError for an abstract entity.
         """
         _refuse_abstract(cls)
@@ -1007,36 +1007,36 @@ class Entity(Record, metaclass=EntityMeta):
 
     @classmethod
     def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
-        """The record to store for a response object: a shallow copy; None invalidates the entity."""
+        """Return the record to store for a response object: a shallow copy; None invalidates the entity."""
         return {**input}
 
     @classmethod
     def validate(cls, record: Mapping[str, Any]) -> str | None:
-        """The reason why a record is unusable, else None; on write it rejects the response."""
+        """Return why a record is unusable, or None; a response with an unusable record is rejected."""
         return None
 
     @classmethod
     def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Two records as one; the later argument's members win."""
+        """Merge two records; members of `incoming` replace those of `existing`."""
         return {**existing, **incoming}
 
     @classmethod
     def should_update(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
     ) -> bool:
-        """False keeps the existing record; of an entity that was deleted, `existing` is the marker INVALID."""
+        """Whether to merge the incoming record; `existing` is `INVALID` if the entity was deleted."""
         return True
 
     @classmethod
     def should_reorder(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
     ) -> bool:
-        """Whether the incoming record is the older one: its fetch started earlier."""
+        """Whether the incoming record is older than the existing one: by default if its fetch started earlier."""
         return incoming_meta.fetched_at < existing_meta.fetched_at
 
     @classmethod
     def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored) -> Stored:
-        """The record to store for one that is there and one that comes."""
+        """Return the record to store, given the existing and the incoming one."""
         return merged_with_store(cls.__model__, existing_meta, incoming_meta, existing, incoming)
 
     def __hash__(self) -> int:
@@ -1058,14 +1058,14 @@ class Entity(Record, metaclass=EntityMeta):
 def merged_with_store(
     model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
 ) -> Stored:
-    """The record to store for one that is there and one that comes, where no hook decides it."""
+    """Return the record to store, given the existing and the incoming one, unless `merge_with_store` is overridden."""
     if incoming is INVALID:
         return INVALID
     was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
     if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
         return existing
     if existing is INVALID:
-        # What was requested before the deletion does not undo it.
+        # A response that was requested before the deletion does not undo it.
         older = incoming_meta.fetched_at < existing_meta.fetched_at
         return INVALID if older else incoming
     if model.should_reorder is None:
@@ -1081,7 +1081,7 @@ def merged_with_store(
 def merged_meta(
     model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
 ) -> Meta:
-    """The times to store for a record that is there and one that comes: those of the younger record."""
+    """Return the times to store for a merged record: those of the newer record."""
     if model.should_reorder is None or existing is INVALID or incoming is INVALID:
         older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
     else:
@@ -1099,7 +1099,7 @@ def _refuse_abstract(cls: type[Entity]) -> None:
 
 
 def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) -> str | None:
-    """For `validate`: reports the first of these fields that the record lacks, else None."""
+    """Return an error for the first of these fields that a record lacks, or None; for use in `validate`."""
     for name in defaults:
         if name not in record:
             return f"missing required field {name!r}"
@@ -1107,7 +1107,7 @@ def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) ->
 
 
 def nested_instance(schema: Schema | None, value: Any) -> Any:
-    """A nested value in wire form as instances, without a store (`from_js`, and responses the store does not keep)."""
+    """Convert a nested JSON value to instances without a store (`from_js`, and responses that are not stored)."""
     if isinstance(schema, EntitySchema) and is_mapping(value):
         return schema.model.from_record(value)
     if isinstance(schema, Conversion):
@@ -1125,17 +1125,17 @@ def nested_instance(schema: Schema | None, value: Any) -> Any:
 
 
 def as_entity(schema: Schema | None) -> EntitySchema | None:
-    """The schema of an entity; None for every other kind, and for none."""
+    """Return the schema if it is that of an entity, else None."""
     return schema if isinstance(schema, EntitySchema) else None
 
 
 def entity_of(raw: Any) -> type[Entity] | None:
-    """The entity class that a schema is about: itself, or the one inside its containers; None for several or none."""
+    """Return the entity class that a schema is about: itself, or the only one inside; None if not exactly one."""
     node = entity_node(schema_of(raw))
     return node.cls if node is not None else None
 
 
 def entity_model(raw: Any) -> EntityModel | None:
-    """The class record of the entity that a schema is about; None for several or none."""
+    """Return the model of the entity that a schema is about; None if not exactly one."""
     node = entity_node(schema_of(raw))
     return node.model if isinstance(node, EntitySchema) else None

@@ -1,7 +1,8 @@
-"""Records: immutable classes of typed fields, and the class record that the library reads instead of the class.
+"""Records: immutable classes of typed fields, and their models.
 
-A *record class* declares fields with defaults. Its *model* knows everything the library needs of it: names in
-JSON, conversions, defaults. Configuration is read from the model alone, so a field may bear the name of a setting.
+A *record class* declares fields with defaults. Its *model* contains everything that the library needs to know about the
+class: JSON names, conversions, defaults. The library reads settings from the model and never from the class, so a field
+may have the name of a setting.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ T = TypeVar("T")
 
 
 class Field:
-    """What a record class knows of one field."""
+    """The declaration of one field of a record class."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Field:
         self.name = ""
         self.annotation: Any = None
         self.owner: type | None = None
-        """The class whose body declares it; its annotation may be a string to look up in that class's module."""
+        """The class whose body declares the field; an annotation that is a string is evaluated in its module."""
         self.default = default
         self.factory = factory
         self.schema = schema
@@ -72,11 +73,11 @@ class Field:
 
     @property
     def in_json(self) -> str:
-        """The field's name in JSON."""
+        """The JSON name of the field."""
         return self.wire or self.name
 
     def default_value(self) -> Any:
-        """The value of the field where a record lacks it; mutable defaults are made anew or read-only."""
+        """Return the value of the field if a record does not have it: the default, or a new one of the factory."""
         if self.factory is not None:
             return read_only(self.factory())
         return None if self.default is UNDEFINED else self.default
@@ -97,7 +98,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
 
-    # The first two let the items of `list[int | None] | None` be what the annotation says.
+    # The first two make type checkers infer the items of `list[int | None] | None` from the annotation.
     @typing.overload
     def field(*, default: list[T], **options: typing.Unpack[_Options]) -> list[T]: ...
     @typing.overload
@@ -124,17 +125,18 @@ def field(
     param: str | None = None,
     persist: bool | int | None = None,
 ) -> Any:
-    """A field with more than a default: `field(default=None, wire="joinedAt")`.
+    """Declare a field with options: `field(default=None, wire="joinedAt")`.
 
-    `schema` nests entities (as the class's `schema` does), `wire` is the name in JSON, `decode` and `encode` convert
-    between JSON and Python values and are never called on None; `required=True`: where the record lacks the field or
-    its entity, reading it raises `MissingFieldError`. `send="pk"`: an entity (or its record) that a body holds in the
-    field is sent as its primary key, in the type that it has in JSON; so are those in a list.
+    `schema` declares nested entities (like `schema` of the class), `wire` is the JSON name, and `decode` and `encode`
+    convert between JSON and Python values; they are never called with None. With `required=True`, reading the field
+    raises `MissingFieldError` if the record does not have it, or its entity is not in the store. With `send="pk"`, an
+    entity (or its record) in a request body, or each one in a list, is sent as its primary key in its JSON type.
 
-    `format` is how datetimes look in JSON: `"rfc3339"` (as usual), `"unix"` (seconds since 1970), `"unix_ms"` or
-    `"rfc2822"`. `param` is the path parameter of the call from which the field comes where the record lacks it; it is
-    never sent. `persist=False` keeps the field out of a storage; `True` lets it in though its name says that it is a
-    secret. Raises TypeError for both kinds of default at once, and ValueError for another `send`, `format`, `persist`.
+    `format` is the format of datetimes in JSON: `"rfc3339"` (default), `"unix"` (seconds since 1970), `"unix_ms"` or
+    `"rfc2822"`. `param` is the path parameter of the call that fills the field if the record does not have it; such a
+    field is never sent. `persist=False` keeps the field out of storages; `True` stores it even if its name is that of a
+    secret. Raises TypeError for both `default` and `default_factory`, and ValueError for an unknown `send` or `format`,
+    or an invalid `persist`.
     """
     if persist is not None:
         check_persist("a field", persist)
@@ -152,7 +154,7 @@ def field(
 def _write_only(
     owner: str, parents: list[Model], own: Mapping[str, Any] | None, fields: Mapping[str, Field]
 ) -> dict[str, Field]:
-    """What the class keyword `write_only` of a class and those above it says. Raises TypeError for what is no field."""
+    """Return the write-only fields of a class and its bases. Raises TypeError for a value that is not a field."""
     found: dict[str, Field] = {}
     for parent in reversed(parents):
         found.update(parent.write_only)
@@ -166,7 +168,7 @@ def _write_only(
 
 
 def _sent_only(declared: Field, value: Any) -> Any:
-    """What a body holds of a field that only bodies hold."""
+    """Encode the value of a write-only field for a request body."""
     if declared.encode is not None:
         return declared.encode(value)
     if has_format(declared.format):
@@ -194,7 +196,7 @@ class _Required:
         raise MissingFieldError(owner.__name__, identity_of(instance), self._name, self._reason(instance, owner))
 
     def _reason(self, instance: Record, owner: type[Record]) -> str:
-        """Why there is no value, and what would bring it."""
+        """Return why there is no value, and which response would have it."""
         json_name = owner.__model__.to_json.get(self._name, self._name)
         record = stored_record(instance) or {}
         stored = record.get(json_name)
@@ -205,7 +207,7 @@ class _Required:
 
 
 class _Made:
-    """The class attribute of a default that is made anew, once for each instance."""
+    """The class attribute of a field with a default factory, which is called once for each instance."""
 
     __slots__ = ("_field",)
 
@@ -218,16 +220,16 @@ class _Made:
 
 
 declared_classes: Final[dict[type[Any], Any]] = {}
-"""The class records of classes that are no records themselves: those decorated with `entity`."""
+"""The models of foreign classes: those decorated with `entity`, which are not subclasses of `Record`."""
 
 
 class _ClassRecords:
-    """Counts the class records there are, so that who has looked at all of them learns of one more."""
+    """Counts models, so that results derived from all models are recomputed when there is a new one."""
 
     count = 0
 
     def grew(self) -> None:
-        """A class has one from now on."""
+        """Count a new model."""
         self.count += 1
 
 
@@ -235,18 +237,18 @@ class_records: Final = _ClassRecords()
 
 
 def class_record(kind: type[Any]) -> Model | None:
-    """What the library knows of a class; None for one that is neither a record class nor declared an entity."""
+    """Return the model of a class; None if it is neither a record class nor decorated with `entity`."""
     found: Model | None = getattr(kind, "__model__", None)
     return declared_classes.get(kind) if found is None else found
 
 
 def is_instance(value: Any) -> bool:
-    """Whether a value is an instance of a record class, or of a class that was declared an entity."""
+    """Whether a value is an instance of a record class, or of a class decorated with `entity`."""
     return isinstance(value, Record) or type(value) in declared_classes
 
 
 class _Serializer:
-    """What pydantic looks for on a value without a declared type, as in a custom sequence."""
+    """The attribute that pydantic serializes values of undeclared type with, as in a custom sequence."""
 
     __slots__ = ()
 
@@ -259,7 +261,7 @@ class _Serializer:
 
 
 def identity_of(instance: Any) -> str | None:
-    """The primary key of an entity instance, None for one without and for what is no entity."""
+    """Return the primary key of an entity instance; None if it has none, and for all other values."""
     model = class_record(kind_of(instance))
     return None if model is None else model.pk_of_instance(instance)
 
@@ -280,18 +282,18 @@ _SETTINGS: Final = frozenset(
     }
 )
 _KEYWORDS: Final = _SETTINGS | {"persist", "read_only"}
-"""Settings on the line of the class; in its body, `persist` and `read_only` may be any member."""
+"""Settings that are class keywords; `persist` and `read_only` are not settings in the class body."""
 _IMMUTABLE: Final = SCALARS | {bytes, tuple, frozenset, complex}
 
 
 class Model:
-    """The class record: what the library knows of one record class."""
+    """The model of a record class: its fields, JSON names, conversions and settings."""
 
     schema_of: ClassVar[Callable[[Any], Any]]
-    """Resolves the `schema` of a field; provided by `notation`, which knows all forms."""
+    """Returns the schema that a value declares; set by `notation`, which imports this module."""
 
     new_node: ClassVar[Callable[[Model], Any]]
-    """Makes the schema of a class; provided by `record_schema`."""
+    """Creates the schema of a class; set by `record_schema`, which imports this module."""
 
     def __init__(self, cls: type[Record], settings: dict[str, Any], own: dict[str, Field]) -> None:
         self.cls = cls
@@ -306,9 +308,9 @@ class Model:
             inherited.update(parent.fields)
         self.fields: dict[str, Field] = {**inherited, **own}
         self.write_only: dict[str, Field] = _write_only(cls.__name__, parents, settings.get("write_only"), self.fields)
-        """What bodies hold and records do not, by its name."""
+        """Fields of request bodies that records do not have, by name."""
         self.unread = frozenset(declared.in_json for declared in self.write_only.values())
-        """The names in JSON of what no instance has."""
+        """The JSON names of write-only fields."""
         renames: Mapping[str, str] = self.setting("wire", {})
         for name, json_name in renames.items():
             declared = self.fields.get(name)
@@ -324,11 +326,11 @@ class Model:
             twice = next(name for name in names if names.count(name) > 1)
             raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
         self.sends_keys = frozenset(name for name, declared in self.fields.items() if declared.send == "pk")
-        """The fields whose entities a body holds as primary keys."""
+        """The names of the fields whose entities are sent as primary keys."""
         self.unsent = frozenset(declared.in_json for declared in self.fields.values() if declared.param is not None)
-        """The names in JSON of fields that the path tells, which no body holds."""
+        """The JSON names of fields from path parameters, which are never sent in a body."""
         self.read_only = self._read_only(parents)
-        """The names in JSON of fields that the server alone sets; a body that holds an instance leaves them out."""
+        """The JSON names of read-only fields, which are left out when an instance is sent in a body."""
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
@@ -336,7 +338,7 @@ class Model:
         self._node: Any = None
 
     def _read_only(self, parents: list[Model]) -> frozenset[str]:
-        """The class keyword `read_only`, or that of the nearest class above. Raises TypeError for what is no field."""
+        """Return the JSON names of read-only fields, declared or inherited. Raises TypeError for an unknown field."""
         names: Iterable[str] | None = self.settings.get("read_only")
         if names is None:
             return parents[0].read_only if parents else frozenset()
@@ -346,14 +348,14 @@ class Model:
         return frozenset(self.fields[name].in_json for name in names)
 
     def _settings_above(self) -> list[Mapping[str, Any]]:
-        """The settings of the classes above; those that are no records may be mixed in, and count where they stand."""
+        """Return the settings of the base classes in method resolution order, including mixins that are no records."""
         return [
             base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__
             for base in self.cls.__mro__[1:-1]
         ]
 
     def setting(self, name: str, default: Any = None) -> Any:
-        """A setting of the class, or of the nearest class above that has it."""
+        """Return a setting of the class, or of its nearest base that has it."""
         if name in self.settings:
             return self.settings[name]
         for settings in self._inherited:
@@ -363,7 +365,7 @@ class Model:
 
     @property
     def persist(self) -> int:
-        """Whether a storage keeps records of the class, 0 or 1; from 1 on the number is part of their shape."""
+        """0 if storages do not keep records of the class, else the version of their stored form, by default 1."""
         levels = [self.settings, *(base.__dict__["__model__"].settings for base in self._record_bases())]
         return int(next((settings["persist"] for settings in levels if "persist" in settings), True))
 
@@ -372,7 +374,7 @@ class Model:
 
     @property
     def codecs(self) -> dict[str, Codec]:
-        """The conversions of the fields that have one, by Python name; annotations are looked up once, at first use."""
+        """The conversions of fields, by Python name; annotations are evaluated at first use."""
         found = self._codecs
         if found is None:
             decoders: Mapping[str, Any] = self.setting("decode", {})
@@ -391,7 +393,7 @@ class Model:
         return found
 
     def _built_in(self, declared: Field) -> Codec | None:
-        """The conversion that a field has by its type. Raises TypeError for a format of what is no datetime."""
+        """Return the conversion for the type of a field. Raises TypeError for a `format` if it is not a datetime."""
         own = None if declared.schema is None else self.codec_of_field(declared)
         if own is not None:
             return own
@@ -408,14 +410,14 @@ class Model:
         return found
 
     def codec_of_field(self, declared: Field) -> Codec | None:
-        """The conversion that the schema of a field says, where values are converted as a whole."""
+        """Return the conversion of the schema of a field; None if it has none."""
         schema = Model.schema_of(declared.schema)
         found: Codec | None = None if schema is None else schema.conversion()
         return found
 
     @property
     def kinds(self) -> dict[str, Any]:
-        """The types of the fields without a conversion of their own, by Python name; what is not known says nothing."""
+        """The types of the fields without `decode` or `format`, by Python name; None for types that are unknown."""
         found = self._kinds
         if found is None:
             decoders: Mapping[str, Any] = self.setting("decode", {})
@@ -428,7 +430,7 @@ class Model:
 
     @property
     def members(self) -> frozenset[str]:
-        """Names of the class that are not fields: a member of a record called so is reachable through `to_dict()`."""
+        """Names of class attributes that are not fields; record members of these names are only in `to_dict()`."""
         found = self._members
         if found is None:
             names = {name for base in self.cls.__mro__ for name in base.__dict__}
@@ -437,7 +439,7 @@ class Model:
 
     @property
     def node(self) -> Any:
-        """The class as a schema, a `RecordSchema` or `EntitySchema`; both build on this file."""
+        """The schema of the class: a `RecordSchema` or `EntitySchema`, whose modules import this one."""
         found = self._node
         if found is None:
             found = self._node = Model.new_node(self)
@@ -445,7 +447,7 @@ class Model:
 
     @property
     def relations(self) -> tuple[Any, ...]:
-        """The fields that lead to entities."""
+        """The fields that contain entities."""
         found = self._relations
         if found is None:
             found = self._relations = self.node.own_relations()
@@ -453,26 +455,26 @@ class Model:
 
     @cached_property
     def related(self) -> frozenset[str]:
-        """The names in JSON of the fields that lead to entities."""
+        """The JSON names of the fields that contain entities."""
         return frozenset(relation.in_json for relation in self.relations)
 
     @property
     def pk_fields(self) -> Iterable[str]:
-        """The fields that make up the primary key; plain records have none."""
+        """The fields of the primary key; plain records have none."""
         return ()
 
     def pk_of_instance(self, instance: Record) -> str | None:
-        """Plain records have no identity."""
+        """Return the primary key of an instance; None for plain records."""
         return None
 
     def pk_in(self, record: Mapping[str, Any]) -> str | None:
-        """The primary key in a record, for messages."""
+        """Return the primary key in a JSON record, for error messages; None for plain records."""
         return None
 
     def attributes(self, record: Mapping[str, Any], pk: str | None = None) -> dict[str, Any]:
-        """The instance members of a record in wire form: Python names, Python values, containers read-only.
+        """Convert a JSON record to instance members: Python names, Python values, and read-only containers.
 
-        Raises ProcessingError where a value does not decode, naming class, pk, field and value.
+        Raises ProcessingError if a value cannot be decoded, with the class, primary key, field and value.
         """
         members: dict[str, Any] = {}
         to_python, to_json, hidden = self.to_python, self.to_json, self.members
@@ -492,14 +494,14 @@ class Model:
     def decode(
         self, name: str, codec: Codec, value: Any, pk: str | None, record: Mapping[str, Any] | None = None
     ) -> Any:
-        """One value of a field in Python form. Raises ProcessingError naming class, pk, field and value."""
+        """Decode a value of a field. Raises ProcessingError with the class, primary key, field and value."""
         try:
             return read_only(codec.decode(value))
         except ConversionError:
             raise
         except Exception as error:
             if isinstance(error, ProcessingError):
-                text = str(error)  # a record inside has said where it is
+                text = str(error)  # the message of a nested record has the place
             else:
                 if pk is None and record is not None:
                     pk = self.pk_in(record)
@@ -513,7 +515,7 @@ class Model:
             raise failure from error
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form; what is in wire form already passes unchanged."""
+        """Convert members with Python names and values to JSON; members that are JSON already stay unchanged."""
         to_json, codecs, fields = self.to_json, self.codecs, self.fields
         keys = self.sends_keys if self.sends_keys and sending.get() is not None else ()
         out: dict[str, Any] = {}
@@ -521,7 +523,7 @@ class Model:
             declared = fields.get(name)
             json_name = to_json.get(name, name)
             if json_name is not name and json_name in members:
-                continue  # the wire name stands beside the Python name: the wire form was meant
+                continue  # with both names given, the JSON name takes precedence
             if declared is None:
                 declared = fields.get(self.to_python.get(name, ""))
                 if declared is None and name in self.write_only and value is not None:
@@ -540,16 +542,16 @@ class Model:
         return out
 
     def body_of(self, instance: Record) -> Any:
-        """An instance as a body holds it: without what the server alone sets or the path says.
+        """Convert an instance to a request body: without read-only fields and fields from path parameters.
 
-        An entity keeps its primary key, as that tells which one it is.
+        An entity keeps its primary key, which identifies it.
         """
         left_out = self.read_only | self.unsent
         members = {name: value for name, value in wire_members(instance).items() if name not in left_out}
         return members if stored_record(instance) is None else self.with_objects(instance, members)
 
     def with_objects(self, instance: Record, members: dict[str, Any]) -> dict[str, Any]:
-        """The stored members of an instance as a body holds them: objects of entities, without nested collections."""
+        """Replace stored references by objects or primary keys for a request body, and drop nested collections."""
         for relation in self.relations:
             if relation.in_json in members:
                 if relation.is_collection:
@@ -561,7 +563,7 @@ class Model:
         return members
 
     def sent(self, name: str, value: Any) -> Any:
-        """The primary keys in the value of a field that is sent so. Raises ValueError where there are none."""
+        """Return the primary keys for the value of a field with `send="pk"`. Raises ValueError if there are none."""
         if isinstance(value, SEQUENCE):
             return [self.sent(name, item) for item in value]
         value = encode_any(value)
@@ -580,12 +582,12 @@ class Model:
         )
 
     def nested_model(self, name: str) -> Any:
-        """What brings the values of a field without a conversion to wire form; plain records have no relations."""
+        """Return the model that `to_wire` converts values of a relation with; None, as plain records have none."""
         return None
 
 
 def _entity_node(kind: Any) -> Any:
-    """The schema of the entity class that an annotation is about, if it is about one."""
+    """Return the schema of the entity class in an annotation; None if there is none."""
     model: Model | None = getattr(kind, "__model__", None)
     if model is not None:
         return model.node.entities.get(None)
@@ -594,7 +596,7 @@ def _entity_node(kind: Any) -> Any:
 
 
 def check_persist(owner: str, value: Any) -> None:
-    """Raises ValueError for what says nothing of whether a storage keeps something."""
+    """Raise ValueError for a `persist` that is neither a boolean nor a positive integer."""
     if not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1):
         raise ValueError(f"persist of {owner} is a boolean or a number from 1 on, not {value!r:.80}")
 
@@ -627,27 +629,27 @@ def _copied(declared: Field, *, wire: str | None) -> Field:
 
 
 def annotation_of(cls: type[Record], declared: Field) -> Any:
-    """The field's type; None where its text names something that exists for type checkers alone."""
+    """Return the type of a field; None if its annotation cannot be evaluated."""
     owner = declared.owner or cls
     scope = vars(sys.modules.get(owner.__module__, typing))
-    # A field may be called like its type; the type is what the module means by that name.
+    # A field may have the name of its type: names in annotations are those of the module.
     inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
     holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
     try:
         return typing.get_type_hints(holder, scope, inner, include_extras=True)[declared.name]
-    except Exception:  # names that exist for type checkers alone cannot be looked up
+    except Exception:  # such as names that are imported only under TYPE_CHECKING
         return None
 
 
 def to_wire(value: Any, model: Any = None) -> Any:
-    """A value in wire form: JSON names and JSON values.
+    """Convert a value to JSON names and JSON values.
 
     With a record class or an `Object` schema as `model` (or `[model]` for lists), names are mapped by its `wire` and
-    values by its `encode`; a value that is in wire form already passes unchanged. Instances of record classes give the
-    members that were set, without defaults.
+    values by its `encode`; a value that is JSON already is returned unchanged. Instances of record classes are
+    converted to the members that were set, without defaults.
     """
     if model is not None:
-        # A polymorphic schema selects the type of a value itself.
+        # A union selects the type of a value itself.
         encode: Callable[[Any], Any] | None = getattr(model, "encode_one", None)
         if encode is not None:
             return encode(value)
@@ -670,20 +672,20 @@ def to_wire(value: Any, model: Any = None) -> Any:
 
 
 def _record_to_wire(value: Record) -> Any:
-    """The members that were set of an instance, and of one that is stored those of its record."""
+    """Convert an instance to JSON, as a request body if one is being encoded."""
     if sending.get() is not None:
         return type(value).__model__.body_of(value)
     return wire_members(value)
 
 
 def wire_members(instance: Record) -> dict[str, Any]:
-    """The members of an instance with JSON names and values, those included that no body holds."""
+    """Return the members of an instance with JSON names and values, including those that bodies leave out."""
     record = stored_record(instance)
     return type(instance).__model__.encoded(instance.__dict__) if record is None else dict(record)
 
 
 def _other_to_wire(value: Any, model: Any) -> Any:
-    """A value in wire form that is neither a container nor a scalar."""
+    """Convert a value that is neither a container nor a scalar to JSON."""
     encoded = encode_any(value)
     if encoded is not value:
         return encoded
@@ -717,7 +719,7 @@ def _is_class_variable(annotation: Any) -> bool:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class RecordMeta(type):
-    """Collects the fields of a record class and keeps its configuration from being rebound."""
+    """The metaclass of records: it collects the fields of a class and prevents rebinding of its settings."""
 
     __model__: Model
 
@@ -766,7 +768,7 @@ class RecordMeta(type):
             )
 
     def __hooks__(cls) -> Iterable[str]:
-        """Names of the methods that the library calls; they cannot be rebound."""
+        """Return the names of methods that the library calls; they cannot be rebound."""
         return ("from_js",)
 
 
@@ -790,7 +792,7 @@ def _class_default(declared: Field) -> Any:
             declared.factory = lambda: deepcopy(default)
         else:
             if not hasattr(kind_of(default), "__get__"):
-                return default  # a function would be bound to the instance that it is read from
+                return default  # a function in the class would become a method
     return _Made(declared)
 
 
@@ -806,9 +808,9 @@ def _refuse_member_names(cls: RecordMeta, own: Mapping[str, Field]) -> None:
 
 
 class Record(metaclass=RecordMeta):
-    """An immutable value of typed fields; nested values of a specification's `objects` are such records.
+    """An immutable object of typed fields; `objects` of a specification are generated as subclasses.
 
-    Instances are made from keywords in Python form, or by `from_js` from a mapping in wire form.
+    Instances are created from keywords with Python names and values, or by `from_js` from a JSON object.
     """
 
     __slots__ = ("__dict__", "_record")
@@ -828,13 +830,13 @@ class Record(metaclass=RecordMeta):
             raise TypeError(f"{type(self).__name__} needs the field {missing[0]!r}, which has no default")
         set_members(self, {name: read_only(value) for name, value in members.items()})
         if any(declared.factory is not None for declared in model.fields.values()):
-            set_record(self, model.encoded(members))  # what a factory gives later was not set
+            set_record(self, model.encoded(members))  # values of factories, created later, do not count as set
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form.
+        """Create an instance from JSON members, declared or not; absent fields have their defaults.
 
-        Raises ProcessingError where a value does not decode.
+        Raises ProcessingError if a value cannot be decoded.
         """
         instance = cls.__new__(cls)
         record: Mapping[str, Any] = dict(props) if props else {}
@@ -844,15 +846,15 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def from_dict(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`: `from_js` in Python's words."""
+        """Create an instance from JSON members; the same as `from_js`."""
         return cls.from_js(props)
 
     def to_dict(self, *, deep: bool = False, wire: bool = False) -> dict[str, Any]:
-        """A plain dict of the members under their Python names, defaults filled in, undeclared members included.
+        """Return a dict of the members with Python names, including defaults and undeclared members.
 
-        A required field that is absent is left out. `deep`: plain dicts and lists all the way down, what is nested
-        too; where data leads back to itself, the inner entity is its primary key's fields alone. `wire`: names and
-        values as in JSON, and without the fields that the record lacks and that have no default.
+        A required field that is absent is left out. With `deep`, nested records, lists and dicts are converted too; an
+        entity inside itself is converted to the fields of its primary key. With `wire`, the dict has JSON names and
+        values, and absent fields without a default are left out.
         """
         if deep or wire:
             from .plain import Plain
@@ -865,7 +867,7 @@ class Record(metaclass=RecordMeta):
             for name, declared in model.fields.items()
             if name in own or not declared.required
         }
-        hidden = model.members  # values of cached properties lie among the members and are none
+        hidden = model.members  # the attributes of an instance include values of cached properties
         members.update((name, value) for name, value in own.items() if name not in members and name not in hidden)
         record = stored_record(self)
         if record is not None and record is not self.__dict__:
@@ -877,11 +879,11 @@ class Record(metaclass=RecordMeta):
         return members
 
     def to_json(self, *, wire: bool = True, indent: int | None = None) -> str:
-        """The record as JSON text, with all that is nested in it: `article.to_json(indent=2)`.
+        """Encode the record as a JSON string, with nested records: `article.to_json(indent=2)`.
 
-        Fields that it lacks and that have no default are left out. Where data leads back to itself, the inner entity is
-        its primary key's fields alone; an entity that is not known is its primary key. `wire=False`: under Python
-        names, for other readers than `from_json`. Raises TypeError or ValueError for a value that JSON does not have.
+        Absent fields without a default are left out. An entity inside itself is encoded as the fields of its primary
+        key, and an entity that is not in the store as its primary key. `wire=False` writes Python names, which
+        `from_json` does not read. Raises TypeError or ValueError for a value without a JSON form.
         """
         from .plain import json_text
 
@@ -889,16 +891,16 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The instance for JSON text with an object under JSON names, as `to_json` writes it; no store knows of it.
+        """Create an instance from a JSON string with JSON names, as `to_json` writes it; it is not put in a store.
 
-        Raises ValueError for other JSON text, and ProcessingError where a value does not decode.
+        Raises ValueError for JSON that is not such an object, and ProcessingError if a value cannot be decoded.
         """
         from .plain import json_object
 
         return cls.from_js(json_object(text, cls.__name__, cls.__model__.to_json))
 
     def replace(self, /, **changes: Any) -> Self:
-        """A copy with other values in the named fields. Raises TypeError for a name that is no field."""
+        """Return a copy with other values of the given fields. Raises TypeError for an unknown field."""
         model = type(self).__model__
         unknown = changes.keys() - model.fields.keys()
         if unknown:
@@ -969,11 +971,11 @@ class Record(metaclass=RecordMeta):
         return f"{type(self).__name__}({members})"
 
     def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
-        """The members for rich, in order; nested entities by their primary keys alone."""
+        """Return the members in order for rich; nested entities are shown as their primary keys."""
         return ((name, _brief(value)) for name, value in self.to_dict().items())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The members for IPython, in order; nested entities by their primary keys alone."""
+        """Print the members in order in IPython; nested entities are shown as their primary keys."""
         name = type(self).__name__
         with printer.group(len(name) + 1, f"{name}(", ")"):
             for place, (member, value) in enumerate(self.to_dict().items()):
@@ -1002,8 +1004,7 @@ class Record(metaclass=RecordMeta):
         return iter(sorted({*super().__dir__(), *type(self).__model__.fields}))
 
 
-# What a response brought becomes an instance in these steps, and not by `__init__`: that takes, and checks, keywords
-# that users write in Python form.
+# Instances are created from responses in these steps and not by `__init__`, which checks keywords of users.
 new_instance: Final[Callable[[type[Any]], Any]] = object.__new__
 set_members: Final[Callable[[Any, dict[str, Any]], None]] = Record.__dict__["__dict__"].__set__
 set_record: Final[Callable[[Any, Mapping[str, Any]], None]] = Record.__dict__["_record"].__set__
@@ -1011,7 +1012,7 @@ _get_record: Final[Callable[[Any], Mapping[str, Any]]] = Record.__dict__["_recor
 
 
 def stored_record(instance: Record) -> Mapping[str, Any] | None:
-    """The record in wire form that the instance was built from; None for one that a user made from keywords."""
+    """Return the JSON record that an instance was created from; None if it was created from keywords."""
     try:
         return _get_record(instance)
     except AttributeError:
@@ -1049,7 +1050,7 @@ def _equal_members(left: Any, right: Any) -> bool:
 
 
 class _Brief:
-    """Replaces an entity in output, so that a printer does not go into it."""
+    """Replaces a nested entity for pretty printers, so that they do not print its members."""
 
     __slots__ = ("_text",)
 
@@ -1061,7 +1062,7 @@ class _Brief:
 
 
 def _brief(value: Any) -> Any:
-    """A value for a printer that goes into what is nested: entities by their primary keys alone."""
+    """Return a value for pretty printers, with nested entities replaced by their primary keys."""
     if isinstance(value, Record):
         return value if identity_of(value) is None else _Brief(_shown(value))
     if is_list(value):
