@@ -1,6 +1,7 @@
 """Typed REST resources over one consistent cache.
 
-Everything public is imported from here, and only when it is used: `import restencil` costs next to nothing.
+All public names are imported from here. Modules are loaded when one of their names is first used, so that
+`import restencil` is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The testing kit: virtual time, a mock server in memory, fixtures of endpoints.
+"""The testing kit: virtual time, a mock server in memory, and fixtures of endpoints.
 
     clock = FakeClock()
     server = MockServer(clock)
@@ -6,15 +6,15 @@
     controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
     assert controller.read(Articles.get, id=1).title == "A"       # 150 ms later, at once
 
-Time stands still until a test moves it, or waits for something: then it jumps to the next thing that is due. Threads
-and tasks run one at a time and in a fixed order, so a test does the same each time; nothing sleeps. Synchronous
-and asynchronous controllers are stepped in the same way.
+Virtual time stands still until a test advances it or waits for something; then it jumps to the next timer. Threads and
+tasks run one at a time in a fixed order, so that tests are deterministic, and nothing sleeps. Synchronous and
+asynchronous controllers are tested in the same way.
 
-The fixtures of the pytest plugin (`restencil_clock`, `restencil_server`, `restencil_store`, `restencil_controller`,
-`restencil_async_controller`) come with the installation; a test that is a coroutine function and uses one of them runs
-on the clock's own event loop.
+The installation includes a pytest plugin with the fixtures `restencil_clock`, `restencil_server`, `restencil_store`,
+`restencil_controller` and `restencil_async_controller`. A test that is a coroutine function and uses one of them runs
+on the event loop of the clock.
 
-`check_storage(make)` checks a storage of one's own against the rules of the protocol.
+`check_storage(make)` checks your own storage against the rules of the protocol.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MODULES: Final = {"FakeClock": ".clock", "Task": ".clock", "check_storage": ".s
 
 
 def __getattr__(name: str) -> Any:
-    # pytest imports this package with its plugin, in projects whose tests use nothing of it.
+    # Lazy, because pytest imports this package with its plugin even if no test uses it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

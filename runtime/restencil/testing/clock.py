@@ -1,4 +1,4 @@
-"""Virtual time: a clock, the threads and the event loop that run in it, one step at a time."""
+"""Virtual time: a clock, and threads and an event loop that run in its time, one step at a time."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["FakeClock", "Task"]
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-#: A coroutine, or a function that gives one.
+#: A coroutine, or a function that returns one.
 Async: TypeAlias = Coroutine[Any, Any, T] | Callable[[], Coroutine[Any, Any, T]]
 
 
 class Task(Generic[T]):
-    """Work begun with `FakeClock.start`: its `state` is "pending", "resolved" (`value`) or "rejected" (`error`)."""
+    """Work started by `FakeClock.start`; its `state` is "pending", "resolved" (`value`) or "rejected" (`error`)."""
 
     def __init__(self) -> None:
         self.state = "pending"
@@ -40,11 +40,11 @@ class Task(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, with a value or with an error."""
+        """Whether the work has ended, with a value or with an error."""
         return self.state != "pending"
 
     def result(self) -> T:
-        """The value of work that has ended; raises its error, or RuntimeError while it is pending."""
+        """Return the value of the work. Raises its error if it failed, and RuntimeError while it is pending."""
         if self.error is not None:
             raise self.error
         if self.state == "pending":
@@ -55,16 +55,16 @@ class Task(Generic[T]):
         return f"<Task {self.state}>"
 
     def resolve(self, value: T) -> None:
-        """The work has ended with this value."""
+        """End the work with a value."""
         self.state, self.value = "resolved", value
 
     def reject(self, error: BaseException) -> None:
-        """The work has ended with this error."""
+        """End the work with an error."""
         self.state, self.error = "rejected", error
 
 
 class _Abandoned(BaseException):
-    """Ends the thread of a work that waits for something when its clock is closed."""
+    """Ends a waiting thread when its clock is closed."""
 
 
 class _Timer:
@@ -84,7 +84,7 @@ class _Timer:
 
 
 class _Worker:
-    """A thread that runs only while the clock lets it, until it waits for something of the clock, or ends."""
+    """A thread that runs only during a step of the clock, until it waits through the clock or ends."""
 
     def __init__(self, clock: FakeClock, work: Callable[[], object]) -> None:
         self.clock = clock
@@ -102,7 +102,7 @@ class _Worker:
         return not self.ended and (self._event is None or self._event.is_set() or self._timed_out or self.abandoned)
 
     def proceed(self) -> None:
-        """Lets it run until it waits or ends."""
+        """Run the thread until it waits or ends."""
         if self._thread is None:
             if self.abandoned:
                 self.ended = True
@@ -114,7 +114,7 @@ class _Worker:
         self._paused.acquire()
 
     def wait(self, event: threading.Event, timeout: float | None) -> bool:
-        """The worker's own thread waits; False after `timeout` milliseconds of the clock."""
+        """Wait for an event, in the thread of this worker; return False after `timeout` virtual milliseconds."""
         if event.is_set():
             return True
         self._event = event
@@ -153,10 +153,10 @@ _current = _Current()
 class FakeClock:
     """A clock and a scheduler for stores under test: `Store(clock=clock, scheduler=clock)`, or `clock.store()`.
 
-    `start` is the time at first, in milliseconds; calling the clock gives the time now. `loop` is an asyncio event loop
-    in the same virtual time, on which the work of asynchronous controllers runs.
+    `start` is the initial time in milliseconds; calling the clock returns the current time. `loop` is an asyncio event
+    loop in the same virtual time, on which the work of asynchronous controllers runs.
 
-    Raises ValueError for a start before 2: what is stale, or was never there, counts as of the time 1.
+    Raises ValueError for a start before 2, since the time 1 marks data that is stale or was never there.
     """
 
     def __init__(self, start: float = 1_000_000) -> None:
@@ -177,38 +177,39 @@ class FakeClock:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop of this clock; made when first needed."""
+        """The event loop of this clock, created at first use."""
         return self._virtual_loop()
 
     def store(
         self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None, validate: str = "strict"
     ) -> Store:
-        """A store in the time of this clock, which takes no answer of another kind than is declared.
+        """Return a store in the time of this clock that rejects responses which do not match their declarations.
 
-        `validate` is that of `Store`: with `"off"` it is as forgiving as a store of the program's own.
+        `validate` is the argument of `Store`; `"off"` accepts such responses, as stores do by default.
         """
         return Store(clock=self, scheduler=self, max_entities=max_entities, gc=gc, validate=validate)
 
     # the scheduler
 
     def spawn(self, work: Callable[[], object], /) -> None:
-        """Background work: done on a thread of the clock, as soon as it settles."""
+        """Run background work on a thread of the clock when the clock settles."""
         self._workers.append(_Worker(self, work))
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> _Timer:
-        """Does the work once `delay` virtual milliseconds have passed, unless the timer is cancelled."""
+        """Call `work` after `delay` virtual milliseconds, unless the returned timer is cancelled."""
         return self.call_at(self._now + max(0.0, delay), work)
 
     def call_at(self, due: float, work: Callable[[], object], /) -> _Timer:
-        """Does the work when the clock shows `due` milliseconds, unless the timer is cancelled."""
+        """Call `work` at the virtual time `due` in milliseconds, unless the returned timer is cancelled."""
         timer = _Timer(round(due, 3), next(self._order), work)
         heapq.heappush(self._timers, timer)
         return timer
 
     def wait(self, event: threading.Event, timeout: float | None = None, /) -> bool:
-        """Blocks until the event is set, at most `timeout` virtual milliseconds; says whether it is set.
+        """Block until the event is set, at most `timeout` virtual milliseconds; return whether it is set.
 
-        In a thread of the clock, the others go on meanwhile; in a test's own thread, time jumps to what is due next.
+        In a thread of the clock, the other threads continue meanwhile; in the thread of a test, time jumps to the next
+        timer.
         """
         worker = _current.worker
         if worker is not None:
@@ -219,7 +220,7 @@ class FakeClock:
         return self._jump_until(event.is_set, deadline)
 
     def sleep(self, delay: Duration) -> None:
-        """Lets `delay` virtual milliseconds (or `"30s"`, or a timedelta) pass, in whatever thread."""
+        """Wait for `delay` virtual milliseconds (or `"30s"`, or a timedelta), in any thread."""
         sleep(self, durations.milliseconds(delay, "delay"))
 
     # stepping
@@ -229,7 +230,7 @@ class FakeClock:
     @overload
     def start(self, work: Callable[[], T]) -> Task[T]: ...
     def start(self, work: Any) -> Task[Any]:
-        """Begins work that may wait: a function, on a thread of the clock; a coroutine (function), on its loop.
+        """Start work that may wait: a function on a thread of the clock, a coroutine (function) on its event loop.
 
         It runs when the clock settles, advances, or waits.
         """
@@ -241,14 +242,14 @@ class FakeClock:
         return task
 
     def settle(self) -> None:
-        """Does everything that is due now: threads, tasks, timers."""
+        """Run all threads, tasks and timers that are ready now."""
         self.advance(0)
 
     def advance(self, milliseconds: Duration) -> None:
-        """Lets time pass: milliseconds, `"30s"`, or a timedelta.
+        """Advance the time by milliseconds, `"30s"`, or a timedelta.
 
-        What falls due happens in order, each at its own time, what is due at the end included. Raises RuntimeError in a
-        thread of the clock itself (of `start`, or one that sends a request there), which has `sleep`.
+        Timers fire in order, each at its own time, including those at the end. Raises RuntimeError in a thread of the
+        clock itself (of `start`, or one that sends a request there); use `sleep` there.
         """
         target = self._now + durations.milliseconds(milliseconds, "milliseconds")
         with self._driving():
@@ -263,16 +264,16 @@ class FakeClock:
     @overload
     def run(self, work: Callable[[], T]) -> T: ...
     def run(self, work: Any) -> Any:
-        """Does work that may wait, while time jumps to whatever is due next; its value, or its error raised.
+        """Run work that may wait, while time jumps from timer to timer; return its value or raise its error.
 
-        RuntimeError when it waits for something that nothing will bring about.
+        Raises RuntimeError if it waits for an event that no timer, thread or task can set.
         """
         task: Task[Any] = self.start(work)
         self._jump_until(lambda: task.done, None)
         return task.result()
 
     def call(self, work: Callable[[], T]) -> T:
-        """Calls a function inside the clock's event loop: for what never waits, but belongs to asynchronous code."""
+        """Call a function inside the event loop of the clock: one that does not wait but needs a running loop."""
 
         async def inside() -> T:
             return work()
@@ -280,7 +281,7 @@ class FakeClock:
         return self.run(inside())
 
     def close(self) -> None:
-        """Ends threads and tasks that still wait, and the loop."""
+        """End the waiting threads and tasks, and close the event loop."""
         with self._driving():
             for worker in list(self._workers):
                 worker.abandoned = True
@@ -338,7 +339,7 @@ class FakeClock:
             pass
 
     def _step(self) -> bool:
-        """Does one thing that can be done without time passing; False when there is none."""
+        """Run one thread, the ready tasks or one timer at the current time; return False if none is ready."""
         for worker in list(self._workers):
             if worker.runnable:
                 worker.proceed()
@@ -354,7 +355,7 @@ class FakeClock:
 
     @contextmanager
     def _driving(self) -> Generator[None, None, None]:
-        """This thread moves the clock; another one that waits meanwhile does so in real time."""
+        """Make this thread the one that advances the clock; other threads that wait do so in real time."""
         worker = _current.worker
         if worker is not None and worker.clock is self:
             raise RuntimeError(
@@ -396,7 +397,7 @@ class _VirtualHandle(asyncio.TimerHandle):
 
 
 class _IdleSelector(selectors.DefaultSelector):
-    """Instead of sleeping, tells its loop that there is nothing to do."""
+    """A selector that stops its loop when nothing is ready, instead of sleeping."""
 
     loop: _VirtualLoop | None = None
 
@@ -413,7 +414,7 @@ class _IdleSelector(selectors.DefaultSelector):
 
 
 class _VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop in the time of a FakeClock; it runs only while the clock lets it."""
+    """An event loop in the time of a FakeClock; it runs only during a step of the clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -426,7 +427,7 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
         self._entering = False
 
     def keep(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Makes a task of a coroutine and keeps it until it ends."""
+        """Create a task of a coroutine, with a reference to it until it ends."""
         task = self.create_task(coroutine)
         self._kept.add(task)
         task.add_done_callback(self._kept.discard)
@@ -442,11 +443,11 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
         return handle
 
     def is_running(self) -> bool:
-        """Between two steps, too: what it owes will come."""
+        """True also between two steps of the clock: callbacks that are scheduled then run in a later step."""
         return super().is_running() or not (self._entering or self.is_closed())
 
     def run_ready(self) -> bool:
-        """Runs what is ready; False when there was nothing, or when it runs already."""
+        """Run the ready callbacks; return False if there were none, or if the loop is running already."""
         if self._entering:
             return False
         self.progressed = False

@@ -1,4 +1,4 @@
-"""A server in memory, what it answers, and stores that are filled without any request."""
+"""A mock server in memory, its responses, and the filling of stores without requests."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ABSENT: Final[Any] = object()
 
 @dataclass(frozen=True)
 class Answer:
-    """What a mock server answers, `delay` milliseconds after the request.
+    """A response of a mock server, sent `delay` milliseconds after the request.
 
-    One of `json`, `text` and `content` is the body; JSON has the content type `application/json` unless `headers` say
+    The body is one of `json`, `text` and `content`; JSON has the content type `application/json` unless `headers` has
     another.
     """
 
@@ -42,7 +42,7 @@ class Answer:
     delay: float = 0
 
     def on_the_wire(self) -> Response:
-        """Status, headers and the bytes of the body, as they travel."""
+        """Return the HTTP response: status, headers and the encoded body."""
         headers = dict(self.headers)
         content = self.content if self.content is not None else (self.text or "").encode()
         if self.json is not _ABSENT:
@@ -54,10 +54,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Fixture:
-    """What one endpoint gives for some arguments: `response`, or `error`, `delay` milliseconds after the request.
+    """The response of one endpoint for some arguments: `response`, or `error`, `delay` milliseconds after the request.
 
-    `args` are positional; None matches any arguments. `response` may be a function of the request. `error` is an
-    exception of the connection, an HTTP status, or an error that has a `status`.
+    `args` are positional arguments; None matches any arguments. `response` may be a function of the request.
+    `error` is an exception of the connection, an HTTP status, or an error that has a `status`.
     """
 
     endpoint: Endpoint[..., Any]
@@ -67,7 +67,7 @@ class Fixture:
     delay: float = 0
 
     def matches(self, request: Request) -> bool:
-        """Whether a request that came is one of this endpoint with these arguments."""
+        """Whether a request is one of the endpoint with the arguments."""
         method = str(getattr(self.endpoint, "method", "GET"))
         if request.method != method:
             return False
@@ -78,7 +78,7 @@ class Fixture:
         return _same_place(self.endpoint.request_url(self.args), request.url)
 
     def answer(self, request: Request) -> Answer | BaseException:
-        """What the server answers to a request that matches: an Answer, or the exception with which it fails."""
+        """Return the Answer to a matching request, or the exception that it fails with."""
         error = self.error
         if error is not None:
             status = error if isinstance(error, int) else getattr(error, "status", None)
@@ -94,7 +94,7 @@ class Fixture:
 
 
 class NetworkDown(ConnectionError):
-    """No connection can be made, as is found out `delay` milliseconds after the request."""
+    """A failed connection: the request fails with this error after `delay` milliseconds."""
 
     def __init__(self, message: str = "no connection", *, delay: float = 0) -> None:
         super().__init__(message)
@@ -102,19 +102,19 @@ class NetworkDown(ConnectionError):
 
 
 Respond = Callable[[Request], "Answer | BaseException | None"]
-"""What a mock server does with a request: an Answer, an exception to fail with, or None to never answer."""
+"""Returns the Answer to a request, an exception that it fails with, or None for no response at all."""
 
 
 class MockServer:
-    """Answers requests from memory: by fixtures, or by a function `respond(request)`.
+    """A server in memory that responds with fixtures, or by a function `respond(request)`.
 
         server = MockServer(clock)
         server.on(Articles.get, response={"id": 1, "title": "A"}, delay=150, id=1)
         controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
 
-    `respond` gives an Answer, an exception to fail with (ConnectionError, TimeoutError), or None to never answer; what
-    no fixture matches is answered with status 404. `requests` are all that came, in their order. Without a clock,
-    delays are real.
+    `respond` returns an Answer, an exception that the request fails with (ConnectionError, TimeoutError), or None for
+    no response at all. The response to a request without a matching fixture has status 404. `requests` contains all
+    requests in order. Without a clock, delays are in real time.
     """
 
     def __init__(
@@ -136,23 +136,23 @@ class MockServer:
         delay: float = 0,
         **kwargs: Any,
     ) -> None:
-        """Adds a fixture of an endpoint, for the arguments as a call takes them; see Fixture for the rest.
+        """Add a fixture of an endpoint, with the arguments of a call; `Fixture` documents the other parameters.
 
-        Several for one request are its answers in turn, and the last one repeats.
+        Several fixtures for one request are its responses in turn, and the last one repeats.
         """
         bound = endpoint.bind_args(args, kwargs)
         self._fixtures.append(Fixture(endpoint, bound, response, error, delay))
 
     def client(self, base_url: str = "", *, http: HttpLibrary | None = None) -> BlockingClient:
-        """An HTTP client for blocking code whose requests come here; close it as any other.
+        """Return a synchronous HTTP client whose requests go to this server; close it after use.
 
-        `http` names the library that it is of; without it the environment variable RESTENCIL_HTTP does, or what is
-        installed. Raises ImportError if it is not.
+        `http` selects the HTTP library, by default that of the environment variable RESTENCIL_HTTP, else the installed
+        one. Raises ImportError if it is not installed.
         """
         return answering_client(library_for(http), self._answer, base_url)
 
     def async_client(self, base_url: str = "", *, http: HttpLibrary | None = None) -> AwaitingClient:
-        """An HTTP client for asyncio whose requests come here; close it as any other. `http` as for `client`."""
+        """Return an asyncio HTTP client whose requests go to this server; close it after use. `http` as in `client`."""
         return answering_async_client(library_for(http), self._answer_async, base_url)
 
     def _by_fixture(self, request: Request) -> Answer | BaseException | None:
@@ -192,9 +192,9 @@ class MockServer:
 
 
 def fill(controller: AnyController, fixtures: Iterable[Fixture]) -> None:
-    """Puts what fixtures say into a controller's store, as if it had been fetched now; no request is made.
+    """Store the responses and errors of fixtures in the store of a controller, as if fetched now, without requests.
 
-    Raises ProcessingError for a response that does not fit its schema, TypeError for a fixture whose `error` is a
+    Raises ProcessingError for a response that does not match its schema, and TypeError for a fixture whose `error` is a
     status and not an exception.
     """
     for fixture in fixtures:

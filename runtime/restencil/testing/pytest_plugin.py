@@ -1,4 +1,4 @@
-"""The fixtures of `restencil.testing` for pytest; nothing of the library is imported before one of them is used."""
+"""The pytest plugin with the fixtures of `restencil.testing`; it imports the library when one of them is used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def restencil_server(restencil_clock: FakeClock) -> MockServer:
 
 @pytest.fixture
 def restencil_store(restencil_clock: FakeClock) -> Store:
-    """An empty store in virtual time, which takes no answer that does not fit what is declared."""
+    """An empty store in virtual time that rejects responses which do not match their declarations."""
     return restencil_clock.store()
 
 
@@ -60,7 +60,7 @@ def restencil_async_controller(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A coroutine function that uses `restencil_clock` runs on the clock's event loop, in virtual time."""
+    """Run a test that is a coroutine function and uses `restencil_clock` on the event loop of the clock."""
     clock: Any = pyfuncitem.funcargs.get("restencil_clock")
     if clock is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None

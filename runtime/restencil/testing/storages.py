@@ -1,4 +1,4 @@
-"""The rules of a storage, checked against one of a user's own."""
+"""The rules of the storage protocol, for checking storages of users."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _TIMES: Final = Meta(1_000, 1_040, 61_040)
 
 
 def check_storage(make: Callable[[], Storage]) -> None:
-    """Runs every rule of the protocol of storages against one of a user's own.
+    """Check all rules of the storage protocol with your own storage.
 
         check_storage(lambda: SQLiteStorage(folder, principal=None))
 
-    `make()` gives a storage that nobody uses, each time another one over the same data. Each rule opens a place of its
-    own, so nothing that is there is touched; what the rules write stays there. It takes some seconds at most. Raises
-    AssertionError for the first rule that does not hold, with what was found.
+    `make()` returns a new storage over the same data for each call. Each rule opens a place of its own, so existing
+    data is not changed; the data that rules write is not removed. The check takes a few seconds. Raises AssertionError
+    for the first rule that is broken, with the expected and the found values.
     """
     bench = _Bench(make)
     try:
@@ -45,21 +45,21 @@ def check_storage(make: Callable[[], Storage]) -> None:
 
 
 class _Bench:
-    """Two storages over the same data, opened at the same new place."""
+    """Two storages over the same data, opened at a new place for each rule."""
 
     def __init__(self, make: Callable[[], Storage]) -> None:
         self._make = make
         self._storages: list[Storage] = []
 
     def begin(self) -> None:
-        """Another place."""
+        """Open two storages at a new place."""
         self.close()
         self.place = f"https://{uuid4().hex}.test"
         self.one = self.opened()
         self.other = self.opened()
 
     def opened(self, place: str = "") -> Storage:
-        """One more storage, opened."""
+        """Return another storage, opened at the place."""
         storage = self._make()
         self._storages.append(storage)
         opened = storage.open(place or self.place, _now)
@@ -68,13 +68,13 @@ class _Bench:
         return storage
 
     def close(self) -> None:
-        """Lets all of them go."""
+        """Close all storages."""
         for storage in self._storages:
             storage.close()
         self._storages.clear()
 
     def batch(self, *rows: StoredRow, **members: Any) -> Batch:
-        """A batch of these rows, with whatever else is given, and an entry that says so."""
+        """Return a batch with the given rows and members, and an entry that lists them."""
         changed: dict[str, list[str]] = {}
         for row in rows:
             changed.setdefault(row.table, []).append(row.pk)
@@ -84,13 +84,13 @@ class _Bench:
         return empty._replace(**members)
 
     def commit(self, *rows: StoredRow, **members: Any) -> int:
-        """Commits, and gives the number."""
+        """Commit a batch and return the number of the commit."""
         outcome = self.one.commit(self.batch(*rows, **members))
         _same("the commit is neither moved nor fenced", (outcome.moved, outcome.epoch), (None, self.epoch))
         return outcome.number
 
     def pks(self, *pks: str) -> list[str]:
-        """Those of the table A that the other storage finds."""
+        """Return those of the primary keys that the other storage finds in the table A."""
         return [row.pk for row in self.load(*(("A", pk) for pk in pks)).rows]
 
     def load(
@@ -100,22 +100,22 @@ class _Bench:
         index: Iterable[IndexEntry] = (),
         tables: Iterable[str] = (),
     ) -> Loaded:
-        """What the other storage finds."""
+        """Load from the other storage."""
         return self.other.load(cells, [*keys], [*index], [*tables])
 
     def table(self, table: str = "A") -> TableInfo:
-        """What the other storage says of a table."""
+        """Return the information about a table that the other storage loads."""
         return self.load(tables=[table]).tables.get(table, _UNKNOWN)
 
     def lacks(self, **tables: bool) -> None:
-        """Whether tables that were listed are incomplete, or any table always is."""
+        """Check which tables are incomplete; a storage may always report all tables as incomplete."""
         self.commit(listed=["listed"])
         found = {table: self.table(table).incomplete for table in tables}
         always = self.table("listed").incomplete
         _same("incomplete", found, dict.fromkeys(tables, True) if always else tables)
 
     def scan(self, table: str | None, limit: int) -> list[list[str]]:
-        """The pages of a table."""
+        """Return the pages of a scan of a table, or of all results for None."""
         pages: list[list[str]] = []
         after: str | None = None
         while not pages or after is not None:
@@ -154,7 +154,7 @@ def _holds(fact: bool, otherwise: str) -> None:
 
 
 def _moved(outcome: Outcome, what: str) -> Loaded:
-    """What has moved of a batch that cannot be written."""
+    """Return the rows and tables that a batch conflicts with. Raises AssertionError if the batch was written."""
     if outcome.moved is None:
         raise AssertionError(f"{what} was written over what is there, as number {outcome.number}")
     _same("the number", outcome.number, 0)
@@ -171,7 +171,7 @@ def _rule(function: Callable[[_Bench], object]) -> Callable[[_Bench], object]:
 
 @_rule
 def _has_attributes(bench: _Bench) -> None:
-    """A storage says what it is: whether loads are local, whether it takes commits, and its times in ms."""
+    """The attributes of a storage are whether loads are local, whether it is writable, and times in ms."""
     for name in ("inline", "writable"):
         _same(f"the type of {name}", type(getattr(bench.one, name)), bool)
     for name in ("write_behind", "poll", "max_age", "lease_wait"):
@@ -192,7 +192,7 @@ def _begins_empty(bench: _Bench) -> None:
 
 @_rule
 def _is_apart(bench: _Bench) -> None:
-    """Storages that are opened at one place share a namespace; those at another have another."""
+    """Storages opened at the same place share a namespace; those at another place have another."""
     bench.commit(_row("1"))
     _same("in the same place", bench.pks("1"), ["1"])
     elsewhere = bench.opened(bench.place + "/elsewhere")
@@ -201,7 +201,7 @@ def _is_apart(bench: _Bench) -> None:
 
 @_rule
 def _gives_back(bench: _Bench) -> None:
-    """What was committed is loaded as it was: texts, times, JSON, tombstones, results, index entries."""
+    """Loaded data equals committed data: strings, times, JSON, tombstones, results, index entries."""
     forever = Meta(1.5, 2.25, inf)
     odd = "ä/\\ \" ' : % \u2028 🌍 {}"
     rows = [
@@ -227,7 +227,7 @@ def _gives_back(bench: _Bench) -> None:
 
 @_rule
 def _leaves_out(bench: _Bench) -> None:
-    """What is absent is left out of what is loaded."""
+    """Absent rows, results and index entries are left out of loaded data."""
     bench.commit(_row("1"), results=[_result("k")], index={("A", "f", "x"): "1"})
     loaded = bench.load(("A", "2"), ("B", "1"), keys=["j"], index=[("A", "f", "y"), ("A", "g", "x")])
     _same("what is there", (loaded.rows, loaded.results, loaded.index), ([], [], {}))
@@ -235,14 +235,14 @@ def _leaves_out(bench: _Bench) -> None:
 
 @_rule
 def _loads_plenty(bench: _Bench) -> None:
-    """5,000 places are loaded in one call."""
+    """One call can load 5,000 places."""
     bench.commit(_row("7"))
     _same("rows", bench.pks(*map(str, range(_PLENTY))), ["7"])
 
 
 @_rule
 def _scans_in_order(bench: _Bench) -> None:
-    """The primary keys of a table come page by page by arrival, tombstones too; a row that changes stays in place."""
+    """The primary keys of a table come page by page by arrival, with tombstones; a changed row keeps its position."""
     number = bench.commit(_row("c"), _row("a", value=None), _row("b"))
     bench.commit(_row("0"), _row("B", table="B"))
     bench.commit(_row("c", number, b'{"id":2}'))
@@ -258,7 +258,7 @@ def _scans_in_order(bench: _Bench) -> None:
 
 @_rule
 def _scans_keys(bench: _Bench) -> None:
-    """The keys of all results come page by page, each once; those of invalidated ones too."""
+    """The keys of all results, including invalidated ones, come page by page, each once."""
     keys = [f"GET https://x/{number}" for number in range(5)]
     bench.commit(results=[_result(key, value=None, invalidated=True) for key in keys])
     pages = bench.scan(None, 2)
@@ -271,7 +271,7 @@ def _scans_keys(bench: _Bench) -> None:
 
 @_rule
 def _numbers_commits(bench: _Bench) -> None:
-    """Commits are numbered 1, 2, 3, whoever makes them; what they write has their number as its rev."""
+    """Commits of all storages of a namespace are numbered 1, 2, 3; the number is the rev of what they write."""
     _same("the first", bench.commit(_row("1")), 1)
     _same("the second", bench.other.commit(bench.batch(_row("2"))).number, 2)
     _same("the third", bench.commit(_row("1", 1, b"{}"), results=[_result("k")]), 3)
@@ -283,7 +283,7 @@ def _numbers_commits(bench: _Bench) -> None:
 
 @_rule
 def _applies_once(bench: _Bench) -> None:
-    """A commit that comes again under its id is answered with its number, one that comes late is not written."""
+    """A commit repeated under its id returns its first number; one with an older id is not written."""
     first = _with_id(bench.batch(_row("1"), drop=[("A", "2")]), 1)
     _same("the number", bench.one.commit(first).number, 1)
     _same("the number of the same commit, sent again", bench.one.commit(first).number, 1)
@@ -295,7 +295,7 @@ def _applies_once(bench: _Bench) -> None:
 
 @_rule
 def _marks(bench: _Bench) -> None:
-    """A mark has the number of the commit that set it last, on what is stored and on what is not."""
+    """A mark has the number of the commit that set it last, whether or not what it marks is stored."""
     marks: tuple[Mark, ...] = (
         ("row", "A", "1"),
         ("row", "A", "9"),
@@ -323,7 +323,7 @@ def _marks(bench: _Bench) -> None:
 
 
 def _spares(bench: _Bench) -> None:
-    """What a commit spares has a mark of its own, unless others marked it after the commit that the batch knows."""
+    """Check that spared data gets a mark of its own, unless a later commit than the known one has marked it."""
     path, spared = ("path", "/z", ""), ("spared", "k", "")
 
     def mark(known: int | None) -> int | None:
@@ -344,7 +344,7 @@ def _with_id(batch: Batch, id: int) -> Batch:
 
 @_rule
 def _moves_rows(bench: _Bench) -> None:
-    """A row of another rev moves the whole batch: nothing is written, and what is there comes back."""
+    """A row of another rev moves the whole batch: nothing is written, and the stored row is returned."""
     bench.commit(_row("1"), _row("2"))
     bench.commit(_row("2", 1, b"{}"))
     for row in (_row("1"), _row("2", 1), _row("1", 7)):
@@ -358,7 +358,7 @@ def _moves_rows(bench: _Bench) -> None:
 
 @_rule
 def _reports_what_is_gone(bench: _Bench) -> None:
-    """A row that is not there any more moves the batch; it comes back with rev 0."""
+    """A row that was dropped moves the batch; it is returned with rev 0."""
     bench.commit(_row("1"))
     bench.commit(drop=[("A", "1")])
     moved = _moved(bench.one.commit(bench.batch(_row("1", 1))), "a row of rev 1")
@@ -367,7 +367,7 @@ def _reports_what_is_gone(bench: _Bench) -> None:
 
 @_rule
 def _moves_tables(bench: _Bench) -> None:
-    """A table of another version moves the batch; versions grow when rows come in or go, and not when they change."""
+    """A table of another version moves the batch; its version grows when rows are added or dropped, not changed."""
     bench.commit(_row("1"))
     first = bench.table().version
     _holds(first > 0, "a table with a row has version 0")
@@ -387,7 +387,7 @@ def _moves_tables(bench: _Bench) -> None:
 
 @_rule
 def _keeps_later_results(bench: _Bench) -> None:
-    """A result that is there with a later date stays, silently; one of the same date is replaced."""
+    """A stored result with a later date stays, without a conflict; one with the same date is replaced."""
     for date, value in ((5, b"5"), (4, b"4"), (5, b"6")):
         bench.commit(_row(str(date) + value.decode()), results=[_result("k", date, value)])
     found = bench.load(keys=["k"])
@@ -397,7 +397,7 @@ def _keeps_later_results(bench: _Bench) -> None:
 
 @_rule
 def _drops(bench: _Bench) -> None:
-    """What is to be dropped goes whatever its rev; a table that a row was dropped from is incomplete."""
+    """Rows and results are dropped whatever their rev; a table is incomplete once a row was dropped from it."""
     bench.commit(_row("1"), _row("2"), _row("b", table="B"), results=[_result("k"), _result("j")], listed=["A", "B"])
     gone: list[Place] = [("A", "1"), "k", ("A", "never"), "never"]
     bench.commit(drop=gone)
@@ -411,9 +411,9 @@ def _drops(bench: _Bench) -> None:
 
 @_rule
 def _knows_tables(bench: _Bench) -> None:
-    """A table that was listed is known and complete, even an empty one; one that lacks something is incomplete.
+    """A listed table is known and complete, even if empty; a table with missing rows is incomplete.
 
-    If rows may go silently, as on a server that forgets them in time, none is ever complete.
+    If rows can disappear silently, as on a server that expires them, all tables are incomplete.
     """
     bench.commit(listed=["A", "B"])
     for table in "AB":
@@ -430,7 +430,7 @@ def _knows_tables(bench: _Bench) -> None:
 
 @_rule
 def _indexes(bench: _Bench) -> None:
-    """Index entries are written and taken out with the commit."""
+    """Index entries are written and removed with the commit."""
     bench.commit(index={("A", "f", "x"): "1", ("A", "f", "y"): "2"})
     bench.commit(index={("A", "f", "x"): None, ("A", "f", "y"): "3", ("A", "f", "z"): None})
     entries = [("A", "f", text) for text in "xyz"]
@@ -439,7 +439,7 @@ def _indexes(bench: _Bench) -> None:
 
 @_rule
 def _notes_use(bench: _Bench) -> None:
-    """That something was used makes neither a number nor an entry, whether or not it is there."""
+    """Recording the use of places makes neither a number nor an entry, whether or not they are stored."""
     bench.commit(_row("1"), results=[_result("k")])
     used: list[Place] = [("A", "1"), "k", ("A", "2"), "j"]
     outcome = bench.one.commit(bench.batch(used=used))
@@ -450,7 +450,7 @@ def _notes_use(bench: _Bench) -> None:
 
 @_rule
 def _commits_plenty(bench: _Bench) -> None:
-    """A big batch is one commit; nothing of it is written where one row has moved."""
+    """A large batch is one commit; none of it is written if one row has moved."""
     number = bench.commit(*(_row(str(pk)) for pk in range(_ROWS)), results=[_result("k")])
     loaded = bench.load(*(("A", str(pk)) for pk in range(_ROWS)), keys=["k"])
     _same("how many there are", (len(loaded.rows), len(loaded.results), loaded.number), (_ROWS, 1, 1))
@@ -461,7 +461,7 @@ def _commits_plenty(bench: _Bench) -> None:
 
 @_rule
 def _is_safe_in_threads(bench: _Bench) -> None:
-    """Two storages in several threads: numbers without gaps, and of two that write the same new row one wins."""
+    """Commits in several threads have numbers without gaps, and only one of two writers of a new row succeeds."""
     outcomes: list[tuple[str, Outcome]] = []
     failures: list[BaseException] = []
 
@@ -496,7 +496,7 @@ def _is_safe_in_threads(bench: _Bench) -> None:
 
 @_rule
 def _logs(bench: _Bench) -> None:
-    """Each commit is in the log with its entry, for its own writer too, and those after a number are given in order."""
+    """Each commit is in the log with its entry, also for its own writer; entries after a number come in order."""
     entries = [
         Entry(0, "me", Meta(1, 2, inf), {"A": ["1"]}, {"A": ["2"], "[A]": ["{}"]}, {}, ["k"], False),
         Entry(0, "you", None, {}, {}, {"A": ["1", "ä"]}, [], False),
@@ -513,7 +513,7 @@ def _logs(bench: _Bench) -> None:
 
 @_rule
 def _cuts_entries(bench: _Bench) -> None:
-    """An entry of more than 256 KiB of JSON says that everything may have changed, and lists nothing."""
+    """An entry of more than 256 KiB of JSON is stored as `everything`, without lists."""
     entry = Entry(0, "me", None, {"A": [f"{number:060}" for number in range(5_000)]}, {}, {}, [], False)
     bench.commit(_row("1"), entry=entry)
     _same("the entry", bench.other.changes(0, 0).entries, [Entry(1, "me", None, {}, {}, {}, [], True)])
@@ -521,7 +521,7 @@ def _cuts_entries(bench: _Bench) -> None:
 
 @_rule
 def _waits_for_changes(bench: _Bench) -> None:
-    """Without news `changes` returns after `wait` at the latest, and with news at once."""
+    """`changes` returns at once if there are entries, else after `wait` at the latest."""
     begin = time.perf_counter()
     changes = bench.other.changes(0, 100)
     took = time.perf_counter() - begin
@@ -539,7 +539,7 @@ def _waits_for_changes(bench: _Bench) -> None:
 
 @_rule
 def _leases(bench: _Bench) -> None:
-    """A lease has one owner, who may have it anew and give it back; others cannot give it back."""
+    """A lease has one owner, who may renew and release it; others cannot release it."""
     one, other = bench.one, bench.other
     _same("the first", one.lease("name", "a", 60_000), True)
     _same("another owner", other.lease("name", "b", 60_000), False)
@@ -553,7 +553,7 @@ def _leases(bench: _Bench) -> None:
 
 @_rule
 def _gives_leases_at_once(bench: _Bench) -> None:
-    """Many leases that are asked for in one go are given as those that are asked for one by one."""
+    """Leases that are requested in one call are granted as if requested one by one."""
     one, other = bench.one, bench.other
     other.lease("theirs", "b", 60_000)
     wanted = [("name", "a"), ("theirs", "a"), ("other", "c")]
@@ -566,7 +566,7 @@ def _gives_leases_at_once(bench: _Bench) -> None:
 
 @_rule
 def _lets_leases_end(bench: _Bench) -> None:
-    """A lease ends by itself after its length."""
+    """A lease expires after its length."""
     bench.one.lease("name", "a", 50)
     end = time.monotonic() + 5
     while not bench.other.lease("name", "b", 60_000):
@@ -576,7 +576,7 @@ def _lets_leases_end(bench: _Bench) -> None:
 
 @_rule
 def _releases(bench: _Bench) -> None:
-    """Leases that are to end with a commit end with it, and not with one that has moved."""
+    """A commit ends the leases that it releases, unless it has moved."""
     bench.one.lease("name", "a", 60_000)
     bench.commit(_row("1"))
     _moved(bench.one.commit(bench.batch(_row("1"), release=["name"])), "a new row")
@@ -590,7 +590,7 @@ def _releases(bench: _Bench) -> None:
 
 @_rule
 def _resets(bench: _Bench) -> None:
-    """A reset begins a new, empty epoch, for all who have it open and all who open it."""
+    """A reset begins a new, empty epoch, for all storages that are open and those opened later."""
     before = bench.epoch
     bench.commit(_row("1"), results=[_result("k")], index={("A", "f", "x"): "1"}, listed=["A"])
     epoch = bench.one.reset()
@@ -608,7 +608,7 @@ def _resets(bench: _Bench) -> None:
 
 @_rule
 def _fences(bench: _Bench) -> None:
-    """A commit to an older epoch is refused, and numbers begin anew in the new one."""
+    """A commit to an older epoch is rejected, and numbers start again in the new epoch."""
     bench.commit(_row("1"))
     late = bench.batch(_row("2"), results=[_result("k")], drop=["j"])
     epoch = bench.other.reset()
@@ -623,7 +623,7 @@ def _fences(bench: _Bench) -> None:
 
 @_rule
 def _trims(bench: _Bench) -> None:
-    """`trim` leaves what was just used and is within the bounds, and is quick."""
+    """`trim` keeps recently used data within the bounds, and returns quickly."""
     bench.commit(_row("1"), _row("2", value=None), results=[_result("k", _now() + bench.offset)])
     begin = time.perf_counter()
     _same("dropped", bench.one.trim(), 0)
@@ -634,7 +634,7 @@ def _trims(bench: _Bench) -> None:
 
 @_rule
 def _counts(bench: _Bench) -> None:
-    """`stats` counts rows, tombstones too, and results."""
+    """`stats` counts rows, including tombstones, and results."""
     bench.commit(_row("1"), _row("2", value=None), _row("b", table="B"), results=[_result("k")])
     stats = bench.other.stats()
     _same("rows and results", (stats.rows, stats.results), (3, 1))
@@ -643,7 +643,7 @@ def _counts(bench: _Bench) -> None:
 
 @_rule
 def _closes(bench: _Bench) -> None:
-    """`close` may be called twice, and what is called later works as before."""
+    """`close` may be called twice, and later calls work as before."""
     bench.commit(_row("1"))
     bench.one.close()
     bench.one.close()
