@@ -1,1 +1,1 @@
-"""Code generation: from a resolved spec to the text of its modules."""
+"""Code generation: from a resolved spec to the source of its modules."""

@@ -1,7 +1,7 @@
-"""Types of the spec as annotations: what a read gives, and what a body takes.
+"""Conversion of types to annotations, for results and for bodies.
 
-An annotation is made as the list of its alternatives, so that the members of a union, and whether it allows None, are
-known without parsing it.
+An annotation is built as a list of alternatives, so that the members of a union, and whether it allows None, are known
+without parsing it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import type_info
 
 Alternatives: TypeAlias = "tuple[str, ...]"
-"""The members of a union, each once; a type that is no union has one."""
+"""The distinct members of a union; one for a type that is not a union."""
 
 
 def annotation(type: d.Type, scope: Scope) -> str:
-    """The type of what a read gives."""
+    """Return the annotation of a result."""
     return " | ".join(_read(type, scope))
 
 
 def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False, partial: bool = False) -> str:
-    """The type of what a body takes: TypedDicts for entities and objects; inside others also instances.
+    """Return the annotation of a body: TypedDicts for entities and objects; nested ones may also be instances.
 
-    A `partial` body of an entity may lack fields that others must hold.
+    A `partial` body of an entity need not have the fields that other bodies require.
     """
     if partial and (names := [*d.entities_in(type)]) and isinstance(type, d.EntityRef | d.UnionOf):
         return " | ".join(dict.fromkeys(_partial(name, scope) for name in names))
@@ -41,17 +41,17 @@ def _partial(name: str, scope: Scope) -> str:
 
 
 def field_annotation(field: d.Field, scope: Scope) -> str:
-    """The type of what a body takes for a field: the entity or its key if the key is sent."""
+    """Return the annotation of a field in a body: the entity, or its key if the key is sent."""
     return " | ".join(_keyed(field.type, scope)) if field.sends_key else body_annotation(field.type, scope, nested=True)
 
 
 def argument_annotation(field: d.Field, scope: Scope) -> str:
-    """The type of what a parameter takes: with a style, an object is what a body would take for it."""
+    """Return the annotation of a parameter: with a style, an object is annotated as in a body."""
     return annotation(field.type, scope) if field.style is None else body_annotation(field.type, scope, nested=True)
 
 
 def scalar(type: d.Scalar, scope: Scope) -> str:
-    """The class of a scalar."""
+    """Return the Python class of a scalar."""
     known = type_info(type).python
     assert known is not None
     module, text = known
@@ -59,7 +59,7 @@ def scalar(type: d.Scalar, scope: Scope) -> str:
 
 
 def object_types(type: d.Type | None) -> list[d.ObjectType]:
-    """The object types in a type, inner ones first, so that they can be declared in this order."""
+    """Return the object types in a type, inner ones first, so that they can be declared in this order."""
     return [] if type is None else [part for part in d.walk(type, order="post") if isinstance(part, d.ObjectType)]
 
 
@@ -76,7 +76,7 @@ def _read(type: d.Type, scope: Scope) -> Alternatives:
 
 
 def _composed(type: d.Type, scope: Scope, part: Callable[[d.Type], Alternatives]) -> Alternatives | None:
-    """A type that holds others, which `part` makes; None for any other type."""
+    """Return the annotation of a type with nested types, for which `part` is called; None for other types."""
     match type:
         case d.Optional(of) | d.InvalidateOf(of):
             return _or_none(part(of), scope)
@@ -95,7 +95,7 @@ def _composed(type: d.Type, scope: Scope, part: Callable[[d.Type], Alternatives]
 
 
 def _named(type: d.Type, scope: Scope) -> str:
-    """A type that is one name."""
+    """Return the annotation of a type that is a single name."""
     match type:
         case d.Const(value):
             return f"{scope.typing('Literal')}[{literal(value)}]"
@@ -143,7 +143,7 @@ def _sent_entity(type: d.EntityRef, scope: Scope, nested: bool) -> Alternatives:
 
 
 def _keyed(type: d.Type, scope: Scope) -> Alternatives:
-    """An entity or its key, in whatever holds it."""
+    """Return the annotation of an entity or its key, at any nesting."""
     match type:
         case d.EntityRef(name):
             return *_read(type, scope), *_key_types(scope.spec.entities[name], scope)
@@ -156,7 +156,7 @@ def _keyed(type: d.Type, scope: Scope) -> Alternatives:
 
 
 def _key_types(entity: d.Entity, scope: Scope) -> Alternatives:
-    """The type of the key that identifies an entity; none if its key has several fields."""
+    """Return the annotation of the key of an entity; empty if the key has several fields."""
     key = entity.field(entity.pk[0]) if len(entity.pk) == 1 else None
     return () if key is None else tuple(part for part in _read(key.type, scope) if part != "None")
 
@@ -170,9 +170,9 @@ def _either(found: Iterable[Alternatives]) -> Alternatives:
 
 
 def _one_literal(alternatives: Iterable[d.Type]) -> Iterator[d.Type]:
-    """Alternatives of a union; all that are literals are one enum, where the first one is."""
+    """Yield alternatives of a union, with all literals combined into one enum at the first one."""
     types = list(alternatives)
-    # True is equal to 1, and another literal.
+    # True equals 1, but is a different literal.
     values = {(value, value.__class__): value for type in types for value in _literals(type)}
     for type in types:
         if not _literals(type):

@@ -12,7 +12,7 @@ from restencil_generator.spec import model as d
 
 
 def params_of(spec: d.Spec, scope: Scope) -> str | None:
-    """The `params` of the API; None if its clients have none."""
+    """Return the `params` of the API; None if its clients have none."""
     pairs: dict[str, str] = {}
     for param in given_to_client(spec):
         options = {"secret": "True"} if param.secret else {}
@@ -24,7 +24,7 @@ def params_of(spec: d.Spec, scope: Scope) -> str | None:
 
 
 def servers_of(spec: d.Spec, scope: Scope) -> str | None:
-    """The `servers` of the API; None if the spec names none."""
+    """Return the `servers` of the API; None if the spec has none."""
     pairs: dict[str, str] = {}
     for server in spec.servers:
         options: dict[str, str] = {}
@@ -38,7 +38,7 @@ def servers_of(spec: d.Spec, scope: Scope) -> str | None:
 
 
 def client_parameters(spec: d.Spec, scope: Scope) -> Iterator[Parameter]:
-    """The keyword parameters of a client for these arguments."""
+    """Yield the keyword parameters of a client for these arguments."""
     for field in (*(param.field for param in given_to_client(spec)), *spec.search_params):
         yield _parameter(field, scope, needed=field.required and field.env is None)
     if spec.servers:
@@ -51,7 +51,7 @@ def client_parameters(spec: d.Spec, scope: Scope) -> Iterator[Parameter]:
 
 
 def given_to_client(spec: d.Spec) -> tuple[d.HeaderParam, ...]:
-    """The headers that are arguments of the client, without those that are made for each call."""
+    """Return the headers that are arguments of the client, without those with a generated value."""
     return tuple(param for param in spec.header_params if param.auto is None)
 
 

@@ -1,4 +1,4 @@
-"""The `auth` of a generated client: authentication schemes, and the alternatives that requests choose from."""
+"""The `auth` of a generated client: authentication schemes, and their alternatives for requests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import SCHEME_KINDS
 
 _UNNAMED = frozenset(SCHEME_KINDS) - {"header", "cookie", "query"}
-"""Kinds of schemes that need no name of a header, cookie or parameter."""
+"""Kinds of schemes without the name of a header, cookie or parameter."""
 
 
 def auth_of(auth: d.Auth, scope: Scope) -> str:
-    """The `auth` of the API: `Auth.bearer(…)`, or `Schemes(…)` if the spec names its schemes."""
+    """Return the `auth` of the API: `Auth.bearer(…)`, or `Schemes(…)` if the spec names its schemes."""
     if auth.short:
         return _scheme(auth.schemes[0], scope)
     schemes = table({string(scheme.name): _scheme(scheme, scope) for scheme in auth.schemes})
@@ -34,7 +34,7 @@ def _scheme(scheme: d.Scheme, scope: Scope) -> str:
 
 
 def _oauth2_options(oauth2: d.OAuth2) -> dict[str, str]:
-    """The options of an `oauth2` scheme that are not the usual ones."""
+    """Return the options of an `oauth2` scheme that differ from the defaults."""
     found: dict[str, str] = {}
     if oauth2.grant != "client_credentials":
         found["grant"] = string(oauth2.grant)

@@ -1,8 +1,8 @@
-"""What templates get: modules and their classes, as names, expressions and descriptions.
+"""The context of templates: modules and their classes, as names, expressions and descriptions.
 
-Every name, type, option and order is final here. Templates decide how it is written: which docstrings, decorators,
-further base classes and members. Types and expressions are Python code; a `description` is text of the spec, which may
-only be printed by the filters `docstring` and `comment`.
+All names, types, options and their order are final here. Templates decide how they are written: docstrings, decorators,
+additional base classes and members. Types and expressions are Python code; a `description` is text from the spec, which
+may only be printed with the filters `docstring` and `comment`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from restencil_generator.codegen.pyexpr import Options
 
 CONTEXT_VERSION: Final = 3
-"""The version of the context. It grows when something is renamed or removed."""
+"""The version of the context. It is incremented when something is renamed or removed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -27,7 +27,7 @@ class Import:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parameter:
-    """A keyword parameter: `name: type = default`; a default of None is none."""
+    """A keyword parameter: `name: type = default`; it is required if `default` is None."""
 
     name: str
     type: str
@@ -38,7 +38,7 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
-    """A call, and the JSON of its response (None: it is not shown)."""
+    """A call, and the JSON of its response (None if it is not shown)."""
 
     call: str
     response: str | None = None
@@ -77,7 +77,7 @@ class RecordClass:
     description: str = ""
     deprecated: str | None = None
     alias: str = ""
-    """Another name, for use where a member of the same name hides the class; or empty."""
+    """Another name, for code in which a member of the same name hides the class; or empty."""
 
 
 UsageKind: TypeAlias = Literal["body", "members", "response", "search parameter", "field", "entity"]
@@ -85,18 +85,18 @@ UsageKind: TypeAlias = Literal["body", "members", "response", "search parameter"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Usage:
-    """What a TypedDict is for.
+    """The use of a TypedDict.
 
-    | kind | it is | of |
+    | kind | use | of |
     |---|---|---|
     | `body` | the body of one call | method and path |
-    | `members` | the body of the calls that create or change members of a resource | the resource's path |
+    | `members` | the body of calls that create or change members of a resource | the resource's path |
     | `response` | the response of a call | method and path |
     | `search parameter` | the value of `member` | method and path |
     | `field` | the value of the field `member` | the class |
     | `entity` | the body for an entity or object | the class |
 
-    `is_part` says that it is only a part of that; `is_optional` that every key may be absent.
+    `is_part` means that it is only a part of that; `is_optional` that all keys are optional.
     """
 
     kind: UsageKind
@@ -118,7 +118,7 @@ class Key:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedDictClass:
-    """A TypedDict: the members of an object, or what a body takes. `options` holds `total` if it is false."""
+    """A TypedDict: the members of an object, or a body. `options` has `total` if it is false."""
 
     name: str
     bases: tuple[str, ...]
@@ -130,9 +130,9 @@ class TypedDictClass:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ErrorClass:
-    """An error of the package: its bases, the statuses that it is for, and the type of its `data` (or empty).
+    """An error class of the package: its bases, its statuses, and the type of its `data` (or empty).
 
-    `first` and `last` are the lowest and highest status (0: every one); `phrase` is the reason phrase of a single one.
+    `first` and `last` are the lowest and highest status (0 for all); `phrase` is the reason phrase of a single status.
     """
 
     name: str
@@ -145,7 +145,7 @@ class ErrorClass:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Constant:
-    """`name: type = value`."""
+    """A constant: `name: type = value`."""
 
     name: str
     type: str
@@ -154,7 +154,7 @@ class Constant:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EnumAlias:
-    """An enum: the alias of its known values, and a constant for each value that has a name."""
+    """An enum: the alias of its known values, and a constant for each value with a name."""
 
     name: str
     type: str
@@ -164,8 +164,9 @@ class EnumAlias:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Documentation:
-    """What the docstring of an endpoint is made of. `method` and `path` are plain text; `parameters` those with a
-    description.
+    """The contents of an endpoint's docstring.
+
+    `method` and `path` are plain text; `parameters` are those with a description.
     """
 
     method: str
@@ -178,9 +179,9 @@ class Documentation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Method:
-    """An endpoint, or a function that only gives the types of `push` or the like: then `decorator` is empty.
+    """An endpoint, or a function that only declares the types of a list operation: then `decorator` is empty.
 
-    `options` are those of the decorator. `doc` is None if there is nothing to say.
+    `options` are the options of the decorator. `doc` is None if there is nothing to document.
     """
 
     name: str
@@ -194,7 +195,7 @@ class Method:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Assignment:
-    """An endpoint that is another name of one: `create = restencil.push_of(get_list)`."""
+    """A second name of an endpoint: `create = restencil.push_of(get_list)`."""
 
     name: str
     value: str
@@ -205,7 +206,7 @@ class Assignment:
 class ResourceClass:
     """A resource: its class with the options that all members share, and the members.
 
-    `path` is plain text for docstrings: the path, or the name of a group of endpoints that has none.
+    `path` is plain text for docstrings: the path, or the name of a group of endpoints without a path.
     """
 
     name: str
@@ -216,12 +217,12 @@ class ResourceClass:
     description: str = ""
     deprecated: str | None = None
     defaults: tuple[Constant, ...] = ()
-    """Defaults of parameters that need a name of their own, such as lists: they come before the class."""
+    """Defaults of parameters that need a name, such as lists: they are defined before the class."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientMember:
-    """A resource of a client: the attribute, its type, and the expression that makes it."""
+    """A resource of a client: the attribute, its type, and the expression that creates it."""
 
     name: str
     type: str
@@ -232,7 +233,7 @@ class ClientMember:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientArguments:
-    """The parameters of a client, for type checkers: `store`, the spec's own, and `options` of all clients."""
+    """The parameters of a client, for type checkers: `store`, those of the spec, and the `options` of all clients."""
 
     store: str
     own: tuple[Parameter, ...]
@@ -241,7 +242,7 @@ class ClientArguments:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientClass:
-    """A client; `arguments` is None if it takes what every client takes."""
+    """A client; `arguments` is None if it only has the arguments of all clients."""
 
     name: str
     bases: tuple[str, ...]
@@ -250,7 +251,7 @@ class ClientClass:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Clients:
-    """The clients of a package, and the class that holds their resources. `api` is the expression for `_API`."""
+    """The clients of a package, and the class with their resources. `api` is the expression for `_API`."""
 
     api: str
     host: str
@@ -261,12 +262,12 @@ class Clients:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Module:
-    """One file: the template that writes it, and what it is made of. Parts that a module does not have are empty."""
+    """One file: its template, and its contents. Parts that a module does not have are empty."""
 
     path: str
     template: str
     header: str
-    """The first line, which says where the file comes from."""
+    """The first line, which names the spec."""
     title: str = ""
     """Title and description of the API."""
     imports: tuple[tuple[Import, ...], ...] = ()
@@ -281,4 +282,4 @@ class Module:
     resource: ResourceClass | None = None
     clients: Clients | None = None
     setup: str = ""
-    """The call at the end of `__init__` that makes the modules load when they are needed; or empty."""
+    """The call at the end of `__init__` that makes modules load on first use; or empty."""

@@ -1,4 +1,4 @@
-"""What templates need for docstrings: what a TypedDict is for, and examples as Python."""
+"""Data for docstrings in templates: the use of each TypedDict, and examples as Python code."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TOO_LONG: Final = 1500
 
 
 def usages(resource: d.Resource) -> dict[str, Usage]:
-    """What each object type of a resource's schemas, results, bodies and search parameters is for, by its name."""
+    """Return the use of each object type in a resource's schemas, results, bodies and search parameters, by name."""
     found: dict[str, Usage] = {}
-    # The endpoint that writes a type says what it is for; others may have inherited it.
+    # The endpoint that declares a type determines its use; others may have inherited it.
     for own in (True, False):
         for _, endpoint in resource.all_endpoints():
             for type, usage in _usages(endpoint, resource, own):
@@ -50,30 +50,30 @@ def _usages(endpoint: d.Endpoint, resource: d.Resource, own: bool) -> Iterator[t
 
 
 def usages_of_fields(owner: str, fields: Iterable[d.Field]) -> Iterator[tuple[d.ObjectType, Usage]]:
-    """The object types in the fields of an entity or object, and what each is for."""
+    """Yield the object types in the fields of an entity or object, each with its use."""
     for field in fields:
         for one in object_types(field.type):
             yield one, _share(one, field.type, Usage("field", owner, field.python))
 
 
 def _share(part: d.ObjectType, type: d.Type | None, usage: Usage) -> Usage:
-    """The usage of a part of a type that has this usage as a whole."""
+    """Return the use of a part of a type, from the use of the whole."""
     whole = type.item if isinstance(type, d.Optional) else type
     return usage if part is whole else Usage(usage.kind, usage.of, usage.member, is_part=True)
 
 
 def route_of(endpoint: d.Endpoint) -> str:
-    """Method and path."""
+    """Return method and path."""
     return f"{endpoint.method} {endpoint.path.text}"
 
 
 def place_of(resource: d.Resource) -> str:
-    """The path of a resource; the name of a group, which has no path."""
+    """Return the path of a resource, or the name of a group, which has no path."""
     return resource.name if resource.path is None else resource.path.text
 
 
 def partial_body(resource: d.Resource) -> str | None:
-    """The name of the TypedDict of `partial_update` if its body is the resource's own: all of its keys are optional."""
+    """Return the TypedDict name of `partial_update` if its body is the resource's own: all of its keys are optional."""
     endpoint = resource.endpoints.get("partial_update")
     if endpoint is None or endpoint.body is None or "body" in endpoint.written:
         return None
@@ -84,7 +84,7 @@ def partial_body(resource: d.Resource) -> str | None:
 
 
 def example_of(spec: d.Spec, endpoint: d.Endpoint, function: str) -> Example | None:
-    """The example of an endpoint as a call under Python names, and the response."""
+    """Return the example of an endpoint as a call with Python names, and its response."""
     example = endpoint.example
     if example is None:
         return None

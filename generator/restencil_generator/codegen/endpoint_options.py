@@ -1,4 +1,4 @@
-"""The options of endpoints and of resource classes, each as the expression that is written for it."""
+"""The options of endpoints and of resource classes, as expressions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from restencil_generator.spec.names import python_name
 from restencil_generator.spec.type_info import fields_in, type_info
 
 Value: TypeAlias = "str | int | tuple[Value, ...] | Mapping[str, Value]"
-"""Plain data that is written as a Python literal; durations and other integers have separated thousands."""
+"""Plain data for a Python literal; durations and other integers get thousands separators."""
 
 OptionValues: TypeAlias = "dict[str, str | None]"
-"""Options by name, in the order in which they are written: the expression of each, None for one that is not set."""
+"""Options by name in their written order: the expression of each, None if it is not set."""
 
 _POLICIES: Final[Mapping[str, str | None]] = {
     "soft": "always_soft",
@@ -33,7 +33,7 @@ _JSON: Final = ("json", "any")
 
 
 def resource_options(resource: d.Resource, scope: Scope) -> OptionValues:
-    """The keywords of a resource class: what all of its members share, and what its list is made from."""
+    """Return the keywords of a resource class: the options of all members, and those of its list."""
     found: OptionValues = {}
     if resource.path is not None:
         found = {"path": string(resource.path.text), "schema": schema_option(resource.schema, scope)}
@@ -53,7 +53,7 @@ def resource_options(resource: d.Resource, scope: Scope) -> OptionValues:
 
 
 def _list_options(resource: d.Resource, scope: Scope) -> OptionValues:
-    """The class keywords from which the runtime makes the collection of `get_list`."""
+    """Return the class keywords from which the runtime creates the collection of `get_list`."""
     listed = resource.endpoints.get("get_list")
     if listed is None or "schema" in listed.written or not isinstance(listed.schema, d.CollectionOf):
         return {}
@@ -70,7 +70,7 @@ def _list_options(resource: d.Resource, scope: Scope) -> OptionValues:
 
 
 def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, shared: OptionValues) -> OptionValues:
-    """The options of an endpoint but for its schema; `shared` are those of its resource."""
+    """Return the options of an endpoint except its schema; `shared` are those of its resource."""
     found: OptionValues = {"method": string(endpoint.method), "path": string(endpoint.path.text), "side_effect": None}
     if endpoint.side_effect != (endpoint.method != "GET"):
         found["side_effect"] = str(endpoint.side_effect)
@@ -121,9 +121,9 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, s
 def differing(
     wanted: OptionValues, shared: OptionValues, endpoint: d.Endpoint, base: OptionValues | None = None
 ) -> OptionValues:
-    """The options that an endpoint writes: all that differ from those of its class.
+    """Return the options to write for an endpoint: all that differ from those of its class.
 
-    `base` are the options of the endpoint that it extends; what differs from the class there is written too.
+    `base` are the options of the endpoint that it extends; options that differ from the class there are written too.
     """
     found = {name: value for name, value in wanted.items() if value != shared.get(name)}
     if base is not None:
@@ -133,12 +133,12 @@ def differing(
     if found.get("optimistic", "") is None:
         del found["optimistic"]
         if endpoint.standard and endpoint.side_effect:
-            found["optimistic"] = "False"  # what has no standard payload (reads, added members) needs none
+            found["optimistic"] = "False"  # endpoints without a standard payload (reads, added members) do not need it
     return found
 
 
 def _usual_empty(endpoint: d.Endpoint) -> str | None:
-    """The usual `empty` of an endpoint: a response without content is what was sent, or nothing."""
+    """Return the default `empty` of an endpoint: the request body becomes the value, or there is none."""
     if not endpoint.side_effect:
         return None
     name = endpoint.extends or endpoint.name
@@ -146,7 +146,7 @@ def _usual_empty(endpoint: d.Endpoint) -> str | None:
 
 
 def schema_option(type: d.Type | None, scope: Scope) -> str | None:
-    """The schema of a type, None if there is nothing to look for in it."""
+    """Return the schema of a type, None if the value is kept as JSON."""
     return None if type is None else schema_of(type, scope)
 
 
@@ -159,17 +159,17 @@ _COMMON: Final = tuple(
         ]
     )
 )
-"""The options that resources and endpoints have alike, in the order in which they are written."""
+"""The options that resources and endpoints have in common, in their written order."""
 
 
 def _common_settings(owner: d.Resource | d.Endpoint) -> tuple[object, ...]:
-    """What the common options are made of."""
+    """Return the settings that determine the common options."""
     given = owner.headers, owner.errors, owner.auth, owner.cross_origin_body
     return owner.options, owner.url_prefix, owner.base, *given
 
 
 def _common_options(owner: d.Resource | d.Endpoint, scope: Scope) -> OptionValues:
-    """The options that resources and endpoints have alike."""
+    """Return the options that resources and endpoints have in common."""
     options = owner.options
     found: OptionValues = dict.fromkeys(_COMMON)
     found["url_prefix"] = _text(owner.url_prefix)
@@ -198,7 +198,7 @@ def _error_policy(policy: d.ErrorPolicy | d.Reference | None, scope: Scope) -> s
 
 
 def _freshness(freshness: str | d.ServerFreshness | None) -> str | None:
-    """How long data lives, as the runtime takes it."""
+    """Return the runtime option for freshness."""
     if not isinstance(freshness, d.ServerFreshness):
         return _text(freshness)
     bounds = {"at_least": freshness.at_least, "at_most": freshness.at_most}
@@ -207,12 +207,12 @@ def _freshness(freshness: str | d.ServerFreshness | None) -> str | None:
 
 
 def _needs(needs: d.Needs) -> Value:
-    """Which fields make a record complete, as the runtime takes it."""
+    """Return the runtime option for the fields of a complete record."""
     return needs if isinstance(needs, str) else tuple(python_name(name, "field") for name in needs)
 
 
 def _concurrency(concurrency: d.Concurrency | None) -> str | None:
-    """How concurrent updates are detected, as the runtime takes it."""
+    """Return the runtime option for the detection of concurrent updates."""
     if concurrency is None:
         return None
     if concurrency.field is not None:
@@ -221,7 +221,7 @@ def _concurrency(concurrency: d.Concurrency | None) -> str | None:
 
 
 def _request_options(request: d.Request, body: d.Body | None = None) -> OptionValues:
-    """How a body is sent; only JSON has an envelope."""
+    """Return the options for sending a body; only JSON has an envelope."""
     found: OptionValues = {"content_type": _text(request.content_type)}
     return found | ({"wrap": _text(".".join(request.envelope))} if body is None or body.kind in _JSON else {})
 
@@ -231,14 +231,14 @@ def _body_format(body: d.Body | None) -> OptionValues:
 
 
 def _form_styles(body: d.Body | None) -> Mapping[str, Value]:
-    """The styles of the fields of a form that have another than the usual one."""
+    """Return the styles of form fields that differ from the defaults."""
     if body is None or body.kind != "form" or not isinstance(body.type, d.ObjectType):
         return {}
     return {field.wire: field.style for field in body.type.members if field.style is not None}
 
 
 def _response_options(response: d.Response, empty: d.Empty | None = None) -> OptionValues:
-    """Where a response holds its value; `empty` is what counts for one without content if the spec says nothing."""
+    """Return the options for the value of a response; `empty` is the default for an empty one."""
     return {
         "unwrap": _text(".".join(response.envelope)),
         "empty": _text(response.empty or empty),
@@ -247,7 +247,7 @@ def _response_options(response: d.Response, empty: d.Empty | None = None) -> Opt
 
 
 def _target(name: str, resource: d.Resource) -> str:
-    """A name in `expires` as the runtime takes it: an endpoint of the same resource by its own name alone."""
+    """Return a name in `expires` for the runtime: an endpoint of the same resource without the resource's name."""
     owner, _, member = name.partition(".")
     if not member:
         return name
@@ -261,7 +261,7 @@ def _header_params(params: Iterable[d.HeaderParam], scope: Scope) -> str | None:
 
 
 def header_param(param: d.HeaderParam, scope: Scope) -> str:
-    """A header that is a keyword, with the options that do not follow from its name."""
+    """Return the expression for a header parameter, with the options that differ from the defaults for its name."""
     parts = parts_entities(param.field.wire)
     writes_key = param.in_key is (param.secret or param.partition)
     writes_partition = param.partition is not (parts and not (param.in_key and writes_key))
@@ -277,7 +277,7 @@ def header_param(param: d.HeaderParam, scope: Scope) -> str:
 
 
 def _path_params(own: Iterable[d.Field], of_resource: Iterable[d.Field]) -> Mapping[str, Value]:
-    """The kinds of path parameters that are more than a string; those of other paths of the resource do no harm."""
+    """Return the kinds of path parameters other than strings; those in other paths of the resource have no effect."""
     fields = {field.wire: field for field in of_resource} | {field.wire: field for field in own}
     kinds = {wire: _path_kind(field) for wire, field in fields.items()}
     return {wire: kind for wire, kind in kinds.items() if kind}
@@ -290,19 +290,19 @@ def _path_kind(field: d.Field) -> str:
 
 
 def _field_path(dotted: str) -> str:
-    """A field of an entity by its names in Python."""
+    """Return the path of a field of an entity with Python names."""
     return ".".join(python_name(part, "field") for part in dotted.split("."))
 
 
 def _body_fields(body: d.Body | None) -> Mapping[str, Value]:
-    """The fields of the entity that members of a body are values of, by the JSON names of the members."""
+    """Return the fields of the entity behind the members of a body, by JSON name of the member."""
     if body is None or not isinstance(body.type, d.ObjectType):
         return {}
     return {field.wire: _field_path(field.of) for field in body.type.members if field.of}
 
 
 def _search_options(endpoint: d.Endpoint, scope: Scope) -> OptionValues:
-    """How lists and objects are written into the search string, and the JSON names of the members of objects."""
+    """Return the options for lists and objects in search strings, and the JSON names of the members of objects."""
     styles: dict[str, Value] = {}
     types: dict[str, str] = {}
     for field in endpoint.search_params:
@@ -341,7 +341,7 @@ def _pagination(pagination: d.Pagination, scope: Scope) -> str:
 
 
 def _keywords(endpoint: d.Endpoint) -> Iterable[d.Field]:
-    """The keywords of an endpoint and its list operations but for the body: they share one mapping of names."""
+    """Return the keywords of an endpoint and its list operations except the body: they share one mapping of names."""
     found: dict[str, d.Field] = {}
     for one in (endpoint, *endpoint.extenders.values()):
         found |= {field.python: field for field in (*one.params, *one.search_params)}
@@ -354,7 +354,7 @@ def _keywords(endpoint: d.Endpoint) -> Iterable[d.Field]:
 
 
 def sender_of(endpoint: d.Endpoint) -> d.Endpoint | None:
-    """The endpoint whose body the options describe: itself, or for a list the first list operation that has one.
+    """Return the endpoint whose body the options describe: itself, or for a list its first operation with a body.
 
     A list operation with its own body has its own options.
     """
@@ -363,7 +363,7 @@ def sender_of(endpoint: d.Endpoint) -> d.Endpoint | None:
 
 
 def sent_body(endpoint: d.Endpoint) -> d.Body | None:
-    """The body of an endpoint as it is sent: `assign` takes entries by their keys."""
+    """Return the body of an endpoint as it is sent: `assign` sends entries by their keys."""
     body = endpoint.body
     adds_entries = isinstance(endpoint.schema, d.AdderOf) and endpoint.schema.how == "assign"
     if body is None or not adds_entries or not isinstance(body.type, d.EntityRef | d.UnionOf):
@@ -372,7 +372,7 @@ def sent_body(endpoint: d.Endpoint) -> d.Body | None:
 
 
 def _body_names(body: d.Body | None, scope: Scope) -> str:
-    """The option `body`: what gives its members their JSON names, `dict` if they keep theirs, None without a body."""
+    """Return the option `body`: the JSON names of its members, `dict` if they are unchanged, None without a body."""
     if body is None:
         return "None"
     kind = body.type
@@ -406,24 +406,24 @@ def _literal(value: Value) -> str:
 
 
 def _value(value: tuple[Value, ...] | Mapping[str, Value]) -> str | None:
-    """A literal; None for an empty one."""
+    """Return a literal; None for an empty value."""
     return _literal(value) if value else None
 
 
 def _reason(deprecated: str | None) -> str | None:
-    """The reason of a deprecation as a literal; it may be empty. None if nothing is deprecated."""
+    """Return the reason of a deprecation as a literal, which may be empty; None if it is not deprecated."""
     return None if deprecated is None else string(deprecated)
 
 
 def _text(value: str | None) -> str | None:
-    """A string literal; None for an empty string."""
+    """Return a string literal; None for an empty string."""
     return string(value) if value else None
 
 
 def error_table(errors: Mapping[str, d.Shape], scope: Scope) -> str:
-    """The types of error bodies by status, imported when they are needed.
+    """Return the types of error bodies by status, imported on first use.
 
-    Several classes in one mapping are no literal for mypy, which joins their constructors.
+    Several classes in one dict would have no precise type in mypy, which joins their constructors.
     """
 
     def types(shape: d.Shape) -> str:
@@ -434,5 +434,5 @@ def error_table(errors: Mapping[str, d.Shape], scope: Scope) -> str:
 
 
 def sibling_module(name: str) -> str:
-    """The full name of another module of the package."""
+    """Return the full name of another module of the package."""
     return f'f"{{__package__}}.{name}"'

@@ -1,7 +1,7 @@
-"""Formats code with black, in this process or in workers, in one fixed mode and without reading any configuration.
+"""Formatting of code with black, in this process or in workers, with a fixed mode and without configuration files.
 
-Modules of the built-in templates are laid out already (tests prove it). Only their statements with a line that is still
-too long are formatted here; modules of a user's templates are formatted as a whole.
+Modules from built-in templates are already formatted (tests check this), except statements with a line that is too
+long; modules from a user's templates are formatted as a whole.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from restencil_generator.codegen.layout import WIDTH, fits
 from restencil_generator.exceptions import Failure
 
 _MUCH: Final = 100_000
-"""The number of characters from which workers are worth starting."""
+"""Minimum number of characters for which workers are started."""
 
 _MODE: Final = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
 def format_text(text: str) -> str:
-    """Formats a module. Raises `Failure` for text that is no Python."""
+    """Format a module. Raises `Failure` if it is not valid Python."""
     try:
         return format_str(text, mode=_MODE)
     except InvalidInput as error:
@@ -33,15 +33,15 @@ def format_text(text: str) -> str:
 
 
 def format_all(texts: Mapping[str, str]) -> dict[str, str]:
-    """Formats each text; the result has the same names."""
+    """Format several modules by name."""
     return dict(zip(texts, _formatted(list(texts.values())), strict=True))
 
 
 def format_statements(texts: Mapping[str, str]) -> dict[str, str]:
-    """Formats the statements of each text that have a line which is too long; the result has the same names.
+    """Format only the statements of each module that have a line which is too long.
 
-    If everything else is laid out already, the result is that of formatting the whole, in a tenth of the time ("the
-    package of 1,200 operations").
+    If everything else is already formatted, the result is the same as formatting the whole module, in a tenth of the
+    time for a package of 1,200 operations.
     """
     spans = {name: list(_spans(text)) for name, text in texts.items()}
     lines = {name: text.split("\n") for name, text in texts.items()}
@@ -59,7 +59,7 @@ def format_statements(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _spans(text: str) -> Iterable[tuple[int, int]]:
-    """Where each statement with a line that is too long starts and ends: line numbers from 0, the end excluded."""
+    """Yield the start and end of each statement with a line that is too long: line numbers from 0, the end excluded."""
     long = [number for number, line in enumerate(text.split("\n")) if not fits(line)]
     for statement in ast.parse(text).body:
         decorators = getattr(statement, "decorator_list", [])

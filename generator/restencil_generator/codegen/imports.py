@@ -1,6 +1,6 @@
-"""The names of one generated module: what it declares, and what it imports.
+"""The names of one generated module: its declarations and its imports.
 
-Everything from elsewhere is imported qualified (`datetime.datetime`, `users.User`), so that a spec may choose its names
+Names from other modules are imported qualified (`datetime.datetime`, `users.User`), so that a spec may choose its names
 freely; only `schema`, `Sequence` and `Mapping` are imported by name. If a name of the spec is also that of an import,
 the import gets a leading underscore, which no name of a spec can have.
 """
@@ -24,15 +24,15 @@ RUNTIME: Final = "restencil"
 
 
 def module_of(resource: d.Resource) -> str:
-    """The module of a resource: its name in lower case, as modules are called."""
+    """Return the module of a resource: its name in lower case."""
     return resource.python.lower()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EntityModules:
-    """The module of the package that each entity is in; that of everything else follows from its kind.
+    """The module of each entity in the package; the module of everything else follows from its kind.
 
-    `nested` are the entities whose TypedDict may be part of that of another body.
+    `nested` are the entities whose TypedDict may be part of another body.
     """
 
     spec: d.Spec
@@ -42,8 +42,8 @@ class EntityModules:
 
 @dataclasses.dataclass(slots=True)
 class _Uses:
-    """What a module imports: modules, names of modules, and classes of the package with whether they are needed at run
-    time.
+    """The imports of a module: modules, names from modules, and classes of the package with whether they are imported
+    at run time.
     """
 
     modules: set[str] = dataclasses.field(default_factory=set[str])
@@ -53,7 +53,7 @@ class _Uses:
 
 
 class Scope:
-    """Names that one module declares and imports. `members` are those in its classes: fields, endpoints, resources."""
+    """The declared and imported names of a module. `members` are fields, endpoints and resources of its classes."""
 
     def __init__(self, module: str, entity_modules: EntityModules, members: Iterable[str]) -> None:
         self.module = module
@@ -62,12 +62,12 @@ class Scope:
         self._members = frozenset(members)
         self._uses = _Uses()
         self.defined: set[str] = set()
-        """Classes of this module that are defined above the one that is being planned."""
+        """Classes of this module that are defined before the one that is being planned."""
 
     # ------------------------------------------------------------------------------------------------------------ names
 
     def use(self, module: str) -> str:
-        """The name of a module here; it is imported from now on."""
+        """Return the name of a module in this one, and import it."""
         self._uses.modules.add(module)
         return self._name_of(module)
 
@@ -76,11 +76,11 @@ class Scope:
         return module if self._outside(head) == head else f"_{module.replace('.', '_')}"
 
     def builtin(self, name: str) -> str:
-        """A built-in name, qualified if the spec uses it for something else."""
+        """Return a built-in name, qualified if the spec uses the name for something else."""
         return f"{self.use('builtins')}.{name}" if self._outside(name) != name else name
 
     def sibling(self, module: str, name: str, *, real: bool = False) -> str:
-        """The name here of a class of another module of the package; `real`: not for type checkers alone."""
+        """Return the name of a class from another module of the package; with `real` it is imported at run time."""
         if module == self.module:
             if name in self._members:
                 self._uses.hidden.add(name)
@@ -90,50 +90,50 @@ class Scope:
         return used
 
     def typing(self, name: str) -> str:
-        """A name of `typing`."""
+        """Return a name of `typing`."""
         return f"{self.use('typing')}.{name}"
 
     def is_any(self, text: str) -> bool:
-        """Whether a type is `Any`."""
+        """Return whether an annotation is `Any`."""
         return text == f"{self._name_of('typing')}.Any"
 
     def restencil(self, name: str) -> str:
-        """A public name of the runtime."""
+        """Return a public name of the runtime."""
         return f"{self.use(RUNTIME)}.{name}"
 
     def schema(self, name: str) -> str:
-        """A schema kind of the runtime."""
+        """Return a schema kind of the runtime."""
         return f"{self._part(RUNTIME, 'schema')}.{name}"
 
     def hook(self, reference: d.Reference) -> str:
-        """A hand-written function, imported when it is first called."""
+        """Return an expression for a hand-written function, imported on its first call."""
         return call(self.restencil("lazy_function"), [string(f"{reference.module}:{reference.name}")])
 
     def hand_written(self, reference: d.Reference) -> str:
-        """A hand-written class, imported with the module."""
+        """Return a hand-written class, imported with the module."""
         return f"{self.use(reference.module)}.{reference.name}"
 
     def _part(self, module: str, name: str) -> str:
-        """The name here of a part of a module that is imported by itself, as it is used often."""
+        """Return a name that is imported from a module by name because it is used often."""
         self._uses.parts.add((module, name))
         return self._outside(name)
 
     def _inside(self, name: str) -> str:
-        """The name here of an export of the package: such names differ from each other, not from members."""
+        """Return the name of an export of the package in this module: it may clash only with members."""
         return f"_{name}" if name in self._members else name
 
     def _outside(self, name: str) -> str:
-        """The name here of something from outside the package."""
+        """Return the name of something from outside the package in this module."""
         return f"_{name}" if name in self._members or name in self.spec.namespace else name
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a class of this module is used where a member of its name hides it, so that it needs another name."""
+        """Return whether a class of this module is used where a member hides it, so that it needs an alias."""
         return name in self._uses.hidden
 
     # ---------------------------------------------------------------------------------------------------------- imports
 
     def imports(self) -> tuple[tuple[Import, ...], ...]:
-        """The imports at run time, in sections: standard library, the runtime, hand-written modules, the package."""
+        """Return the imports at run time in sections: standard library, runtime, hand-written modules, package."""
         uses = self._uses
         plain = sorted(uses.modules)
         standard = [self._import(module) for module in plain if module in STANDARD]
@@ -147,7 +147,7 @@ class Scope:
         return tuple(tuple(section) for section in sections if section)
 
     def type_imports(self) -> tuple[Import, ...]:
-        """The imports for type checkers alone."""
+        """Return the imports for type checkers only."""
         siblings = self._uses.siblings.items()
         return tuple(_from((f".{module}", name, self._inside(name)) for (module, name), real in siblings if not real))
 
@@ -158,32 +158,32 @@ class Scope:
     # ------------------------------------------------------------------------------------------------------------ forms
 
     def mapping(self) -> str:
-        """The type of a mapping from strings to anything."""
+        """Return the annotation of a mapping from strings to anything."""
         return f"{self._part('collections.abc', 'Mapping')}[{self.builtin('str')}, {self.typing('Any')}]"
 
     def list_of(self, item: str) -> str:
-        """The type of a list: read-only as a result, any sequence as an argument."""
+        """Return the annotation of a list: read-only as a result, any sequence as an argument."""
         return f"{self._part('collections.abc', 'Sequence')}[{item}]"
 
     def dict_of(self, item: str) -> str:
-        """The type of a dict with string keys."""
+        """Return the annotation of a dict with string keys."""
         return f"{self.builtin('dict')}[{self.builtin('str')}, {item}]"
 
     def lazily(self, name: str) -> str:
-        """An entity class as a schema: itself if it is defined above, else looked up at first use."""
+        """Return an entity class as a schema: itself if it is already defined, else looked up on first use."""
         home = self.entity_modules.entities[name]
         if home != self.module:
             return call(self.schema("Lazy"), [string(f".{home}:{name}"), "__name__"])
         return self._here(name)
 
     def object_lazily(self, name: str) -> str:
-        """The class of an object as a schema: itself, but looked up at first use in its own module."""
+        """Return the class of an object as a schema: itself, but looked up on first use within its own module."""
         if self.module != OBJECTS:
             return self.sibling(OBJECTS, name, real=True)
         return self._here(name)
 
     def _here(self, name: str) -> str:
-        """A class of this very module: itself if it is defined above, else looked up at first use."""
+        """Return a class of this module: itself if it is already defined, else looked up on first use."""
         # A lambda does not see the members of the class around it.
         plain = name in self.defined and name not in self._members
         return name if plain else call(self.schema("Lazy"), [f"lambda: {name}"])
@@ -193,7 +193,7 @@ STANDARD: Final = ("builtins", "collections.abc", "datetime", "decimal", "import
 
 
 def _from(parts: Iterable[tuple[str, str, str]]) -> list[Import]:
-    """`from module import …` by module, for (module, name, name used): plain names together, others each by itself."""
+    """Return `from module import …` for (module, name, alias): plain names together, aliases one by one."""
     names: dict[str, list[tuple[str, str]]] = {}
     for module, name, used in parts:
         names.setdefault(module, []).append((name, used))

@@ -1,4 +1,4 @@
-"""JSON values of the spec as Python values: defaults, headers, examples."""
+"""Conversion of JSON values in the spec to Python code: defaults, headers, examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def json_value(value: d.Json, *, brief: bool = False) -> str:
-    """JSON data as Python code; with `brief` only the first item of each list, and `...` for the others."""
+    """Return JSON data as Python code; with `brief` only the first item of each list, and `...` for the others."""
     if isinstance(value, list):
         shown = [json_value(part, brief=brief) for part in (value[:1] if brief else value)]
         return items([*shown, "..."] if brief and len(value) > 1 else shown)
@@ -25,7 +25,7 @@ def json_value(value: d.Json, *, brief: bool = False) -> str:
 
 
 def default(type: d.Type, value: d.Json, scope: Scope) -> str:
-    """A default (JSON under Python names) as a Python value."""
+    """Return a default (JSON with Python names) as Python code."""
     if value is None:
         return "None"
     match concrete(type, value, scope):
@@ -44,7 +44,7 @@ def default(type: d.Type, value: d.Json, scope: Scope) -> str:
 
 
 def concrete(type: d.Type, value: d.Json, scope: Scope) -> d.Type:
-    """The type of a default: without `?`, and of several types the first that it fits."""
+    """Return the type of a default: without `?`, and of several alternatives the first that it fits."""
     bare = type.unwrap()
     if not isinstance(bare, d.OneOf):
         return bare
@@ -67,7 +67,7 @@ def _scalar(name: str, value: d.Json, scope: Scope) -> str:
 
 
 def _moment(kind: str, text: str, scope: Scope) -> str:
-    """A date or time of RFC 3339 as the call that makes it; a naive one is in UTC."""
+    """Return the call that creates a date or time from RFC 3339; a naive one is in UTC."""
     module = scope.use("datetime")
     if kind == "date":
         date = _datetime.date.fromisoformat(text)
@@ -91,7 +91,7 @@ def _clock(time: _datetime.time) -> list[int]:
 
 
 def _short_fraction(text: str) -> str:
-    """The text with at most six digits of a second, which is what Python keeps."""
+    """Shorten the fraction of a second to six digits, which is what Python keeps."""
     return re.sub(r"(\.\d{6})\d+", r"\1", text)
 
 

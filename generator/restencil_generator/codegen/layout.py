@@ -1,7 +1,7 @@
-"""Breaks lines of rendered code that are too long: one item per line, each with a trailing comma.
+"""Line breaking of rendered code: one item per line, each with a trailing comma.
 
-Templates write a statement on one line. Code that is laid out here is code that black leaves alone (tests prove it), in
-a tiny part of the time. What stays too long is left to black. The widths are those of black's defaults.
+Templates write each statement on one line. The result is the same as that of black (tests check this), in a fraction of
+the time. Lines that stay too long are left to black. The widths are black's defaults.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ _TOKEN: Final = re.compile(rf"{_STRING}|[()\[\]{{}},:#]|\blambda\b| = ")
 
 
 def width(text: str) -> int:
-    """The columns that a line takes at most: characters beyond ASCII may take two.
+    """Return the maximum width of a line in columns: characters beyond ASCII may take two.
 
-    Which of them do is not the same everywhere; counting each as two only breaks a line somewhat early.
+    Their width depends on the platform; counting each as two only breaks some lines earlier.
     """
     return len(text) if text.isascii() else len(text) + sum(char > "\x7f" for char in text)
 
 
 def fits(text: str) -> bool:
-    """Whether no line of the text is too long."""
+    """Return whether no line is too long."""
     return not _long_lines(text)
 
 
 def _long_lines(text: str) -> list[int]:
-    """The numbers of the lines, from 0, that are too long."""
+    """Return the numbers of the lines, from 0, that are too long."""
     columns = len if text.isascii() else width
     return [number for number, line in enumerate(text.split("\n")) if columns(line) > WIDTH]
 
 
 def lay_out(text: str, tree: ast.Module) -> str:
-    """A module with each line broken at its brackets that is too long and holds a whole statement.
+    """Break all lines of a module that are too long and contain a whole statement, at their brackets.
 
-    `tree` is the parsed text.
+    `tree` is the parsed module.
     """
     long = _long_lines(text)
     if not long:
@@ -60,7 +60,7 @@ def lay_out(text: str, tree: ast.Module) -> str:
 
 
 def _lines_of_literals(tree: ast.Module) -> set[int]:
-    """The numbers of the lines, from 0, that belong to a string of several lines, such as a docstring."""
+    """Return the numbers of the lines, from 0, in strings of several lines, such as docstrings."""
     found: set[int] = set()
     waiting: list[ast.AST] = [tree]
     while waiting:
@@ -78,14 +78,14 @@ def _lines_of_literals(tree: ast.Module) -> set[int]:
 
 
 class _Shape(NamedTuple):
-    """Where a line can be broken: after its assignment, and at pairs of outermost brackets."""
+    """The positions at which a line can be broken: after its assignment, and at pairs of outermost brackets."""
 
     value: int
     brackets: list[tuple[int, int]]
 
 
 def break_line(text: str, indent: int = 0) -> list[str]:
-    """The lines of a statement, or of one item of it, at an indentation of so many columns."""
+    """Return the lines of a statement, or of one item of it, at an indentation in columns."""
     margin = " " * indent
     if indent + width(text) <= WIDTH:
         return [margin + text]
@@ -118,12 +118,12 @@ _ANNOTATION: Final = re.compile(r"\w+: [\w.]+\[")
 
 
 def _is_annotation(text: str) -> bool:
-    """Whether a line declares a name without a value: commas in its brackets would change the type."""
+    """Return whether a line declares a name without a value: a trailing comma in its brackets would change the type."""
     return _ANNOTATION.match(text) is not None
 
 
 def _shape(text: str) -> _Shape | None:
-    """Where a line can be broken; None if it is no whole statement, or ends in a comment."""
+    """Return the positions at which a line can be broken; None if it is not a whole statement, or ends in a comment."""
     value, depth, start = 0, 0, 0
     brackets: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(text):
@@ -146,7 +146,7 @@ def _shape(text: str) -> _Shape | None:
 
 
 def _items(text: str) -> Iterator[str]:
-    """The parts between the commas of the outermost level."""
+    """Yield the parts between the commas of the outermost level."""
     depth, start, parameters = 0, 0, False
     for match in _TOKEN.finditer(text):
         mark = match[0]
@@ -171,11 +171,11 @@ def _items(text: str) -> Iterator[str]:
 
 
 def docstring(text: str, indent: int = 0, code: Sequence[tuple[str, str | None]] = ()) -> str:
-    """A docstring: on one line if it fits, else with the closing quotes on a line of their own.
+    """Format a docstring: on one line if it fits, else with the closing quotes on a separate line.
 
-    Long lines are wrapped, and a space separates a quote at either end from the quotes of the literal; nothing else of
-    the text changes. `code` holds headings with an expression each, which is shown below its heading as code that can
-    be pasted; nothing is shown for None.
+    Long lines are wrapped, and a space separates a quote at either end from the quotes of the literal; the text does
+    not change otherwise. `code` has headings with expressions, which are shown below their heading as code; None is
+    left out.
     """
     lines = _doc_lines(text, WIDTH - indent)
     for heading, expression in code:
@@ -192,7 +192,7 @@ def docstring(text: str, indent: int = 0, code: Sequence[tuple[str, str | None]]
 
 
 def _doc_lines(text: str, width: int) -> list[str]:
-    """The lines of a docstring: those of the text, long ones wrapped, without margins and empty lines at the ends."""
+    """Return the lines of a docstring: wrapped, without margins, and without empty lines at the ends."""
     given = [line.rstrip() for line in doc_text(text.replace("\r\n", "\n").replace("\r", "\n")).strip().split("\n")]
     if len(given) == 1:
         if len(given[0]) + 6 <= width:
@@ -207,7 +207,7 @@ def _doc_lines(text: str, width: int) -> list[str]:
 
 
 def _code_lines(expression: str, indent: int) -> list[str]:
-    """An expression as lines of a docstring whose margin is so many columns wide."""
+    """Return an expression as lines of a docstring with a margin in columns."""
     return [doc_text(line[indent:]) for line in break_line(expression, indent + len(_STEP))]
 
 

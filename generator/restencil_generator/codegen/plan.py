@@ -1,8 +1,8 @@
-"""Plans a package: its modules, what each contains, in which order, under which names, with which imports.
+"""The plan of a package: its modules with their contents, names and imports.
 
-Templates write what is planned here (`context`). The modules of a package: `__init__`, which imports the others when
-they are needed; one per resource, named by its key, with the resource's class, its entity and their TypedDicts;
-`_client`, `_enums`, `_objects`, `_errors`; `_entities` for entities that several resources share.
+Templates render the plan (`context`). The modules of a package: `__init__`, which imports the others on first use; one
+per resource, named by its key, with the resource's class, its entity and their TypedDicts; `_client`, `_enums`,
+`_objects`, `_errors`; `_entities` for entities that several resources share.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES, shapes
 
 _REACH: Final = 50
-"""How many TypedDicts of entities a body may lead to, directly or through others."""
+"""Maximum number of entity TypedDicts that a body may refer to, directly or indirectly."""
 
 
 def plan(spec: d.Spec) -> list[Module]:
-    """The modules of the package, by path."""
+    """Return the modules of the package, by path."""
     return _Plan(spec).modules()
 
 
 def entity_modules(spec: d.Spec) -> EntityModules:
-    """The modules that entities are in."""
+    """Return the modules of all entities."""
     return EntityModules(spec, _modules_of_entities(spec), _nested(spec))
 
 
@@ -144,7 +144,7 @@ class _Plan:
         return dataclasses.replace(self._module(scope, "enums.py.jinja", names=names), enums=tuple(found))
 
     def errors(self) -> Module:
-        """The error classes: a base for all, and one for each status that the runtime has a class for."""
+        """Return the module of error classes: a base for all, and one for each status with a runtime class."""
         scope = Scope(ERRORS, self.entity_modules, ("data",))
         kinds = {name: _error_kinds(self.spec, statuses) for name, statuses in CLASSES.items()}
         every = {*kinds.values(), _error_kinds(self.spec, range(300, 600))}
@@ -188,7 +188,7 @@ class _Plan:
         return dataclasses.replace(made, clients=clients, type_checking=scope.typing("TYPE_CHECKING"))
 
     def _arguments(self, scope: Scope, options: str) -> ClientArguments | None:
-        """The arguments that only the clients of this spec have; None if there are none."""
+        """Return the client arguments that are specific to the spec; None if there are none."""
         auth = self.spec.auth
         own = [
             Parameter(scheme.name, f"{scope.restencil('OAuth2' if scheme.oauth2 else 'Token')} | None", "None")
@@ -205,7 +205,7 @@ class _Plan:
 
     def package(self) -> Module:
         every = sorted((name for names in self.exports.values() for name in names), key=natural)
-        # An imported module of the package is an attribute of it, and so a name in this module.
+        # An imported module of the package becomes an attribute of it, and so a name in this module.
         scope = Scope("__init__", self.entity_modules, self.exports)
         modules = sorted((module for module, names in self.exports.items() if names), key=natural)
         exported = {string(one): pair(map(string, sorted(self.exports[one], key=natural))) for one in modules}
@@ -225,7 +225,7 @@ class _Plan:
         )
 
     def _deprecated(self) -> list[tuple[str, str]]:
-        """The names whose use is deprecated, each with the reason (or empty)."""
+        """Return the deprecated names, each with the reason (or empty)."""
         found: dict[str, str | None] = {entity.name: entity.deprecated for entity in self.spec.entities.values()}
         found |= {resource.class_name: resource.deprecated for resource in self.spec.resources.values()}
         return [
@@ -305,7 +305,7 @@ class _Plan:
 
 
 def _modules_of_entities(spec: d.Spec) -> dict[str, str]:
-    """The module of each entity: that of the one resource it belongs to; families of entities stay together."""
+    """Return the module of each entity: that of its only resource; entities that extend one another stay together."""
     family = {entity.extends for entity in spec.entities.values() if entity.extends is not None}
     family |= {entity.name for entity in spec.entities.values() if entity.extends is not None}
     owners: dict[str, list[str]] = {}
@@ -322,28 +322,28 @@ def _modules_of_entities(spec: d.Spec) -> dict[str, str]:
 
 
 def _error_kinds(spec: d.Spec, statuses: range) -> tuple[str, ...]:
-    """The objects that bodies of errors with these statuses are; the last one is "" if they may be anything else."""
+    """Return the objects in error bodies with these statuses; the last one is "" for any other body."""
     known = set(shapes(spec, statuses))
     names = sorted({name for shape in known for name in shape}, key=natural)
     return (*names, "") if names and () in known else tuple(names)
 
 
 def _error_data(kinds: tuple[str, ...], scope: Scope) -> str:
-    """The type of `data` of errors with such bodies; empty if it is unknown."""
+    """Return the type of `data` for such errors; empty if it is unknown."""
     types = [scope.sibling(OBJECTS, name) if name else scope.typing("Any") for name in kinds]
     return " | ".join((*types, "None")) if types else ""
 
 
 def _own_prefixes(spec: d.Spec) -> list[str]:
-    """The URL prefixes of single endpoints that are not the spec's."""
+    """Return the URL prefixes of single endpoints that differ from that of the spec."""
     prefixes = {one.url_prefix for resource in spec.resources.values() for _, one in resource.all_endpoints()}
     return sorted(prefixes - {spec.url_prefix, ""})
 
 
 def _nested(spec: d.Spec) -> frozenset[str]:
-    """The entities whose bodies lead to at most `_REACH` others.
+    """Return the entities whose bodies refer to at most `_REACH` others.
 
-    Type checkers expand TypedDicts inside of TypedDicts completely, and give up if some hundred refer to each other.
+    Type checkers expand nested TypedDicts completely, and fail if some hundred refer to each other.
     """
     inner = {
         name: {
@@ -358,7 +358,7 @@ def _nested(spec: d.Spec) -> frozenset[str]:
 
 
 def _reaches(name: str, inner: Mapping[str, set[str]], most: int) -> bool:
-    """Whether at most `most` names are reached from a name."""
+    """Return whether at most `most` names can be reached from a name."""
     found, waiting = {name}, [name]
     while waiting and len(found) <= most:
         new = inner.get(waiting.pop(), set()) - found
@@ -368,7 +368,7 @@ def _reaches(name: str, inner: Mapping[str, set[str]], most: int) -> bool:
 
 
 def _check_modules(spec: d.Spec) -> None:
-    """Raises `Failure` if two things would be the same attribute of the package, or the same file."""
+    """Raise `Failure` if two names would be the same attribute of the package, or the same file."""
     seen: dict[str, str] = {}
     for resource in spec.resources.values():
         module = module_of(resource)

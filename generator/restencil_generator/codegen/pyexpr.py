@@ -12,32 +12,32 @@ Parts: TypeAlias = "list[tuple[int, str]]"
 """A name split at its numbers, for comparison."""
 
 Options: TypeAlias = Mapping[str, str]
-"""Keyword arguments: each name with the expression of its value, in the order in which they are written."""
+"""Keyword arguments: the expression of each value by name, in their written order."""
 
 
 def call(function: str, arguments: Iterable[str] = (), options: Options | None = None) -> str:
-    """`function(argument, …, name=value, …)`."""
+    """Return a call: `function(argument, …, name=value, …)`."""
     return f"{function}({', '.join([*arguments, *keywords(options or {})])})"
 
 
 def keywords(options: Options) -> list[str]:
-    """Each option as `name=value`."""
+    """Return each option as `name=value`."""
     return [f"{name}={value}" for name, value in options.items()]
 
 
 def items(values: Iterable[str]) -> str:
-    """A list of expressions."""
+    """Return a list of expressions."""
     return f"[{', '.join(values)}]"
 
 
 def pair(values: Iterable[str]) -> str:
-    """A tuple of expressions."""
+    """Return a tuple of expressions."""
     found = list(values)
     return f"({', '.join(found)}{',' if len(found) == 1 else ''})"
 
 
 def table(pairs: Mapping[str, str]) -> str:
-    """A dict; its keys are expressions too."""
+    """Return a dict; its keys are expressions too."""
     return "{" + ", ".join(f"{key}: {value}" for key, value in pairs.items()) + "}"
 
 
@@ -49,10 +49,9 @@ _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def string(text: str) -> str:
-    """A Python string literal on one line, in the quotes that need the fewest escapes (double ones if equal).
+    """Return a string literal on one line, with the quotes that need fewer escapes (double ones if equal).
 
-    Characters that do not print, and those that change the text direction, are escaped, so that the code reads as it
-    runs.
+    Characters that are not printable or change the text direction are escaped, so that the code runs as it reads.
     """
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
@@ -61,7 +60,7 @@ def string(text: str) -> str:
 
 
 def literal(value: str | int | float | bool | None) -> str:
-    """A JSON scalar as a Python literal."""
+    """Return a JSON scalar as a Python literal."""
     if isinstance(value, str):
         return string(value)
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
@@ -70,19 +69,19 @@ def literal(value: str | int | float | bool | None) -> str:
 
 
 def integer(value: int) -> str:
-    """An integer with separated thousands, as people write durations: `60_000`."""
+    """Return an integer with thousands separators: `60_000`."""
     return f"{value:_}" if value >= 10_000 else str(value)
 
 
 @functools.lru_cache(maxsize=8192)
 def natural(name: str) -> tuple[bool, bool, Parts]:
-    """The sort key of names in `__all__`: constants, classes, the rest; `item9` before `item10`."""
+    """Return the sort key of a name in `__all__`: constants, classes, the rest; `item9` before `item10`."""
     constant = len(name) > 1 and name.isupper()
     return not constant, not constant and not name[:1].isupper(), _parts(name)
 
 
 def imported(name: str) -> tuple[bool, bool, Parts, Parts]:
-    """The sort key of names in an import: as in `__all__`, but case counts last: `Call` before `CBody`."""
+    """Return the sort key of a name in an import: as in `__all__`, but case is compared last: `Call` before `CBody`."""
     *kind, parts = natural(name)
     return kind[0], kind[1], _parts(name.lower()), parts
 
@@ -92,14 +91,14 @@ def _parts(name: str) -> Parts:
 
 
 def doc_text(text: str) -> str:
-    """The text between triple double quotes: nothing in it ends the literal or is invisible."""
+    """Escape text for a docstring: nothing in it ends the literal or is invisible."""
     if _PLAIN.fullmatch(text.replace("\n", "")):
         return text
     return "".join(map(_visible_in_doc, text)).replace('"""', '\\"\\"\\"')
 
 
 def comment(text: str) -> str:
-    """The text of a comment: one line, and nothing in it is invisible."""
+    """Escape text for a comment: one line without invisible characters."""
     return "".join(map(_visible, text))
 
 
@@ -115,9 +114,9 @@ def _visible(char: str) -> str:
 
 
 def _every_python_prints(char: str) -> bool:
-    """Whether every supported Python knows the character: what is escaped must not depend on the Python version.
+    """Return whether every supported Python knows a character, so that escapes do not depend on the version.
 
-    Every Python has the Unicode of 2002 beside its own; emoji came later.
+    Every Python also has the Unicode database of 2002; emoji came later.
     """
     return unicodedata.ucd_3_2_0.category(char) != "Cn" or any(first <= char <= last for first, last in _EMOJI)
 

@@ -18,7 +18,7 @@ from restencil_generator.spec.validate_value import objects_in
 
 
 def plan_entities(entities: Sequence[d.Entity], scope: Scope) -> tuple[RecordClass, ...]:
-    """The classes of entities by name, each after the one it extends."""
+    """Return the classes of entities by name, each after its base class."""
     found: list[RecordClass] = []
     for entity in _by_inheritance(entities):
         found.append(_entity(entity, scope))
@@ -27,7 +27,7 @@ def plan_entities(entities: Sequence[d.Entity], scope: Scope) -> tuple[RecordCla
 
 
 def plan_objects(objects: Mapping[str, d.Object], scope: Scope) -> tuple[RecordClass, ...]:
-    """The classes of objects by name, each after those that its defaults are made of."""
+    """Return the classes of objects by name, each after those in its defaults."""
     found: list[RecordClass] = []
     for one in by_default(objects):
         fields = tuple(_field(field, scope, None) for field in one.fields if not field.write_only)
@@ -67,7 +67,7 @@ def _entity(entity: d.Entity, scope: Scope) -> RecordClass:
 
 
 def _inherited_persist(parent: d.Entity | None, spec: d.Spec) -> bool | int:
-    """The `persist` that a class has if it writes none."""
+    """Return the `persist` of a class that does not declare it."""
     while parent is not None and parent.persist is None:
         parent = None if parent.extends is None else spec.entities[parent.extends]
     return True if parent is None or parent.persist is None else parent.persist
@@ -77,7 +77,8 @@ def _field(field: d.Field, scope: Scope, entity: d.Entity | None) -> Field:
     type = annotation(field.type, scope)
     for part in d.walk(field.type):
         if isinstance(part, d.ObjectRef):
-            # The runtime reads the conversion from the annotation, so the class must exist when that is evaluated.
+            # The runtime reads the conversion from the annotation, so the class must exist when the annotation is
+            # evaluated.
             scope.sibling(OBJECTS, part.name, real=True)
     schema = schema_of(field.type, scope, entity) if _needs_schema(field.type) else None
     options = _field_options(field, scope, schema, ("decode", "encode"))
@@ -89,7 +90,7 @@ def _field(field: d.Field, scope: Scope, entity: d.Entity | None) -> Field:
     if given is None:
         value = call(scope.restencil("field"), (), {**options, "required": "True"})
     elif options or given[0] in "[{":
-        # A bare list or dict looks as if all instances shared it.
+        # A bare list or dict would look shared by all instances.
         value = call(scope.restencil("field"), (), {"default": given, **options})
     else:
         value = given
@@ -97,7 +98,7 @@ def _field(field: d.Field, scope: Scope, entity: d.Entity | None) -> Field:
 
 
 def _field_options(field: d.Field, scope: Scope, schema: str | None, hooks: Sequence[str]) -> dict[str, str]:
-    """The options that fields of records and those of bodies alone share."""
+    """Return the options that fields of records and fields of bodies have in common."""
     options: dict[str, str] = {}
     if schema is not None:
         options["schema"] = schema
@@ -115,7 +116,7 @@ def _field_options(field: d.Field, scope: Scope, schema: str | None, hooks: Sequ
 
 
 def _read_only(fields: Iterable[d.Field], inherited: Iterable[d.Field]) -> dict[str, str]:
-    """The class option `read_only`: the fields that only the server sets, unless the class above has the same."""
+    """Return the class option `read_only` with the fields that only the server sets, unless it is inherited."""
     names = [field.python for field in fields if field.read_only]
     if names == [field.python for field in inherited if field.read_only]:
         return {}
@@ -123,7 +124,7 @@ def _read_only(fields: Iterable[d.Field], inherited: Iterable[d.Field]) -> dict[
 
 
 def _write_only(fields: Iterable[d.Field], scope: Scope) -> dict[str, str]:
-    """The class option `write_only`: the fields that only bodies hold."""
+    """Return the class option `write_only` with the fields that only bodies have."""
     found: dict[str, str] = {}
     for field in fields:
         if field.write_only:
@@ -134,7 +135,7 @@ def _write_only(fields: Iterable[d.Field], scope: Scope) -> dict[str, str]:
 
 
 def _default(field: d.Field, scope: Scope) -> str | None:
-    """The default of a field, None if it is required."""
+    """Return the default of a field, None if it is required."""
     if field.default is d.MISSING:
         return "None" if isinstance(field.type, d.Optional) else None
     if isinstance(field.type, d.Const):
@@ -143,7 +144,7 @@ def _default(field: d.Field, scope: Scope) -> str | None:
 
 
 def _needs_schema(type: d.Type) -> bool:
-    """Whether a field's type holds anything that the runtime cannot read from its annotation."""
+    """Return whether a field's type contains anything that the runtime cannot read from its annotation."""
     plain = d.Scalar | d.Const | d.InlineEnum | d.EnumRef | d.AnyOf | d.ObjectRef | d.Optional | d.ListOf | d.ValuesOf
     return any(not isinstance(part, plain) for part in d.walk(type))
 
@@ -152,7 +153,7 @@ def _needs_schema(type: d.Type) -> bool:
 
 
 def entity_dicts(entities: Iterable[d.Entity], scope: Scope) -> list[TypedDictClass]:
-    """The TypedDicts of entities: of the objects in their fields, and of bodies."""
+    """Return the TypedDicts of entities: for objects in their fields, and for bodies."""
     found: list[TypedDictClass] = []
     for entity in entities:
         found += field_dicts(entity.name, entity.fields, scope)
@@ -165,12 +166,12 @@ def entity_dicts(entities: Iterable[d.Entity], scope: Scope) -> list[TypedDictCl
 
 
 def field_dicts(owner: str, fields: Iterable[d.Field], scope: Scope) -> list[TypedDictClass]:
-    """The TypedDicts of the objects in the fields of an entity or object."""
+    """Return the TypedDicts of the objects in the fields of an entity or object."""
     return [typed_dict(one, scope, usage) for one, usage in usages_of_fields(owner, fields)]
 
 
 def body_dict(name: str, of: str, fields: Iterable[d.Field], scope: Scope, *, partial: bool = False) -> TypedDictClass:
-    """The TypedDict of the fields of an entity or object that bodies hold; a `partial` one requires none of them."""
+    """Return the TypedDict of the body fields of an entity or object; a `partial` one requires none of them."""
     keys: list[Key] = []
     required = False
     for field in fields:
@@ -187,7 +188,7 @@ def body_dict(name: str, of: str, fields: Iterable[d.Field], scope: Scope, *, pa
 def typed_dict(
     type: d.ObjectType, scope: Scope, usage: Usage, *, body: bool = False, partial: bool = False
 ) -> TypedDictClass:
-    """The TypedDict of an object with named members; a `partial` body may lack any of them."""
+    """Return the TypedDict of an object with named members; all members of a `partial` body are optional."""
     keys: list[Key] = []
     for member in type.members:
         text = body_annotation(member.type, scope, nested=True) if body else annotation(member.type, scope)
@@ -202,7 +203,7 @@ def typed_dict(
 
 
 def _writes_key(entity: d.Entity, spec: d.Spec) -> bool:
-    """Whether the class writes its key: it is neither its name nor the one it inherits."""
+    """Return whether the class declares its key: it is neither its name nor the inherited key."""
     if entity.key_written:
         return True
     inherited = entity.name
@@ -222,7 +223,7 @@ def _writes_pk(entity: d.Entity, parent: d.Entity | None) -> bool:
 
 
 def _by_inheritance(entities: Sequence[d.Entity]) -> list[d.Entity]:
-    """The entities by name, each after the one it extends."""
+    """Return the entities by name, each after its base entity."""
     known = {entity.name: entity for entity in entities}
     found: dict[str, d.Entity] = {}
 
@@ -238,7 +239,7 @@ def _by_inheritance(entities: Sequence[d.Entity]) -> list[d.Entity]:
 
 
 def by_default(objects: Mapping[str, d.Object]) -> list[d.Object]:
-    """The objects by name, each after those that its defaults are made of."""
+    """Return the objects by name, each after those in its defaults."""
     found: dict[str, d.Object] = {}
     waiting: set[str] = set()
 

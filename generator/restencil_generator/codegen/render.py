@@ -1,6 +1,6 @@
-"""Renders modules with Jinja templates: the built-in ones, or a user's.
+"""Rendering of modules with Jinja templates: the built-in ones, or a user's.
 
-A user's template replaces the built-in one of the same name; `{% extends "builtin/resource.py.jinja" %}` keeps it and
+A user's template replaces the built-in one of the same name; `{% extends "builtin/resource.py.jinja" %}` extends it and
 replaces blocks. Its first line is the version of the context it was written for: `{# restencil-context: 3 #}`.
 """
 
@@ -26,7 +26,7 @@ _SUFFIX: Final = ".jinja"
 
 
 class Renderer:
-    """Renders modules. Raises `Failure` for a user's template without the current version of the context."""
+    """Renderer of modules. Raises `Failure` for a user's template without the current version of the context."""
 
     def __init__(self, templates: Path | None = None, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
         self._own = None if templates is None else _checked(templates)
@@ -59,18 +59,18 @@ class Renderer:
         return self._own is not None
 
     def user_template(self, module: Module) -> str:
-        """The user's template that a module was rendered with, or all that may have been used; empty for none."""
+        """Return the user's template of a module, or all templates that may have been used; empty for none."""
         if self._own is None:
             return ""
         own = sorted(path.relative_to(self._own).as_posix() for path in self._own.rglob(f"*{_SUFFIX}"))
         return str(self._own / module.template) if module.template in own else f"{self._own} ({', '.join(own)})"
 
     def render(self, module: Module) -> str:
-        """Renders a module. Raises `Failure` with the line at which a user's template fails."""
+        """Render a module. Raises `Failure` with the line at which a user's template fails."""
         return self.fill(module.template, module.path, module=module)
 
     def fill(self, template: str, path: str, **values: object) -> str:
-        """Renders a template with variables; `path` is that of the file. Raises `Failure` as `render` does."""
+        """Render a template with variables; `path` is the path of the file. Raises `Failure` as `render` does."""
         try:
             return self._environment.get_template(template).render(values)
         except jinja2.TemplateSyntaxError as error:
@@ -82,9 +82,9 @@ class Renderer:
             raise Failure(self._explained(template, path, error)) from error
 
     def _check_blocks(self, templates: Path) -> None:
-        """Raise `Failure` for a block that a user's template overrides and its parent does not have.
+        """Raise `Failure` for a block of a user's template that its parent does not have.
 
-        Jinja never renders such a block. Blocks inside of blocks are not checked: they may be the user's own.
+        Jinja never renders such a block. Nested blocks are not checked: they may be new.
         """
         for path in sorted(templates.rglob(f"*{_SUFFIX}")):
             name = path.relative_to(templates).as_posix()
@@ -97,7 +97,7 @@ class Renderer:
                     known.update(block.name for block in parsed.find_all(jinja2.nodes.Block))
                     parent = _parent_of(parsed)
             except jinja2.TemplateError:
-                continue  # rendering reports it, with its line
+                continue  # rendering reports the error with its line
             overridden = [node for node in template.body if isinstance(node, jinja2.nodes.Block)]
             for block in overridden if known else []:
                 if block.name not in known:
@@ -145,7 +145,7 @@ def _checked(templates: Path) -> Path:
 
 
 def _parent_of(template: jinja2.nodes.Template) -> str | None:
-    """The name of the template that a template extends, unless an expression decides it."""
+    """Return the name of the parent of a template, unless it is an expression."""
     parents = (node.template for node in template.body if isinstance(node, jinja2.nodes.Extends))
     return next((str(name.value) for name in parents if isinstance(name, jinja2.nodes.Const)), None)
 
@@ -172,24 +172,24 @@ def _excerpt(source: str | None, line: int) -> str:
 
 
 class _Declaration(Protocol):
-    """What the filter `arguments` takes: a class with its bases and options."""
+    """The argument of the filter `arguments`: a class with its bases and options."""
 
     bases: Sequence[str]
     options: pyexpr.Options
 
 
 def _arguments(declaration: _Declaration) -> str:
-    """Bases and options of a class as they are between its brackets: `Base, name=value`."""
+    """Format the bases and options of a class: `Base, name=value`."""
     return ", ".join([*declaration.bases, *pyexpr.keywords(declaration.options)])
 
 
 def _keywords(options: pyexpr.Options) -> str:
-    """Options as they are in a call: `name=value, name=value`."""
+    """Format options for a call: `name=value, name=value`."""
     return ", ".join(pyexpr.keywords(options))
 
 
 def _keyword_only(parameters: Sequence[Parameter]) -> str:
-    """Keyword-only parameters as they follow the receiver: `, *, id: int, name: str = ""`."""
+    """Format keyword-only parameters after the receiver: `, *, id: int, name: str = ""`."""
     found = (f"{one.name}: {one.type}" + ("" if one.default is None else f" = {one.default}") for one in parameters)
     return ", *, " + ", ".join(found) if parameters else ""
 
@@ -202,7 +202,7 @@ def _import_line(line: Import) -> str:
 
 
 def _literal(value: str | float | bool | Sequence[str] | None) -> str:
-    """A plain value as a Python literal."""
+    """Return a plain value as a Python literal."""
     return (
         pyexpr.literal(value)
         if value is None or isinstance(value, str | int | float)

@@ -1,7 +1,7 @@
 """The class of a resource: its options, its members with their signatures, and the options of each member.
 
-The class line has the options that all members share. A member's decorator has its method, its path and every option
-that is not the class's; what `push` and the like inherit from their list is not repeated.
+The class line has the options that all members share. A member's decorator has its method, its path and the options
+that differ from the class; list operations do not repeat options of their list.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import type_info
 
 _STANDARD: Final = ("get", "get_list", "update", "partial_update", "delete")
-"""The names that make an endpoint a standard member at run time, unless it says `standard=False`."""
+"""The names that make an endpoint a standard member at run time, unless it has `standard=False`."""
 
 _OF_LIST: Final = ("wire", "exact_filters", "pagination", "pagination_field", "optimistic")
-"""Options of `push` and the like that are always those of the list."""
+"""Options of list operations that are always those of the list."""
 
 _OF_RESPONSES: Final = ("unwrap", "path")
-"""Options of `push` and the like that the list does not pass on: where the value is, and the path of an item."""
+"""Options that list operations do not inherit from the list: the position of the value, and the path of an item."""
 
 
 def plan_resource(resource: d.Resource, scope: Scope) -> ResourceClass:
-    """The class of a resource."""
+    """Return the class of a resource."""
     return _Planner(resource, scope).plan()
 
 
@@ -50,9 +50,9 @@ class _Planner:
         self.scope = scope
         self.shared = resource_options(resource, scope)
         self.known: dict[str, tuple[d.Endpoint, OptionValues]] = {}
-        """The endpoints that are planned, by dotted name as in the spec, each with all of its options."""
+        """The planned endpoints with all of their options, by dotted name as in the spec."""
         self.defaults: dict[str, tuple[d.Type, str, Constant]] = {}
-        """Defaults that come before the class, each with its type and its JSON text."""
+        """Defaults that are defined before the class, each with its type and its JSON."""
         self.member = ""
         """The name of the member that is being planned."""
 
@@ -97,7 +97,7 @@ class _Planner:
         return self._list(endpoint, wanted, options)
 
     def _basis(self, endpoint: d.Endpoint) -> str | None:
-        """The name of the member that an endpoint extends."""
+        """Return the name of the member that an endpoint extends."""
         basis = endpoint.extends
         if endpoint.name == "create" and basis in (None, "push") and "get_list.push" in self.known:
             return "get_list.push"
@@ -107,7 +107,7 @@ class _Planner:
         return f"get_list.{basis}" if is_list_operation else basis
 
     def _schema(self, endpoint: d.Endpoint, basis: str | None) -> OptionValues:
-        """The option `schema`; none if it is the class's or that of the extended endpoint."""
+        """Return the option `schema`; empty if it is inherited from the class or the extended endpoint."""
         inherited = self.resource.schema if basis is None else self.known[basis][0].schema
         if basis is None and endpoint.standard and endpoint.name in ("get_list", "delete"):
             inherited = inherited if "schema" in endpoint.written else endpoint.schema  # made from the class's schema
@@ -116,7 +116,7 @@ class _Planner:
         return {"schema": schema_option(endpoint.schema, self.scope)}
 
     def _create(self, endpoint: d.Endpoint, wanted: OptionValues) -> Assignment:
-        """`create` as another name of `get_list.push`, with its own options if it has any."""
+        """Return `create` as a second name of `get_list.push`, with its own options if it has any."""
         value = call(self.scope.restencil("push_of"), ["get_list"])
         pushed = self.known["get_list.push"][1]
         own = differing(wanted, pushed, endpoint)
@@ -125,12 +125,12 @@ class _Planner:
         return Assignment(endpoint.python, value, self._own_documentation(endpoint, self._signature(endpoint)[1]))
 
     def _is_push(self, endpoint: d.Endpoint) -> bool:
-        """Whether `create` is typed as `get_list.push` is."""
+        """Return whether `create` has the types of `get_list.push`."""
         push = self.resource.endpoints["get_list"].extenders.get("push")
         return push is not None and _same_signature(push, endpoint) and push.schema == endpoint.schema
 
     def _list(self, endpoint: d.Endpoint, wanted: OptionValues, options: OptionValues) -> list[Method | Assignment]:
-        """An endpoint with a collection: functions that type its list operations, and the endpoint."""
+        """Return the functions that declare the types of list operations, and the endpoint with the collection."""
         functions: list[Method | Assignment] = []
         suffix = "" if endpoint.name == "get_list" else f"_{endpoint.python.rstrip('_')}"
         typed: OptionValues = {}
@@ -138,7 +138,7 @@ class _Planner:
             extender = endpoint.extenders.get(name)
             if extender is None:
                 if name == "unshift" and "push" in typed:
-                    typed["unshift"] = None  # by default it exists, like `push`
+                    typed["unshift"] = None  # it exists by default, like `push`
                 continue
             same = endpoint.extenders.get("push") if name == "unshift" else None
             if same is None or not _same_signature(same, extender):
@@ -155,13 +155,13 @@ class _Planner:
         return [*functions, self._method(endpoint, "rest_list", first | typed | options)]
 
     def _item(self, name: str, listed: d.Endpoint) -> Method:
-        """A function that gives the type of an item of a list that is in an object."""
+        """Return a function that declares the type of the items of a list in an object."""
         items = d.values_list(listed.schema) if listed.collection is None else listed.collection.of
         assert items is not None
         return Method(name, "self", (), annotation(items.item, self.scope))
 
     def _operation_options(self, name: str, endpoint: d.Endpoint, listed: OptionValues) -> OptionValues:
-        """The options of `push` and the like that are not those of their list."""
+        """Return the options of a list operation that differ from those of the list."""
         extender, wanted = self.known[f"{endpoint.name}.{name}"]
         inherited = {"body": self.shared.get("body"), **listed}
         if name != "get_page":
@@ -177,7 +177,7 @@ class _Planner:
         }
 
     def _python_path(self, name: str) -> str:
-        """The dotted name of a member in Python, from that in the spec."""
+        """Convert the dotted name of a member in the spec to Python."""
         owner, dot, part = name.partition(".")
         return f"{self.resource.endpoints[owner].python}{dot}{part}"
 
@@ -203,7 +203,7 @@ class _Planner:
     def _own_documentation(
         self, endpoint: d.Endpoint, parameters: tuple[Parameter, ...], name: str = ""
     ) -> Documentation | None:
-        """The documentation of a list operation or of `create`; None if the spec describes only what it comes from."""
+        """Return the documentation of a list operation or `create`; None if the spec only documents its base."""
         described = endpoint.description or endpoint.example or endpoint.deprecated is not None
         return self._documentation(endpoint, parameters, name) if described else None
 
@@ -219,7 +219,7 @@ class _Planner:
         )
 
     def _signature(self, endpoint: d.Endpoint) -> tuple[str, tuple[Parameter, ...]]:
-        """The name of the receiver and the keywords of a call: path, page, body, then search parameters."""
+        """Return the name of the receiver and the keywords of a call: path, page, body, then search parameters."""
         scope = self.scope
         optional = {part.name for part in endpoint.path.parameters if part.optional}
         required: list[Parameter] = []
@@ -252,7 +252,7 @@ class _Planner:
         return receiver, (*required, *others)
 
     def _default(self, endpoint: d.Endpoint, field: d.Field, given: d.Json, kind: str) -> str:
-        """The default of a parameter. One that is made anew by its code, such as a list, has a name of its own."""
+        """Return the default of a parameter. A mutable one, such as a list, is defined before the class with a name."""
         value = default(field.type, given, self.scope)
         type = concrete(field.type, given, self.scope)
         if value[0] not in "[{" and not isinstance(type, d.ObjectRef) and type != d.Scalar("uuid"):
@@ -277,7 +277,7 @@ class _Planner:
 
     def _returns(self, endpoint: d.Endpoint) -> str:
         scope = self.scope
-        # Beside a schema, `returns` is what the endpoint's own `process` makes of it.
+        # With a schema, `returns` is the result of the endpoint's own `process`.
         result = endpoint.returns or endpoint.schema
         if result is not None:
             return annotation(result, scope)
@@ -316,7 +316,7 @@ def _arguments(endpoint: d.Endpoint) -> tuple[object, ...]:
 
 
 def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
-    """The endpoints, each after the one it extends."""
+    """Return the endpoints, each after the one it extends."""
     found: dict[str, d.Endpoint] = {}
     waiting = list(endpoints)
     names = {endpoint.name for endpoint in waiting}
@@ -337,7 +337,7 @@ def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
 
 
 def result_types(resource: d.Resource) -> list[d.ObjectType]:
-    """The object types of a resource's schemas and results, each once, inner ones first."""
+    """Return the distinct object types of a resource's schemas and results, inner ones first."""
     found: dict[str, d.ObjectType] = {}
     for _, endpoint in resource.all_endpoints():
         for type in (endpoint.schema, endpoint.returns):
@@ -346,7 +346,7 @@ def result_types(resource: d.Resource) -> list[d.ObjectType]:
 
 
 def body_types(resource: d.Resource) -> list[d.ObjectType]:
-    """The object types of a resource's bodies and search parameters, each once, inner ones first."""
+    """Return the distinct object types of a resource's bodies and search parameters, inner ones first."""
     found: dict[str, d.ObjectType] = {}
     for _, endpoint in resource.all_endpoints():
         if endpoint.body is not None and endpoint.has_body:
@@ -357,5 +357,5 @@ def body_types(resource: d.Resource) -> list[d.ObjectType]:
 
 
 def _known_as(listing: d.Endpoint, name: str) -> tuple[str, ...]:
-    """The names, as in the spec, of an operation of a list."""
+    """Return the names of an operation of a list in the spec."""
     return (f"{listing.name}.{name}", name) if listing.name == "get_list" else (f"{listing.name}.{name}",)

@@ -1,4 +1,4 @@
-"""Types of the spec as schemas of the runtime: what it looks for in a response or a body."""
+"""Conversion of types to schemas of the runtime, with which it converts responses and bodies."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import type_info
 
 NOTHING: Final = d.Scalar("any")
-"""The form in which there is nothing to look for."""
+"""The form of types that need no schema."""
 
 
 def runtime_form(type: d.Type) -> d.Type:
-    """What of a type matters at run time, `NOTHING` if nothing does: types of one form have one schema.
+    """Return the part of a type that matters at run time, `NOTHING` if none does; equal forms have equal schemas.
 
-    Descriptions, defaults, `?` and what JSON holds as it is do not matter.
+    Descriptions, defaults, `?` and values that stay JSON do not matter.
     """
     match type:
         case d.Scalar():
@@ -44,26 +44,26 @@ def runtime_form(type: d.Type) -> d.Type:
 
 
 def schema_of(type: d.Type, scope: Scope, entity: d.Entity | None = None) -> str | None:
-    """The schema of a type, None if there is nothing to look for in it. `entity` is the one it is a field of."""
+    """Return the schema of a type, None if it needs none. `entity` is the entity with the field."""
     found = runtime_form(type)
     return None if found == NOTHING else _written(found, scope, entity)
 
 
 def body_model(members: Iterable[d.Field], scope: Scope) -> str:
-    """The schema that gives the members of a body their JSON names."""
+    """Return the schema that converts the names of body members to JSON names."""
     fields = list(members)
     schemas = table({string(field.python): schema_of(field.type, scope) or "None" for field in fields})
     return call(scope.schema("Object"), [schemas], _wire(fields))
 
 
 def _wire(fields: Iterable[d.Field]) -> dict[str, str]:
-    """The option `wire`: the JSON names of those fields that have another name in Python."""
+    """Return the option `wire`: the JSON names of fields that have another name in Python."""
     pairs = {string(field.python): string(field.wire) for field in fields if field.python != field.wire}
     return {"wire": table(pairs)} if pairs else {}
 
 
 def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> str:
-    """The schema of a type in its form at run time."""
+    """Return the schema of a type in its runtime form."""
     match type:
         case d.Scalar(_, format):
             return call(scope.schema("codec"), [scalar(type, scope)], {"format": string(format)} if format else {})
@@ -84,7 +84,7 @@ def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> str:
         case d.CollectionOf():
             return _collection(type, scope, entity)
         case d.AdderOf(of, how):
-            # Whether entities join it as they change is a setting of the stored collection.
+            # Whether entities join the list as they change is a setting of the stored collection.
             return f"{_collection(dataclasses.replace(of, follow=False), scope, None)}.{how}"
         case _:
             return _derived(type, scope)
@@ -117,7 +117,7 @@ def _named(name: str, scope: Scope) -> d.Type:
 
 
 def _alternative(type: d.Type, scope: Scope) -> str:
-    """One of several types as the runtime takes it: classes, constants, and schemas of what holds others."""
+    """Return an alternative for the runtime: a class, a constant, or a schema with nested types."""
     match type:
         case d.Scalar(_, None):
             return scalar(type, scope)
@@ -159,7 +159,7 @@ def _values(item: d.Type, scope: Scope, entity: d.Entity | None) -> list[str]:
 
 
 def _choice(of: d.EntityRef | d.UnionOf, scope: Scope) -> list[str]:
-    """The arguments of a container: an entity, or a mapping with the attribute that distinguishes its entities."""
+    """Return the arguments of a container: an entity, or a mapping and the attribute that distinguishes entities."""
     if isinstance(of, d.EntityRef):
         return [scope.lazily(of.name)]
     choices = table({literal(choice.value): scope.lazily(choice.entity) for choice in of.choices})

@@ -1,7 +1,7 @@
-"""Compares a rendered module with its plan: nothing may be lost or have another type, whoever wrote the template.
+"""Comparison of a rendered module with its plan: nothing may be missing or have another type.
 
 A template may add to a module: base classes, decorators, members, other docstrings. The built-in templates add nothing,
-so there a statement that is not planned means that a string of the spec left its literal.
+so an unplanned statement in their output means that a string of the spec was not quoted correctly.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _RULE = "A template may add to a module, but must keep everything that is planne
 
 
 class Statement(NamedTuple):
-    """A name that a module defines, as it is planned or as it was rendered. Types and values are code.
+    """A name that a module defines, planned or rendered. Types and values are code.
 
     `bases` are those of a class, or the names of a function's decorators; `options` the keywords of the class or of the
-    decorators; `calls` the functions that a function calls, and `body` the number of its statements but for a docstring
+    decorators; `calls` the functions that a function calls, and `body` the number of its statements except a docstring
     and `...`.
     """
 
@@ -51,11 +51,11 @@ class Statement(NamedTuple):
 
 
 Statements = Mapping[str, Statement]
-"""Statements by their name; a member's has that of its class and a dot before it."""
+"""Statements by name; members have the name of their class and a dot before it."""
 
 
 def verify(module: Module, text: str, *, user_template: str = "") -> ast.Module:
-    """The parsed text of a module. Raises for one that is not as planned: `Failure` if a user's template was used."""
+    """Parse a module, and raise an error if it differs from the plan: `Failure` if a user's template was used."""
     template = user_template or module.template
     error: type[Exception] = Failure if user_template else AssertionError
     try:
@@ -77,7 +77,7 @@ def verify(module: Module, text: str, *, user_template: str = "") -> ast.Module:
 
 
 def _lost(module: Module, planned: Statements, rendered: _Rendered) -> Iterator[str]:
-    """What is planned, and is not in the rendered module."""
+    """Yield the planned parts that are missing in the rendered module."""
     for imported in sorted({*_names((*_flat(module), *module.type_imports))} - rendered.imports):
         yield f"lacks the import of `{'.'.join(filter(None, imported[:2]))}`"
     for name in module.exports:
@@ -114,7 +114,7 @@ def _changed(name: str, planned: Statement, found: Statement) -> Iterator[str]:
 
 
 def _added(planned: Statements, rendered: _Rendered, module: Module) -> Iterator[str]:
-    """What is in a module that a built-in template rendered, and is not planned."""
+    """Yield the unplanned parts of a module that a built-in template rendered."""
     if rendered.lines[0] != module.header:
         yield f"does not begin with `{module.header}`"
     for name, found in rendered.statements.items():
@@ -157,7 +157,7 @@ def _same_parameters(
 
 
 def _same(planned: str | None, found: str | None) -> bool:
-    """Whether two pieces of code are the same but for their layout."""
+    """Return whether two pieces of code are equal except for formatting."""
     if planned == found or planned is None or found is None:
         return planned == found
     return _normal(planned) == _normal(found)
@@ -240,7 +240,7 @@ def _method(method: Method) -> Statement:
 
 
 def _of_decorator(decorator: str, options: Options) -> Options:
-    """The options of a decorator, told apart from those of others by its name."""
+    """Return the options of a decorator, with its name as prefix."""
     return {f"{decorator} {name}": value for name, value in options.items()}
 
 
@@ -268,7 +268,7 @@ def _flat(module: Module) -> Iterator[Import]:
 
 
 def _names(imports: Iterable[Import]) -> Iterator[tuple[str, ...]]:
-    """What is imported: module, name (if it is one of a module) and alias (if it has one)."""
+    """Yield the imports as tuples: module, name (if it is imported from the module) and alias (if any)."""
     for one in imports:
         if not one.names:
             yield (one.module, *(["", one.alias] if one.alias else []))
@@ -280,7 +280,7 @@ def _names(imports: Iterable[Import]) -> Iterator[tuple[str, ...]]:
 
 
 class _Rendered:
-    """The statements of a rendered module. Raises SyntaxError or ValueError for text that is no Python."""
+    """The statements of a rendered module. Raises SyntaxError or ValueError if it is not valid Python."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -288,7 +288,7 @@ class _Rendered:
         self.imports: set[tuple[str, ...]] = set()
         self.exports: set[str] = set()
         self.expressions: list[str] = []
-        """Statements that define no name, but for docstrings."""
+        """Statements that define no name, except docstrings."""
         self.tree = ast.parse(text)
         self._read(self.tree.body, "")
 
@@ -359,7 +359,7 @@ class _Rendered:
         return None if node is None else self._text(node)
 
     def _text(self, node: ast.expr | ast.stmt) -> str:
-        """The code of a node as it was rendered; positions count bytes."""
+        """Return the source of a node; its positions count bytes."""
         first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         line = self.lines[first]
         if first == last and line.isascii():

@@ -1,12 +1,12 @@
-"""Caches results of earlier runs, so that a `generate` that changes nothing loads and renders nothing.
+"""Cache of earlier runs, so that `generate` without changes neither loads specs nor renders modules.
 
 The key of an entry is a digest of the spec, of every file in the folder of templates, and of the generator itself; its
 value is the manifest of the package. If a package on disk has that manifest, and its files match it, `generate` has
-nothing to do. An entry is never the source of a file: if anything differs, everything is generated anew. `check` does
+nothing to do. An entry is never the source of a file: if anything differs, everything is generated again. `check` does
 not use the cache.
 
-The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty. In CI
-(`CI=true`) there is none.
+The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` sets another folder, or disables the cache if it is
+empty. In CI (`CI=true`) the cache is disabled.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _ENTRY: Final = re.compile(rf"[0-9a-f]{{64}}{re.escape(_SUFFIX)}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """The result of a run: the name of the package, and the text of its manifest."""
+    """The result of a run: the name of the package, and the contents of its manifest."""
 
     package: str
     manifest: str
 
 
 def key_of(spec: Path, templates: Path | None) -> str | None:
-    """The name of the entry for the current state of a spec; None if it cannot be read, which the loader reports.
+    """Return the key for the current state of a spec; None if it cannot be read, which the loader reports.
 
-    None also for a spec that is no regular file: the loader alone reads a pipe, as that is possible only once.
+    Also None if the spec is not a regular file: a pipe can only be read once, by the loader.
     """
     if _folder() is None:
         return None
@@ -53,7 +53,7 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
         for folder in _installed("_black_version"):
             _add(found, folder, [folder / "_black_version.py"])
         found.update(f"{sys.version}\0{_jinja_version()}\0{spec.name}\0{templates is not None}\0".encode())
-        if templates is not None:  # a template may read any file that stands beside it, whatever its name
+        if templates is not None:  # a template may read any file next to it
             _add(found, templates, regular_files(templates))
         _add(found, spec if spec.is_dir() else spec.parent, regular_files(spec) if spec.is_dir() else [spec])
     except OSError:
@@ -62,7 +62,7 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
 
 
 def lookup(key: str) -> Entry | None:
-    """The entry of that name, None if there is none."""
+    """Return the entry of a key, None if there is none."""
     folder = _folder()
     if folder is None:
         return None
@@ -74,7 +74,7 @@ def lookup(key: str) -> Entry | None:
 
 
 def remember(key: str, entry: Entry) -> None:
-    """Keeps an entry, if that is possible."""
+    """Store an entry, if possible."""
     folder = _folder()
     if folder is None:
         return
@@ -90,7 +90,7 @@ def remember(key: str, entry: Entry) -> None:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a file has a name of this cache: others may use the folder too."""
+    """Return whether a file name is one of this cache: the folder may be shared."""
     return _ENTRY.fullmatch(name) is not None or name.startswith(_NEW)
 
 
@@ -106,7 +106,7 @@ def _add(digest: _Digest, root: Path, files: Iterable[Path]) -> None:
 
 
 def _installed(package: str) -> list[Path]:
-    """The folder of an installed package."""
+    """Return the folder of an installed package."""
     found = find_spec(package)
     return [] if found is None or found.origin is None else [Path(found.origin).parent]
 

@@ -1,8 +1,8 @@
-"""Compares a package with its folder, file by file, with the cause of each difference. Writes nothing.
+"""Comparison of a package with its folder, file by file, with the cause of each difference. Writes nothing.
 
 Ownership: only files that the manifest lists, and that match it, may be replaced or removed. Writing is rejected for a
 file that was edited by hand (`--force` overrides), and always for a foreign file that has the path of a generated one;
-other foreign files are left alone.
+other foreign files are kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from restencil_generator.spec.source.files import is_special, read_regular
 
 
 class Cause(enum.StrEnum):
-    """Why a file of a package differs from what its spec gives."""
+    """The reason why a file of a package differs from the generated one."""
 
     SPEC_CHANGED = "spec changed"
     RENAMED = "spec file renamed"
@@ -53,10 +53,10 @@ _REASONS: dict[Cause, str] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Difference:
-    """One file that differs from what the spec gives.
+    """One file that differs from the generated one.
 
-    `path` is relative to the package; `current` is what is on disk (None: no file), `expected` what belongs there
-    (None: nothing). `owned` says whether publication may replace or remove the file without `--force`.
+    `path` is relative to the package; `current` is the content on disk (None: no file), `expected` the generated
+    content (None: no file). `owned` is true if the file may be replaced or removed without `--force`.
     """
 
     path: str
@@ -65,13 +65,13 @@ class Difference:
     current: bytes | None
     expected: str | None
     names: str = ""
-    """Of a spec file renamed: its names, `a.yaml -> b.yaml`; of an orphan package that of the spec it was made from."""
+    """For a renamed spec file its names, `a.yaml -> b.yaml`; for an orphan package the name of its spec."""
     line: int = 0
-    """The line of the first marker of a merge conflict, counted from 1; 0 where the file as a whole differs."""
+    """The line of the first merge conflict marker, counted from 1; 0 if the file as a whole differs."""
 
     @property
     def shown(self) -> str:
-        """The path, with the line if there is one to look at."""
+        """The path, with the line number if there is one."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
     @property
@@ -87,14 +87,14 @@ class Difference:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest in a folder; an empty one if there is no usable one."""
+    """Return the manifest in a folder; an empty one if it is missing or invalid."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError, UnicodeDecodeError):
         return Manifest.parse(read_regular(directory / MANIFEST).decode("utf-8")) or Manifest()
     return Manifest()
 
 
 def read_text(directory: Path, path: str) -> str | None:
-    """The text of a file in a folder; None if there is no file, or it is no text."""
+    """Return the contents of a file in a folder; None if it does not exist or is not UTF-8."""
     try:
         return read_regular(directory / path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -102,7 +102,7 @@ def read_text(directory: Path, path: str) -> str | None:
 
 
 def compare(package: Package, directory: Path) -> list[Difference]:
-    """The differences between a package and its folder, by path. Writes nothing."""
+    """Return the differences between a package and its folder, by path. Writes nothing."""
     for place in (directory, *directory.parents):
         if place.exists():
             if not place.is_dir():
@@ -119,7 +119,7 @@ def compare(package: Package, directory: Path) -> list[Difference]:
 
 
 def _with_manifest_renamed(found: list[Difference]) -> list[Difference]:
-    """The differences, with that of the manifest as `RENAMED` if the name of the spec's file is the only change."""
+    """Change the cause of the manifest's difference to `RENAMED` if the name of the spec file is the only change."""
     names = next((one.names for one in found if one.cause is Cause.RENAMED), "")
     changed = [one for one in found if one.cause is Cause.GENERATOR_CHANGED]
     if not names or any(one.path != MANIFEST for one in changed):
@@ -128,7 +128,7 @@ def _with_manifest_renamed(found: list[Difference]) -> list[Difference]:
 
 
 def as_recorded(directory: Path, manifest: str) -> int | None:
-    """The number of owned files in a folder that has exactly this manifest and matches it; else None."""
+    """Return the number of owned files in a folder that matches exactly this manifest; else None."""
     recorded = Manifest.parse(manifest)
     if recorded is None or read_text(directory, MANIFEST) != manifest:
         return None
@@ -140,7 +140,7 @@ def as_recorded(directory: Path, manifest: str) -> int | None:
 
 
 def orphan_package(directory: Path) -> Difference | None:
-    """The difference for a folder that holds a package without a spec; None for any other folder."""
+    """Return the difference for a folder with a package without a spec; None for any other folder."""
     text = read_text(directory, MANIFEST)
     manifest = None if text is None else Manifest.parse(text)
     if manifest is None or not manifest.spec:
@@ -150,14 +150,14 @@ def orphan_package(directory: Path) -> Difference | None:
 
 
 def refused(differences: Sequence[Difference], *, force: bool = False) -> list[Difference]:
-    """The differences that must not be overwritten; with `force` only foreign files."""
+    """Return the differences that must not be overwritten; with `force` only foreign files."""
     return [found for found in differences if not (found.owned or (force and found.cause is not Cause.FOREIGN))]
 
 
 def remedy(differences: Sequence[Difference], arguments: str = "", them: str = "them") -> str:
-    """How to resolve differences: `generate`, with `--force` if files were edited, or move files away.
+    """Return how to resolve differences: `generate`, with `--force` if files were edited, or move files away.
 
-    `arguments` are those of the command that found them, which select the same specs and folder.
+    `arguments` are the command line arguments that select the same specs and folder.
     """
     command = f"restencil generate {arguments}".rstrip()
     if any(found.cause is Cause.FOREIGN for found in differences):
@@ -168,7 +168,7 @@ def remedy(differences: Sequence[Difference], arguments: str = "", them: str = "
 
 
 def findings(differences: Sequence[Difference], directory: Path, arguments: str = "") -> list[Problem]:
-    """Differences as diagnostics of the files in a folder; `arguments` are those of the command that found them."""
+    """Return differences as problems in the files of a folder; `arguments` are the command line arguments for hints."""
     return [
         Problem(
             found.cause.value.replace(" ", "-"),
@@ -185,7 +185,7 @@ def _place(file: str, line: int) -> Place:
 
 
 def diff(difference: Difference, directory: Path) -> str:
-    """The unified diff from what is on disk to what the spec gives."""
+    """Return the unified diff from the content on disk to the generated content."""
     before = [] if difference.current is None else _lines(difference.current.decode("utf-8", "replace"))
     after = [] if difference.expected is None else _lines(difference.expected)
     name = (directory / difference.path).as_posix()
@@ -218,7 +218,7 @@ def _difference(path: str, package: Package, directory: Path, manifest: Manifest
         return None
     line = 0 if recorded in (digest(current), digest(_plain(current))) else _conflict(current)
     if line and (path == MANIFEST or recorded is not None or HEADER.encode("utf-8") in current):
-        # The manifest owns nothing of anybody. Any other file may hold what one side had written by hand.
+        # The manifest has no edits of users. Any other file may contain code that one side wrote by hand.
         return Difference(path, Cause.CONFLICT, path == MANIFEST, current, expected, line=line)
     if path == MANIFEST:
         return _manifest_difference(current, manifest, same_spec, package)
@@ -230,18 +230,18 @@ def _difference(path: str, package: Package, directory: Path, manifest: Manifest
 
 
 def _conflict(current: bytes) -> int:
-    """The number of the first line with a marker of a merge conflict; 0 if there is none."""
+    """Return the number of the first line with a merge conflict marker; 0 if there is none."""
     lines = enumerate(current.decode("utf-8", "replace").split("\n"), 1)
     return next((number for number, line in lines if is_conflict_marker(line)), 0)
 
 
 def _plain(content: bytes) -> bytes:
-    """The content with LF at the end of lines."""
+    """Convert line endings to LF."""
     return content.replace(b"\r\n", b"\n")
 
 
 def _renamed(current: bytes, expected: str | None) -> str | None:
-    """The old and the new name of the spec's file if two texts differ in nothing else."""
+    """Return the old and new name of the spec file if two files differ only in it."""
     before, _, rest = current.decode("utf-8", "replace").replace("\r\n", "\n").partition("\n")
     after, _, wanted = (expected or "").partition("\n")
     old, new = spec_named_in(before), spec_named_in(after)
@@ -249,7 +249,7 @@ def _renamed(current: bytes, expected: str | None) -> str | None:
 
 
 def _cause(current: bytes, expected: str | None, recorded: str | None, same_spec: bool) -> tuple[Cause, bool]:
-    """The cause for an existing file that differs, and whether it is owned and unmodified."""
+    """Return the cause for an existing file that differs, and whether it is owned and unmodified."""
     plain = _plain(current)
     if recorded is not None and recorded in (digest(current), digest(plain)):
         if expected is None:
@@ -265,7 +265,7 @@ def _cause(current: bytes, expected: str | None, recorded: str | None, same_spec
 
 
 def _manifest_difference(current: bytes, manifest: Manifest, same_spec: bool, package: Package) -> Difference:
-    """The difference of the manifest itself, which may always be replaced."""
+    """Return the difference of the manifest itself, which may always be replaced."""
     expected = package.files[MANIFEST]
     if _plain(current) == expected.encode("utf-8"):
         cause = Cause.FORMATTING
@@ -277,7 +277,7 @@ def _manifest_difference(current: bytes, manifest: Manifest, same_spec: bool, pa
 
 
 def _same_code(current: bytes, expected: str) -> bool:
-    """Whether two texts are the same Python code, whatever their layout and comments."""
+    """Return whether two files have the same Python code, ignoring formatting and comments."""
     try:
         return _shape(current) == _shape(expected)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -30,26 +30,26 @@ _ENTRY = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def digest(content: bytes | str) -> str:
-    """The SHA-256 of bytes, or of a string as UTF-8, in hexadecimal."""
+    """Return the SHA-256 of bytes, or of a string as UTF-8, in hexadecimal."""
     return hashlib.sha256(content.encode("utf-8") if isinstance(content, str) else content).hexdigest()
 
 
 def spec_named_in(line: str) -> str | None:
-    """The name of the spec's file in the first line of a generated file; None for any other line."""
+    """Return the name of the spec file in the first line of a generated file; None for any other line."""
     found = _HEADER_LINE.fullmatch(line)
     return None if found is None else found[1]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
-    """The manifest of a package: the digest of its spec and of the files that it owns."""
+    """The manifest of a package: the digests of its spec and of the files that it owns."""
 
     spec: str = ""
     digests: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     rendered: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
 
     def text(self) -> str:
-        """The manifest as it is written: sorted by path, LF at the end of each line."""
+        """Return the manifest as it is written: sorted by path, with LF line endings."""
         lines = [f"# spec sha256:{self.spec}"]
         lines += [f"# rendered sha256:{self.rendered[path]}  {path}" for path in sorted(self.rendered)]
         lines += [f"{self.digests[path]}  {path}" for path in sorted(self.digests)]
@@ -57,9 +57,9 @@ class Manifest:
 
     @classmethod
     def parse(cls, text: str) -> Manifest | None:
-        """Parses a manifest; None if a line does not belong in one (a merge conflict, say).
+        """Parse a manifest; None if it has an invalid line, for example a merge conflict.
 
-        A path that leads out of the package makes the whole manifest unusable: such a file must never be touched.
+        A path outside the package makes the whole manifest invalid: such a file must never be touched.
         """
         spec = ""
         digests: dict[str, str] = {}
@@ -80,10 +80,10 @@ class Manifest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Package:
-    """A generated package: every file it owns, by its path inside the package, in order.
+    """A generated package: its files by path within the package, in order.
 
-    `files` holds texts with LF at the end of lines, the manifest among them; `spec` is the digest of the declaration;
-    `source` is the path of the spec as the user wrote it, for messages.
+    `files` has the contents with LF line endings, including the manifest; `spec` is the digest of the spec; `source` is
+    the path of the spec as the user wrote it, for messages.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Package:
 
 
 def assemble(name: str, source: str, spec: str, files: Mapping[str, str], rendered: Mapping[str, str]) -> Package:
-    """A package of rendered files with its manifest added; `rendered` as in `Manifest`."""
+    """Return a package of rendered files with its manifest added; `rendered` as in `Manifest`."""
     manifest = Manifest(spec, {path: digest(text) for path, text in files.items()}, rendered)
     return Package(name, source, spec, {**{path: files[path] for path in sorted(files)}, MANIFEST: manifest.text()})
 

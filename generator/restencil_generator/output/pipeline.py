@@ -1,4 +1,4 @@
-"""From a loaded spec to the files of its package: plan, render, verify, lay out, format. Writes nothing."""
+"""The pipeline from a loaded spec to the files of its package: plan, render, verify, break lines, format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from restencil_generator.output.manifest import Manifest, Package, assemble, dig
 from restencil_generator.spec import model as d
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of modules done and their total."""
+"""Called with the number of finished modules and their total."""
 
 
 def build(
@@ -26,11 +26,11 @@ def build(
     read: Callable[[str], str | None] = lambda path: None,
     progress: Progress = lambda done, total: None,
 ) -> Package:
-    """Builds the package of a spec; `source` is the spec's path as messages show it.
+    """Build the package of a spec; `source` is the spec's path in messages.
 
-    `known` is the manifest of the existing package and `read` gives the text of a file of it (None: no file): what was
-    formatted before is not formatted again. Raises `Failure` if a user's template fails, gives no Python, or loses
-    something.
+    `known` is the manifest of the existing package and `read` returns the contents of one of its files (None: no file):
+    files that are already formatted are not formatted again. Writes nothing. Raises `Failure` if a user's template
+    fails, does not produce valid Python, or loses something.
     """
     renderer = Renderer(templates)
     modules = plan(spec)
@@ -49,7 +49,7 @@ def build(
 def _formatted(
     rendered: Mapping[str, str], known: Manifest, read: Callable[[str], str | None], *, every: bool
 ) -> dict[str, str]:
-    """The formatted texts, in the given order."""
+    """Return the formatted files, in the given order."""
     files: dict[str, str] = {}
     pending: dict[str, str] = {}
     for path, text in rendered.items():

@@ -1,8 +1,8 @@
-"""Writes a package into its folder in one step, and touches no file that would not change.
+"""Atomic writing of a package into its folder, without touching unchanged files.
 
-Publication builds the whole folder beside the old one, with hard links to everything that stays, and then exchanges the
-two folders in one system call. At any moment, also after a kill, readers see either the old package or the new one.
-If the system cannot exchange folders, files are replaced one by one, each atomically, the manifest last.
+Publication builds the whole folder next to the old one, with hard links to all unchanged files, and then exchanges the
+two folders in one system call. At any time, also after a kill, readers see either the old or the new package. If the
+system cannot exchange folders, files are replaced one by one, each atomically, the manifest last.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from restencil_generator.output.manifest import MANIFEST, Package
 class Refused(Failure):
     """Raised instead of writing if files would be lost that restencil does not own.
 
-    `differences` are those that prevent it, by the folder of their package.
+    `differences` are the ones that prevent it, by the folder of their package.
     """
 
     def __init__(self, differences: Mapping[Path, Sequence[Difference]]) -> None:
@@ -60,10 +60,10 @@ class Published:
 
 
 def publish(package: Package, directory: Path, *, force: bool = False) -> Published:
-    """Makes the folder exactly what the spec gives, all at once, and touches no file that would not change.
+    """Replace the contents of a folder with a package atomically, without touching unchanged files.
 
     Raises `Refused` if a file would be lost that restencil does not own, `Failure` if the folder is a file or cannot be
-    written. Two processes that write to one folder wait for each other.
+    written. Two processes that write to the same folder wait for each other.
     """
     target = directory.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def publish(package: Package, directory: Path, *, force: bool = False) -> Publis
             try:
                 _replace(package, target, differences)
             except OSError as error:
-                # What failed is a path below a temporary name, which says nothing to users.
+                # The path that failed is in a temporary folder, so it is not shown.
                 raise Failure(
                     f"{directory}: cannot be written: {error.strerror or error}; "
                     f"allow writing to {target.parent}, or choose another --out"
@@ -116,9 +116,9 @@ def _write_file(path: Path, text: str) -> None:
 
 
 def _link_tree(source: Path, copy: Path, left_out: set[str]) -> None:
-    """Repeats a folder with hard links to its files (copies if links are not possible).
+    """Copy a folder with hard links to its files (copies if links are not possible).
 
-    The named paths are left out with their compiled files, which might otherwise be used for the new text.
+    The named paths are left out with their compiled files, which might otherwise be used for the new source.
     """
     stems = {str(Path(path).parent / Path(path).stem) for path in left_out}
     for folder, names, files in os.walk(source):
@@ -150,7 +150,7 @@ def _link(source: Path, copy: Path) -> None:
 
 
 def _exchange(fresh: Path, target: Path) -> bool:
-    """Exchanges two folders in one step; False if the system or the file system cannot."""
+    """Exchange two folders in one step; returns False if the system or the file system cannot."""
     if os.name != "posix":
         return False
     libc = ctypes.CDLL(None)
@@ -165,7 +165,7 @@ def _exchange(fresh: Path, target: Path) -> bool:
 
 
 def _rescue(old: Path, target: Path, generated: set[str]) -> None:
-    """Moves files into the new folder that others wrote into the old one meanwhile."""
+    """Move files that others wrote into the old folder in the meantime into the new one."""
     for folder, _, files in os.walk(old):
         for name in files:
             left = Path(folder) / name
@@ -194,16 +194,16 @@ def _leftover_prefix(target: Path) -> str:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Removes what a killed run left beside the package; called under the lock, so that no other run uses it."""
+    """Remove leftovers of a killed run next to the package; called under the lock, so that no other run uses them."""
     for left in target.parent.glob(f"{_leftover_prefix(target)}*"):
         shutil.rmtree(left, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Generator[bool]:
-    """Holds the one lock on a folder of packages; waits while another process holds it. Ends with the process.
+    """Hold the lock on an output folder; waits while another process holds it. It is released with the process.
 
-    False if the file system has no locks (some network mounts): the exchange of folders alone is whole either way.
+    Yields False if the file system has no locks (some network mounts): exchanging folders is atomic in any case.
     """
     if sys.platform == "win32":
         import msvcrt
