@@ -1,1 +1,1 @@
-"""OpenAPI documents in and out: what `restencil import` and `restencil export openapi` do."""
+"""Import and export of OpenAPI documents: `restencil import` and `restencil export openapi`."""

@@ -1,6 +1,7 @@
-"""`restencil import` without its command line: from a source to the files to write.
+"""The steps of `restencil import`: from a source to the files to write.
 
-`prepare` reads and makes everything in memory; `publish` writes it. Nothing is written before all of it is known.
+`prepare` reads the document and infers the spec in memory; `publish` writes it. Nothing is written before all results
+are known.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ _NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Job:
-    """One import: where from, how, and where to.
+    """One import: source, options and output.
 
-    `out` is None for the default, a file in `folder` that is called as the package. `ours` and `theirs` settle
-    conflicts by the names of their nodes, or all of them by `*`. `again` imports although nothing changed.
+    `out` is None for the default, a file in `folder` with the name of the package. `ours` and `theirs` resolve
+    conflicts by the names of their nodes, or all of them by `*`. With `again` an unchanged document is imported too.
     """
 
     source: str
@@ -59,16 +60,16 @@ class Job:
 
     @property
     def settles(self) -> bool:
-        """Whether it says how conflicts end."""
+        """Whether it resolves conflicts."""
         return bool(self.ours or self.theirs)
 
     def target(self, package: str) -> Path:
-        """Where the spec goes."""
+        """Return the path of the spec."""
         return self.out or self.folder / (package if self.options.split else f"{package}.yaml")
 
 
 def job_of(configured: Import, **changed: Any) -> Job:
-    """The import that a configuration names, with what the command line changes."""
+    """Return the job of a configured import, with options of the command line applied."""
     options = Options(
         package=configured.package,
         include=configured.include,
@@ -89,9 +90,9 @@ def job_of(configured: Import, **changed: Any) -> Job:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of a document, before it is written.
+    """The inferred spec of a document, before it is written.
 
-    `findings` are those of the reading and making as problems, with the files that contain them.
+    `findings` are the findings of the import as problems, and `sources` the files that contain them.
     """
 
     made: Made
@@ -105,29 +106,29 @@ class Imported:
 
     @property
     def text(self) -> str:
-        """The spec."""
+        """The inferred spec as YAML."""
         return self.made.text
 
     @property
     def theirs(self) -> Theirs:
-        """What is merged into the spec that stands there."""
+        """The upstream side of the merge with the existing spec."""
         return Theirs(self.package, self.made.tree, self.text, self.made.document.source, self.places)
 
     def shown(self, *, verbose: bool) -> Sequence[Problem]:
-        """The findings as they are printed: those of one kind once, with their count, or every one."""
+        """Return the findings to print: grouped by kind with their count, or all of them."""
         return self.findings if verbose else counted(self.findings)
 
     def summary(self) -> str:
-        """What was made of what, in a few lines."""
+        """Return a summary of the import, in a few lines."""
         return text_of(self.made, self.out.as_posix())
 
     def data(self) -> dict[str, Any]:
-        """What was made of what, as `--format json` prints it."""
+        """Return the summary of the import for `--format json`."""
         return data_of(self.made, self.out.as_posix(), self.place_of)
 
 
 def unchanged(job: Job) -> Path | None:
-    """The spec that the last import wrote, where nothing that it read has changed since, nor how it is read.
+    """Return the spec of the last import if neither its sources nor its options have changed since.
 
     Then there is nothing to do, whatever was edited in the spec.
     """
@@ -152,7 +153,7 @@ def unchanged(job: Job) -> Path | None:
 
 
 def _last(job: Job) -> Record | None:
-    """The record of the last import of this source."""
+    """Return the record of the last import from this source."""
     folder = state.record_folder(job.out or job.folder / "spec.yaml")
     source = state.named(job.source, folder.parent)
     for record in state.records(folder):
@@ -162,7 +163,7 @@ def _last(job: Job) -> Record | None:
 
 
 def prepare(job: Job, step: Step = lambda text: None) -> Imported:
-    """Reads the source and makes the spec. Raises `Failure` if that is impossible."""
+    """Read the source and infer the spec. Raises `Failure` if that is impossible."""
     step(f"reading {job.source}")
     files = Files(job.source, job.options.root)
     version_of(files.source.value, files.source.name)
@@ -203,7 +204,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
 
 
 def _last_of(record: Record | None, out: Path, package: str) -> PreviousChoices:
-    """What the last import chose."""
+    """Return the choices of the last import."""
     folder = state.record_folder(out)
     base = state.read_base(folder, package)
     names = {} if record is None else {each.identity: path.rpartition(".")[2] for path, each in record.nodes.items()}
@@ -213,12 +214,12 @@ def _last_of(record: Record | None, out: Path, package: str) -> PreviousChoices:
 
 
 def settle(imported: Imported, job: Job) -> Settlement:
-    """The files to write. Raises `Failure` if the existing spec was not imported or has errors."""
+    """Return the files to write. Raises `Failure` if the existing spec was not imported or has errors."""
     return resolve.settle(imported.theirs, imported.out, Settled(job.ours, job.theirs), split=job.options.split)
 
 
 def publish(imported: Imported, settlement: Settlement) -> bool:
-    """Writes the spec, then the record of the import; False where nothing had to be written."""
+    """Write the spec, then the record of the import; returns False if nothing had to be written."""
     folder = state.record_folder(imported.out)
     written = resolve.write(settlement.files)
     written |= state.write_file(folder / f"{imported.package}.yaml", imported.text)
@@ -226,11 +227,11 @@ def publish(imported: Imported, settlement: Settlement) -> bool:
 
 
 def package_of(document: Document) -> str:
-    """The name of a package after the title. Raises `Failure` where nothing of it is left."""
+    """Return a package name derived from the title. Raises `Failure` if nothing is left of it."""
     words = [word for word in snake_case(document.title, "").split("_") if word and not _NO_NAME.match(word)]
     name = "_".join(words)
     if name in sys.stdlib_module_names:
-        name = f"{name}_api"  # a package of that name would hide the module
+        name = f"{name}_api"  # a package with that name would hide the module
     if not name or not name[0].isalpha():
         raise Failure(
             f"{document.source}: the title {quoted(document.title)} gives no name for the package; "
@@ -240,7 +241,7 @@ def package_of(document: Document) -> str:
 
 
 def _check_package(name: str, source: str) -> None:
-    """Raises `Failure` for a name that no package can have."""
+    """Raise `Failure` for an invalid package name."""
     if name in sys.stdlib_module_names:
         raise Failure(
             f"{source}: a package {quoted(name)} would hide the module of Python of that name; "
@@ -255,9 +256,9 @@ def _check_package(name: str, source: str) -> None:
 
 
 def jobs(source: str | None, config: Path | None, out: str | None, given: Mapping[str, Any]) -> list[Job]:
-    """The imports that are asked for: that of a source or of a configured name, else all that are configured.
+    """Return the requested imports: of a source or a configured name, else all configured ones.
 
-    `given` is what the command line says. Raises `Failure` where there is nothing to import.
+    `given` has the options of the command line. Raises `Failure` if there is nothing to import.
     """
     imports = find_imports(config)
     if source is None and not imports and out not in (None, "-"):
@@ -275,7 +276,7 @@ def jobs(source: str | None, config: Path | None, out: str | None, given: Mappin
 
 
 def recorded(out: Path | None) -> Record | None:
-    """The record of the import that wrote a spec, which names its package; None where no import did."""
+    """Return the record of the import that wrote a spec, with its package; None if it was not imported."""
     if out is None:
         return None
     try:
@@ -286,7 +287,7 @@ def recorded(out: Path | None) -> Record | None:
 
 
 def _job_before(out: Path, given: Mapping[str, Any]) -> Job:
-    """The import that wrote a spec, once more. Raises `Failure` where none did."""
+    """Return the job that repeats the import of a spec. Raises `Failure` if it was not imported."""
     record = recorded(out)
     if record is None or record.source == "-":
         raise Failure(
@@ -310,7 +311,7 @@ def _job_before(out: Path, given: Mapping[str, Any]) -> Job:
 
 
 def diff(settlement: Settlement) -> str:
-    """What writing would change, as a unified diff."""
+    """Return the changes that writing would make, as a unified diff."""
     changes: list[str] = []
     for path, text in settlement.files.items():
         try:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """How a spec is made of a document.
+    """The options for inferring a spec from a document.
 
-    `package` is empty where the title gives the name. `include` and `exclude` are patterns of operations, `tags` their
-    tags; none chooses all. `required` says whether properties without a declaration are required: True, False, or
-    None if the document decides. `root` is the folder whose files references may reach, None for the default.
+    `package` is empty to derive it from the title. `include` and `exclude` are patterns of operations, `tags` their
+    tags; without them all are selected. `required` is whether properties are required if the document does not declare
+    it: True, False, or None if the document decides. `root` is the folder that must contain all referenced files, None
+    for the default.
     """
 
     package: str = ""

@@ -1,6 +1,6 @@
-"""The inferred spec as plain values in order, with comments and origins by path.
+"""The inferred spec as ordered plain values, with comments and origins by path.
 
-Nodes are named by their key paths, as conflicts and `--ours` name them: `("entities", "Order", "fields", "total")`.
+Nodes are identified by their key paths, also in conflicts and `--ours`: `("entities", "Order", "fields", "total")`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ Scalar: TypeAlias = None | bool | int | float | str
 Value: TypeAlias = "Scalar | list[Value] | dict[str, Value]"
 
 NodePath: TypeAlias = tuple[str, ...]
-"""The keys that lead to a node; an item of a list has its index, as text."""
+"""The keys from the root to a node; an item of a list has its index, as a string."""
 
 CHECK: Final = "check: "
-"""How a comment begins that marks a guess."""
+"""The prefix of comments that mark a guess."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """What of the document a node comes from.
+    """The part of the document that a node comes from.
 
-    Two nodes of two imports are the same node where their `identity` is the same, whatever they are called. It is
-    `GET /orders/{id}` for an endpoint, `/orders/{id}` for a resource (for a group `group:` and what made it one),
-    `wire:` and the name in JSON for a field, parameter or member, and for a type `type:` and the place where it is used
-    first. `pointer` is the JSON pointer into `file` (`""` is the document itself) at which a message about the node
-    shows.
+    Nodes of two imports with the same `identity` are the same node, even if they are renamed. It is `GET /orders/{id}`
+    for an endpoint, `/orders/{id}` for a resource (for a group `group:` and its origin), `wire:` and the JSON name for
+    a field, parameter or member, and for a type `type:` and the place of its first use. `pointer` is the JSON pointer
+    into `file` (`""` is the document itself) for messages about the node.
     """
 
     identity: str
@@ -39,9 +38,8 @@ class Origin:
 class Tree:
     """A spec as plain values.
 
-    `value` holds the keys of the top in the order in which they are written. `head` are the lines of the comment at the
-    very top, without `# `. `comments` are written behind the line on which their node begins; a key path that names no
-    node has no effect.
+    `value` has the top-level keys in their written order. `head` are the lines of the comment at the top, without `# `.
+    `comments` are written at the end of the first line of their node; comments for unknown paths have no effect.
     """
 
     value: dict[str, Value] = dataclasses.field(default_factory=dict[str, "Value"])
@@ -50,7 +48,7 @@ class Tree:
     origins: dict[NodePath, Origin] = dataclasses.field(default_factory=dict[NodePath, Origin])
 
     def get(self, path: NodePath) -> Value:
-        """The value of a node. Raises `KeyError` where there is none."""
+        """Return the value of a node. Raises `KeyError` if it does not exist."""
         value: Value = self.value
         for key in path:
             try:
@@ -65,7 +63,7 @@ class Tree:
         return value
 
     def has(self, path: NodePath) -> bool:
-        """Whether there is a node of a path."""
+        """Return whether a path has a node."""
         try:
             self.get(path)
         except KeyError:
@@ -73,7 +71,7 @@ class Tree:
         return True
 
     def remove(self, path: NodePath) -> None:
-        """Takes a node out, and the comments and origins of all below it. Raises `KeyError` where there is none."""
+        """Remove a node with all comments and origins in it. Raises `KeyError` if it does not exist."""
         parent: Any = self.get(path[:-1])
         self.get(path)
         del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
@@ -82,17 +80,17 @@ class Tree:
                 del table[inner]
 
     def nodes(self) -> Iterator[tuple[NodePath, Value]]:
-        """Each node with its key path, outer ones first, in the order of the file."""
+        """Yield each node with its key path, outer ones first, in the order of the file."""
         yield from _nodes((), self.value)
 
     def checks(self) -> list[tuple[NodePath, str]]:
-        """The nodes whose comment marks a guess, each with what is to be checked, in the order of the file."""
+        """Return the nodes with a comment that marks a guess, each with what to check, in the order of the file."""
         marked = {path: text for path, text in self.comments.items() if CHECK in text}
         return [(path, marked[path].partition(CHECK)[2]) for path, _ in self.nodes() if path in marked]
 
 
 def shown(path: NodePath) -> str:
-    """A key path as messages show it, and as `--ours` and `--theirs` take it: `entities.Order.fields.total`."""
+    """Return a key path as in messages, `--ours` and `--theirs`: `entities.Order.fields.total`."""
     return ".".join(path)
 
 

@@ -1,8 +1,8 @@
-"""Formats the spec as YAML; the same input gives the same bytes.
+"""Serialization of the spec as YAML; the same input gives the same bytes.
 
-Block style; a mapping or list that is short is in one line. What people read one by one (fields of an entity,
-resources, endpoints) always has lines of its own, and so has what holds a comment, so that each comment stands behind
-the line of its own node. Texts of several lines, and long ones, are literal blocks.
+Collections have block style, unless they are short enough for one line. Nodes that are reviewed one by one (fields of
+an entity, resources, endpoints) and nodes that contain a comment always have separate lines, so that each comment is at
+the line of its node. Strings with several lines, and long ones, are literal blocks.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Final
 from restencil_generator.openapi.spec_tree import NodePath, Tree, Value
 
 WIDTH: Final = 120
-"""How wide a line may be that holds a mapping or list; longer texts stand as they are."""
+"""Maximum width of a line with a mapping or list; longer strings are not broken."""
 
 COMMENTS: Final = 58
-"""The column at which comments begin, where the line is shorter."""
+"""The column of comments, unless the line is longer."""
 
 TABLES: Final = ("enums", "objects", "entities", "resources")
-"""The tables of the top: each has an empty line before it, and each of its members a line of its own."""
+"""The top-level tables: each follows an empty line, and each of its members has a separate line."""
 
-# Characters that no plain scalar begins with, and texts that other readers of YAML take for something else than text.
+# Characters that cannot begin a plain scalar, and strings that other YAML readers would not read as strings.
 _INDICATORS: Final = frozenset("!\"#%&'*,-:>?@[]`{|}=<~")
 _PLAIN: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\ufeff\ufffe\uffff\ud800-\udfff\u2028\u2029]+\Z")
 _WORDS: Final = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
@@ -38,12 +38,12 @@ _ESCAPES: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\
 
 
 def write(tree: Tree) -> str:
-    """The text of a tree. It ends with a line break, and reads back as `tree.value`."""
+    """Return a tree as YAML. It ends with a line break, and reads back as `tree.value`."""
     return _Writer(tree).text()
 
 
 def write_with_nodes(tree: Tree) -> tuple[str, list[NodePath]]:
-    """The text of a tree, and for each of its lines the node that begins there, or that goes on."""
+    """Return a tree as YAML, and for each of its lines the node that begins or continues there."""
     writer = _Writer(tree)
     text = writer.text()
     nodes: list[NodePath] = [()] * len(writer.lines)
@@ -56,7 +56,7 @@ def write_with_nodes(tree: Tree) -> tuple[str, list[NodePath]]:
 
 
 def scalar(value: None | bool | int | float | str, *, flow: bool = False) -> str:
-    """A scalar in one line; `flow` where it stands between brackets."""
+    """Format a scalar on one line; `flow` if it is inside brackets."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -67,7 +67,7 @@ def scalar(value: None | bool | int | float | str, *, flow: bool = False) -> str
 
 
 def one_line(value: Value, width: int) -> str | None:
-    """A value in one line of at most `width` characters, or None where it takes more."""
+    """Format a value on one line of at most `width` characters; returns None if it is too long."""
     if isinstance(value, dict):
         return _joined("{", (_pair(key, item, width) for key, item in value.items()), "}", width)
     if isinstance(value, list):
@@ -97,7 +97,7 @@ def _joined(begin: str, parts: Iterable[str | None], end: str, width: int) -> st
 
 
 def _key(key: str, *, flow: bool) -> str:
-    # A status or a version reads well without quotes, and keys are text to every reader of this project.
+    # Statuses and versions are readable without quotes, and all readers of specs treat keys as strings.
     return key if key.isascii() and key.isdigit() and len(key) < 20 else scalar(key, flow=flow)
 
 
@@ -112,7 +112,7 @@ def _is_plain(text: str, flow: bool) -> bool:
 
 
 def _without_mark(text: str) -> str:
-    """A type without its suffix."""
+    """Return a type without its suffix."""
     return text[:-1] if text[-1] in "?!" else text
 
 
@@ -135,7 +135,7 @@ class _Writer:
         self.begins: dict[int, NodePath] = {}
         """The nodes that begin on a line, by the index of the line."""
         self.commented: set[NodePath] = set()
-        """The key paths of what holds a node with a comment."""
+        """The key paths of nodes that contain a node with a comment."""
         for path in tree.comments:
             self.commented.update(path[:length] for length in range(len(path)))
 
@@ -148,7 +148,7 @@ class _Writer:
         return "\n".join(self.lines) + "\n"
 
     def entry(self, head: str, value: Value, path: NodePath, indent: int) -> None:
-        """Writes `head value`, in one line if it fits, else below."""
+        """Write `head value`, on one line if it fits, else on several."""
         start = " " * indent + head
         if isinstance(value, dict | list):
             text = None if value and self.spread(path) else one_line(value, WIDTH - len(start) - 1)
@@ -172,7 +172,7 @@ class _Writer:
             self.entry("-", item, (*path, str(index)), indent + 2)
 
     def spread(self, path: NodePath) -> bool:
-        """Whether a node has lines of its own for what it holds, however short it is."""
+        """Return whether the contents of a node are always on separate lines."""
         if path in self.commented or (path[0] in TABLES and len(path) == 1):
             return True
         if path[0] == "entities":
@@ -194,12 +194,12 @@ class _Writer:
 
 
 def _remark(comment: str) -> str:
-    """A comment on one line, in characters that a terminal can show."""
+    """Format a comment on one line, with printable characters."""
     return _ESCAPED.sub(lambda match: match[0] if match[0] in '"\\' else " ", comment).strip()
 
 
 def _is_long(text: str, before: int) -> bool:
-    """Whether a string is written as a literal block: it has several lines or a very long one, and blocks allow it."""
+    """Return whether a string is written as a literal block: it has several or very long lines, and blocks allow it."""
     if _NOT_LITERAL.search(text) or _BIDI.search(text) or text[:1] in ("", " ", "\n") or text.endswith("\n\n"):
         return False
     if any(line.endswith(" ") for line in text.split("\n")):

@@ -14,7 +14,7 @@ from restencil_generator.openapi.spec_tree import CHECK, shown
 
 
 def text_of(made: Made, file: str) -> str:
-    """What an import says on stderr. `file` is what was written."""
+    """Return the summary of an import for stderr. `file` is the written file."""
     document, counts = made.document, made.inferred.counts
     about = " ".join(part for part in (" ".join(document.title.split()), document.release.strip()) if part)
     kind = f"{'Swagger' if document.version.startswith('2') else 'OpenAPI'} {document.version}"
@@ -43,7 +43,7 @@ def text_of(made: Made, file: str) -> str:
 
 
 def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[str, Any]:
-    """What an import says as data. `place_of` finds the line of what is in a document."""
+    """Return the summary of an import as data. `place_of` finds the line of a part of the document."""
     document, counts, found = made.document, made.inferred.counts, made.inferred.found
     return {
         "file": file,
@@ -70,14 +70,14 @@ def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[s
 
 
 def problems_of(findings: Iterable[Finding], place_of: Callable[[Where], Place]) -> list[Problem]:
-    """Findings as problems, in their order."""
+    """Return findings as problems, in their order."""
     return [
         Problem(each.code, each.message, place_of(each.where), each.hint, severity=each.severity) for each in findings
     ]
 
 
 def counted(problems: Sequence[Problem]) -> list[Problem]:
-    """Findings with those of one kind as one: the first, with how many there are and the first three places."""
+    """Group findings by kind: the first of each, with their number and the first three places."""
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in in_order(problems):
         kinds.setdefault((problem.code, problem.severity), []).append(problem)
@@ -94,7 +94,7 @@ def _as_one(problems: list[Problem]) -> Problem:
 
 
 def _covered(made: Made) -> tuple[int, int]:
-    """How many operations are in the spec, and how many of them in resources."""
+    """Return the number of operations in the spec, and the number of those in resources."""
     resources = made.tree.value.get("resources")
     present = resources if isinstance(resources, dict) else {}
     left = {each.where for each in made.document.left_out}

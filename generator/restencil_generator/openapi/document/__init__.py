@@ -1,1 +1,1 @@
-"""OpenAPI documents of any version, read into one model."""
+"""OpenAPI documents of all versions, read into one model."""

@@ -1,4 +1,4 @@
-"""Selects the media type of a body or response."""
+"""Selection of the media type of a body or response."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SENT: Final[Sequence[ContentKind]] = ("json", "multipart", "form", "text", "byt
 
 
 def kind_of(media: str) -> ContentKind:
-    """What a media type is."""
+    """Return the kind of a media type."""
     plain = media.partition(";")[0].strip().lower()
     kind, _, sub = plain.partition("/")
     if plain == _EVENTS:
@@ -48,7 +48,7 @@ def _is_xml(media: str) -> bool:
 
 
 class Contents:
-    """Reads `content`, and its equivalent in Swagger 2.0."""
+    """Reader of `content`, and of its equivalent in Swagger 2.0."""
 
     def __init__(self, references: References, schemas: Schemas, report: Callable[[Finding], None]) -> None:
         self._references = references
@@ -56,7 +56,7 @@ class Contents:
         self._report = report
 
     def read(self, part: Part) -> list[Content]:
-        """The forms that `content` of a body, a response or a parameter lists."""
+        """Return the contents that `content` of a body, a response or a parameter lists."""
         written = part.value.get("content")
         if written is None:
             return []
@@ -74,7 +74,7 @@ class Contents:
         return found
 
     def of(self, types: Iterable[str], schema: Part, where: Where) -> list[Content]:
-        """The forms of one schema under several media types."""
+        """Return the contents with one schema and several media types."""
         return [Content(media, self._kind(media, schema), where, schema) for media in types]
 
     def _content(self, media: str, part: Part) -> Content:
@@ -117,15 +117,15 @@ class Contents:
         if kind != "json":
             return kind
         read = self._schemas.read(schema)
-        # A file that nobody gave a media type.
+        # A file without a declared media type.
         return "bytes" if read.type == "string" and read.format == "binary" else kind
 
     def rank(self, content: Content | None) -> int:
-        """How far behind a form of a response stands."""
+        """Return the rank of a response's content; the lowest is preferred."""
         return len(_IN_RESPONSES) if content is None else _IN_RESPONSES.index(content.kind)
 
     def sent(self, contents: Sequence[Content], where: Where) -> Content | None:
-        """The form in which a body is sent."""
+        """Return the content of a request body to use."""
         if not contents:
             return None
         chosen = min(contents, key=lambda content: _SENT.index(content.kind))
@@ -134,13 +134,13 @@ class Contents:
         return chosen
 
     def file(self, contents: Sequence[Content]) -> Content | None:
-        """The multipart form that stands beside JSON, in which files are sent."""
+        """Return the multipart alternative to a JSON body, for sending files."""
         if all(content.kind != "json" for content in contents):
             return None
         return next((content for content in contents if content.kind == "multipart" and content.schema), None)
 
     def of_response(self, contents: Sequence[Content], where: Where) -> tuple[Content | None, Content | None]:
-        """The form of a response that is read, and the event stream that stands beside it."""
+        """Return the content of a response to use, and the event stream among the alternatives."""
         if not contents:
             return None, None
         chosen = min(contents, key=self.rank)

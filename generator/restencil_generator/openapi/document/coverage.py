@@ -1,4 +1,4 @@
-"""Counts what an import does not carry over."""
+"""Counts of the parts of a document that an import does not use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOUNDS: Final = frozenset(
 )  # fmt: skip
 _TABLES: Final = {"callbacks": "callback", "links": "link", "headers": "response header"}
 _DATA: Final = frozenset(("example", "examples", "default", "enum", "const"))
-"""Members below which stands what is sent, and no schema."""
+"""Members that contain data rather than schemas."""
 
 
 _KINDS: Final[tuple[str, ...]] = ("webhook", "callback", "link", "response header", "bound", "pattern")
@@ -22,19 +22,19 @@ _KINDS: Final[tuple[str, ...]] = ("webhook", "callback", "link", "response heade
 
 @dataclasses.dataclass(slots=True)
 class Counted:
-    """Counts by kind, in singular."""
+    """Counts by kind; the kinds are in the singular."""
 
     not_carried: dict[str, int]
     names_required: bool = False
 
 
 def count(tree: Any) -> Counted:
-    """Counts in all of a document."""
+    """Count in the whole document."""
     counts: dict[str, int] = dict.fromkeys(_KINDS, 0)
     counted = Counted(counts)
     webhooks = tree.get("webhooks") if is_table(tree) else None
     counts["webhook"] = len(webhooks) if is_table(webhooks) else 0
-    # Of each value: the key above it, and whether it belongs to a parameter, whose bounds its description tells.
+    # Each value with its key, and whether it belongs to a parameter, whose bounds are in its description.
     todo: list[tuple[Any, str, bool]] = [(tree, "", False)]
     while todo:
         value, above, parameter = todo.pop()
@@ -56,7 +56,7 @@ def count(tree: Any) -> Counted:
 
 
 def _kind(key: str, value: Any, above: str) -> str:
-    """What a member counts as; empty for nothing."""
+    """Return the kind under which a member is counted; empty if it is not."""
     if key in _BOUNDS:
         return "bound"
     if key == "pattern":
@@ -65,7 +65,7 @@ def _kind(key: str, value: Any, above: str) -> str:
 
 
 def references_in(tree: Any) -> Iterator[str]:
-    """Every `$ref` of a document, as it is written."""
+    """Yield every `$ref` of a document as a string."""
     todo: list[Any] = [tree]
     while todo:
         value = todo.pop()

@@ -1,6 +1,6 @@
-"""Downloads documents from one origin, within limits.
+"""Download of documents from one origin, within limits.
 
-Nothing but the origin of the first address is ever asked, redirects included. Credentials are neither sent nor read.
+Requests are only sent to the origin of the first URL, also after redirects. Credentials are neither sent nor read.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Origin = tuple[str, str, int]
 
 
 class OtherOrigin(Failure):
-    """An address, or one that it leads to, is not of the origin that may be asked."""
+    """A URL, or the target of its redirect, is not of the allowed origin."""
 
 
 class NotThere(Failure):
-    """An address that returns a client error; the message has its status."""
+    """A URL responded with a client error; the message has its status."""
 
 
 def is_address(source: str) -> bool:
-    """Whether a source is an address, not a file."""
+    """Return whether a source is a URL rather than a file."""
     return source.lower().startswith(("http://", "https://"))
 
 
 def origin(address: str) -> Origin:
-    """The origin of an address. Raises `Failure` where it has none."""
+    """Return the origin of a URL. Raises `Failure` if it has none."""
     try:
         split = urlsplit(address)
         port = split.port
@@ -62,7 +62,7 @@ _CREDENTIALS: Final = (
 
 
 class Fetcher:
-    """Fetches files of the origin of one address; what it has fetched counts towards its limits."""
+    """Downloads files from the origin of one URL; all downloads count towards the limits."""
 
     def __init__(self, address: str) -> None:
         self.origin = origin(address)
@@ -72,10 +72,10 @@ class Fetcher:
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def fetch(self, address: str) -> tuple[bytes, str]:
-        """What is behind an address, and the address that it was found at in the end.
+        """Download a file, and return its contents with the final URL.
 
-        Raises `OtherOrigin`, `NotThere` (statuses from 400 to 499), and `Failure` for everything else: another status,
-        no connection, or more than one of the limits.
+        Raises `OtherOrigin`, `NotThere` (statuses from 400 to 499), and `Failure` for all other errors: another status,
+        no connection, or an exceeded limit.
         """
         self._files += 1
         if self._files > MAX_FILES:
@@ -93,7 +93,7 @@ class Fetcher:
         raise Failure(f"{address}: is redirected more than {_MAX_REDIRECTS} times")
 
     def _ask(self, address: str) -> tuple[bytes, str | None]:
-        """The body behind an address, whose scheme `origin` has seen to, or where it leads."""
+        """Return the body of a URL, or the target of its redirect; `origin` has validated the scheme."""
         request = urllib.request.Request(address.replace(" ", "%20"), headers=_HEADERS)  # noqa: S310 - http or https
         try:
             with self._opener.open(request, timeout=min(self._left(), _MAX_SILENCE)) as response:
@@ -127,7 +127,7 @@ class Fetcher:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """The target of a redirect is checked before it is requested."""
+    """Handler that does not follow redirects: the target is checked before it is requested."""
 
     def redirect_request(self, *arguments: object, **others: object) -> None:
-        """None: a redirect is a response like any other."""
+        """Return None, so that a redirect is treated like any other response."""

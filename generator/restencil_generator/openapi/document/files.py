@@ -1,7 +1,7 @@
-"""Loads the source and the files that it refers to, within limits.
+"""Loading of the source and of the files that it references, within limits.
 
-A source that is a file reaches files under its root, after symbolic links are followed, and never the network. A source
-that is an address reaches its own origin, and never a file. Each file is read once.
+A source that is a file can reference files under its root (after symbolic links are resolved), and never URLs. A source
+that is a URL can reference its own origin, and never files. Each file is read once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
-    """A reference that leads to nothing that is read: the code of the finding, and why."""
+    """A reference whose target is not read: the code of the finding, and the reason."""
 
     code: str
     why: str
@@ -31,19 +31,19 @@ class Refused:
 
 @dataclasses.dataclass(slots=True)
 class File:
-    """A file that was read. `name` is how messages show it."""
+    """A file that was read. `name` is its name in messages."""
 
     name: str
     text: Text
     value: Any
-    """What is read of it: its content, with overlays applied."""
+    """The parsed contents, with overlays applied."""
 
 
 class Files:
-    """Reads the source and the files that it refers to.
+    """Reader of the source and of the files that it references.
 
-    `source` is a file, an address, or `-`. Raises `Failure` where the source cannot be read, and what `read_text`
-    raises where it is neither JSON nor YAML.
+    `source` is a file, a URL, or `-`. Raises `Failure` if the source cannot be read, and the errors of `read_text` if
+    it is neither JSON nor YAML.
     """
 
     def __init__(self, source: str, root: Path | None = None) -> None:
@@ -51,7 +51,7 @@ class Files:
         self._fetcher = None if self.address is None else Fetcher(source)
         self._by_key: dict[str, File | Refused] = {}
         self._keys: dict[str, str] = {}
-        """The real path or the address of each file, by the name that messages show."""
+        """The real path or the URL of each file, by its name in messages."""
         if self._fetcher is not None:
             content, self.address = self._fetcher.fetch(source)
             self.root, key, name = None, self.address, source
@@ -69,14 +69,14 @@ class Files:
         return [self.source, *sorted(others, key=lambda file: file.name)]
 
     def named(self, name: str) -> File | None:
-        """The file that messages show by this name."""
+        """Return the file with this name in messages."""
         file = self._by_key.get(self._keys.get(name, ""))
         return file if isinstance(file, File) else None
 
     def follow(self, name: str, target: str) -> File | Refused:
-        """The file that a reference in the file `name` names by the text before its `#`.
+        """Return the file of a reference in the file `name`; `target` is the reference up to its `#`.
 
-        Raises `Failure` where an origin did not respond: without the file this would be another document.
+        Raises `Failure` if an origin did not respond: without the file the document would be different.
         """
         if self._fetcher is not None:
             return self._behind_address(urljoin(self._keys[name], target))
@@ -138,7 +138,7 @@ class Files:
 
 
 def _root(source: str, root: Path | None) -> Path:
-    """The folder that references may reach."""
+    """Return the folder that must contain all referenced files."""
     if root is not None:
         if not root.is_dir():
             raise Failure(f"{root}: is no folder; --root names the folder of the files that `$ref` may reach")

@@ -1,4 +1,4 @@
-"""JSONPath (RFC 9535); the only file that names the package for it."""
+"""JSONPath (RFC 9535); only this module imports the package for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from jsonpath_rfc9535 import JSONPathError, JSONPathRecursionError, compile
 
 Path: TypeAlias = tuple[str | int, ...]
-"""The keys and indices that lead to a node; empty for the root."""
+"""The keys and indices from the root to a node; empty for the root."""
 
 
 class BadPath(Exception):
@@ -16,7 +16,7 @@ class BadPath(Exception):
 
 
 def query(text: str) -> Callable[[Any], list[Path]]:
-    """What finds the nodes that a JSONPath selects, each once, in their order. Raises `BadPath`."""
+    """Return a function that finds the distinct nodes of a JSONPath, in their order. Raises `BadPath`."""
     try:
         compiled = compile(text)
     except (JSONPathError, RecursionError) as error:

@@ -28,7 +28,7 @@ MEANT: Final[Mapping[str, tuple[SchemaType, str]]] = {
     **dict.fromkeys(("list", "tuple", "set", "collection"), ("array", "")),
     **dict.fromkeys(("any", "mixed"), ("any", "")),
 }
-"""What types are that no version of JSON Schema knows, in lower case."""
+"""The meaning of types that no version of JSON Schema has, in lower case."""
 
 _BY_FORMAT: Final[Mapping[str, SchemaType]] = {
     **dict.fromkeys(("int16", "int32", "int64", "uint32", "uint64"), "integer"),
@@ -36,7 +36,7 @@ _BY_FORMAT: Final[Mapping[str, SchemaType]] = {
     **dict.fromkeys(("date-time", "date", "time", "uuid", "byte", "binary", "password"), "string"),
     **dict.fromkeys(("email", "uri", "url", "hostname", "ipv4", "ipv6"), "string"),
 }
-"""What a schema is that names its format alone."""
+"""The types of schemas that only have a format."""
 
 _BOUNDS: Final = (
     "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
@@ -47,7 +47,7 @@ STRUCTURE: Final = frozenset(
     ("$ref", "$dynamicRef", "type", "properties", "items", "prefixItems", "additionalProperties", "patternProperties",
      "enum", "const", "allOf", "oneOf", "anyOf", "format", "required", "discriminator")
 )  # fmt: skip
-"""Members that say what a value is; all others say something of it."""
+"""Keywords that determine the type of a value; all others are annotations or bounds."""
 
 NOTHING: Final = object()
 _NAME: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
@@ -55,28 +55,28 @@ MOST_ALTERNATIVES: Final = 60
 MOST_JOINED: Final = 50_000
 MAX_COMBINATIONS: Final = 1_000
 DEEPEST: Final = 60
-"""Bounds on what schemas can be made of each other; no document that anyone wrote comes near."""
+"""Limits for combinations of schemas; no real document comes near."""
 
 UNCOUNTED: Final = 10**9
-"""The number of alternatives from which on they are not counted."""
+"""The number of alternatives above which they are not counted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Joined:
-    """The value of a made part: a schema that all of these are."""
+    """The value of a synthetic part: a schema that combines all of these (`allOf`)."""
 
     parts: tuple[Part, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OneOf:
-    """The value of a made part: a schema that one of these is."""
+    """The value of a synthetic part: a schema that is one of these."""
 
     parts: tuple[Part, ...]
 
 
 def supposed(value: dict[str, Any]) -> str:
-    """The type of a schema that names none."""
+    """Return the type of a schema that declares none."""
     if any(is_table(value.get(key)) for key in ("properties", "additionalProperties", "patternProperties")):
         return "object"
     if is_table(value.get("items")) or is_list(value.get("items")) or is_list(value.get("prefixItems")):
@@ -93,7 +93,7 @@ def supposed(value: dict[str, Any]) -> str:
 
 
 def format_of(value: dict[str, Any]) -> str:
-    """The format that a schema names, or that is in its type."""
+    """Return the format of a schema, which may be in its type."""
     form = value.get("format")
     if isinstance(form, str) and form:
         return form
@@ -102,7 +102,7 @@ def format_of(value: dict[str, Any]) -> str:
 
 
 def media_of(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """The format of a string with encoded content: another media type, or the bytes of a file."""
+    """Return the format of a string with encoded content: another media type, or the bytes of a file."""
     media = value.get("contentMediaType")
     if not isinstance(media, str) or schema.type not in ("any", "string"):
         return {}
@@ -115,14 +115,14 @@ def media_of(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def is_structural(part: Part) -> bool:
-    """Whether a part says what a value is, and not only something of it."""
+    """Return whether a part determines the type of a value, rather than only annotating it."""
     if isinstance(part.value, Joined | OneOf):
         return True
     return is_table(part.value) and not STRUCTURE.isdisjoint(part.value)
 
 
 def constrains(part: Part) -> bool:
-    """Whether an alternative says what a value is, rather than which properties go together."""
+    """Return whether an alternative determines the type of a value, rather than which properties go together."""
     value = part.value
     if not is_table(value):
         return isinstance(value, Joined | OneOf)
@@ -132,7 +132,7 @@ def constrains(part: Part) -> bool:
 
 
 def combined(one: Schema, other: Schema, join: Callable[[tuple[Part, ...]], Part]) -> Schema:
-    """The schema of one type that both are; what stands over what both say of one property is `join`ed."""
+    """Combine two schemas of one type; the schemas of a property in both are combined with `join`."""
     properties = dict(one.properties)
     for name, part in other.properties.items():
         known = properties.get(name)
@@ -171,12 +171,12 @@ def combined(one: Schema, other: Schema, join: Callable[[tuple[Part, ...]], Part
 
 
 def is_default(value: object, schema: Schema) -> bool:
-    """Whether a value fits as the default of a schema."""
+    """Return whether a value is valid as the default of a schema."""
     return fits(value, schema.type) and (not schema.enum or value in schema.enum)
 
 
 def is_made_of(part: Part, where: Where) -> bool:
-    """Whether an alternative is the schema at a place, or is joined from it."""
+    """Return whether an alternative is the schema at a place, or is combined from it."""
     parts = part.value.parts if isinstance(part.value, Joined) else (part,)
     return any(each.where == where for each in parts)
 
@@ -198,7 +198,7 @@ _NO_NAMES: Final = frozenset(
 
 
 def name_of(where: Where) -> str:
-    """The name of a component schema; an empty string for other schemas."""
+    """Return the name of a component schema; an empty string for other schemas."""
     path = keys(where.pointer)
     if "&" in where.pointer or not _NO_NAMES.isdisjoint(path[-2:]):
         return ""
@@ -209,7 +209,7 @@ def name_of(where: Where) -> str:
 
 
 def shape(value: object) -> str:
-    """What a value is, in a word or two."""
+    """Describe a value in a word or two."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -252,7 +252,7 @@ def kind_of_value(value: object) -> str:
 
 
 def fits(value: object, kind: str) -> bool:
-    """Whether a value is of a type."""
+    """Return whether a value has a type."""
     if kind in ("any", "one_of"):
         return True
     found = kind_of_value(value)
@@ -264,7 +264,7 @@ def _is_whole(value: object) -> bool:
 
 
 def as_text(value: Scalar) -> Scalar:
-    """A value of an enum of texts: YAML takes some words without quotes for numbers and booleans."""
+    """Return a value of a string enum as a string: YAML reads some unquoted words as numbers and booleans."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else value
@@ -289,7 +289,7 @@ def bounds(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_reference(target: str) -> str:
-    """What a discriminator's mapping names, as a reference: it may be the name of a schema alone."""
+    """Return the target of a discriminator's mapping as a reference: it may be only the name of a schema."""
     if "#" in target or "/" in target or target.endswith((".json", ".yaml", ".yml")):
         return target
     return f"#/components/schemas/{token(target)}"

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 
 def is_table(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value is an object; its keys are texts, as no parse gives others."""
+    """Return whether a value is an object; its keys are strings, because parsing creates no others."""
     return type(value) is dict
 
 

@@ -1,4 +1,4 @@
-"""Finds the lines of all findings in one pass."""
+"""Search for the lines of all findings in one pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from restencil_generator.openapi.document.parse import Text, places
 
 
 class Places:
-    """Finds the lines of parts of a document, those that overlays wrote included."""
+    """Finds the lines of parts of a document, including parts that overlays wrote."""
 
     def __init__(self, files: Files, overlaid: Overlaid) -> None:
         self._overlaid = overlaid
@@ -21,7 +21,7 @@ class Places:
         self._texts |= {text.file: text for text in overlaid.texts}
 
     def find(self, wheres: Iterable[Where]) -> dict[Where, Place]:
-        """The place of each; one pass over each text that is asked for."""
+        """Return the place of each part, with one pass over each file."""
         origins = {where: self._origin(where) for where in wheres}
         pointers: dict[str, list[str]] = {}
         for origin in origins.values():

@@ -1,11 +1,9 @@
-"""The document model: operations, parameters, bodies, responses, schemas, findings.
+"""The model of an OpenAPI document: operations, parameters, bodies, responses, schemas, findings.
 
-`reading` makes it; what a spec is inferred from is this and nothing else. Whatever a document says wrongly is put right
-or left out here already, with a `Finding`: nobody who works with a `Document` has to look at the type of a value again.
-
-Schemas are read when they are asked for: places that hold one hold a `Part`, and `Document.schema` makes a `Schema` of
-it, following references. A schema's identity is `Schema.at`: it is the same for all that refer to one schema, so it is
-what names, shared types and circles go by.
+`reader` creates it, and inference only uses this model. Errors of the document are already corrected or left out here,
+with a `Finding`, so values have the declared types. Schemas are read on demand: a place with a schema has a `Part`, and
+`Document.schema` reads it as a `Schema`, following references. `Schema.at` identifies a schema: it is the same for all
+references to it, and is used for names, shared types and cycles.
 """
 
 from __future__ import annotations
@@ -17,23 +15,23 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from restencil_generator.diagnostics.model import Severity
 
 Scalar: TypeAlias = str | int | float | bool
-"""A value of JSON that is neither null nor a container."""
+"""A JSON value that is neither null nor a container."""
 
 SchemaType: TypeAlias = Literal["any", "string", "integer", "number", "boolean", "array", "object", "one_of"]
-"""What a schema is, once oddities are put right. `one_of` has alternatives."""
+"""The type of a schema after corrections. `one_of` has alternatives."""
 
 ContentKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes", "sse", "stream"]
-"""How a body or a response is written. `stream` holds one JSON text after the other, `sse` server-sent events."""
+"""The kind of a body or a response. `stream` is a sequence of JSON values, `sse` are server-sent events."""
 
 ParameterPlace: TypeAlias = Literal["path", "query", "header", "cookie", "querystring"]
-"""Where a parameter stands. The one with `querystring` is the whole query, as text."""
+"""The location of a parameter. `querystring` is the whole query, as a string."""
 
 METHODS: Final = ("GET", "QUERY", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
-"""The methods that OpenAPI has words for, in the order in which operations of one path stand."""
+"""The methods of OpenAPI, in the order of the operations of a path."""
 
 
 class Where(NamedTuple):
-    """A place in a document: the file as messages show it, and a JSON pointer into it (empty: all of it)."""
+    """A place in a document: the file name in messages, and a JSON pointer into it (empty for the whole)."""
 
     file: str
     pointer: str
@@ -41,9 +39,9 @@ class Where(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A part of a document as it stands there, with its place. References in it are not followed.
+    """A part of a document with its place; its references are not followed.
 
-    `made` says that the reader put it together from other parts, so that its value stands nowhere in this form.
+    `made` is true for a synthetic part, which the reader combined from other parts.
     """
 
     value: Any
@@ -53,7 +51,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """Something of a document that is not carried as it stands. Its line is found when it is shown."""
+    """A part of a document that is not imported as declared. Its line is determined when it is shown."""
 
     code: str
     message: str
@@ -64,7 +62,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An operation that no spec is made of, and why."""
+    """An operation that is not in the spec, and the reason."""
 
     operation: str
     reason: str
@@ -73,7 +71,7 @@ class LeftOut:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Discriminator:
-    """The property that tells alternatives apart, and the schema under each of its values that is listed."""
+    """The property that distinguishes alternatives, and the schema of each mapped value."""
 
     property: str
     mapping: Mapping[str, Part]
@@ -82,17 +80,15 @@ class Discriminator:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """A schema, with references followed and `allOf` made flat.
+    """A schema, with references followed and `allOf` flattened.
 
-    `at` is its identity, `name` its name there: the last part of the pointer, or of the file; empty for an inline
-    schema. `description`, `title`, `nullable`, `deprecated`, `read_only`, `write_only`, `default` and
-    `examples` may come from the place that refers to it.
-
-    `enum` are texts or integers, never both, and at least one. `const` is None where there is none. `properties` are in
-    the order of the document. `values` are those of properties without a name (`additionalProperties`). `prefix` are
-    the first items, one by one. `alternatives` of a `one_of` are at least two; null is none of them but `nullable`.
-    `bounds` are lengths, limits and patterns as they stand there. `extensions` are the members whose name begins with
-    `x-`.
+    `at` is its identity, `name` the last part of its pointer or file; empty for an inline schema. `description`,
+    `title`, `nullable`, `deprecated`, `read_only`, `write_only`, `default` and `examples` may come from the place of
+    the reference. `enum` has at least one value, all strings or all integers. `const` is None if there is none.
+    `properties` are in the order of the document. `values` is the schema of undeclared properties
+    (`additionalProperties`). `prefix` are the schemas of the first items. A `one_of` has at least two `alternatives`;
+    null is not one of them but sets `nullable`. `bounds` are lengths, limits and patterns as declared. `extensions` are
+    the members whose name begins with `x-`.
     """
 
     at: Where
@@ -128,9 +124,9 @@ class Schema:
 class Parameter:
     """A parameter of an operation.
 
-    `style` and `explode` are those that count, with the defaults of OpenAPI filled in (`form` and exploded in queries;
-    `collectionFormat` of 2.0 is said in these words, `tabDelimited` for `tsv`). `content_type` is given where the value
-    is text of that type, `application/json` as a rule, which then `schema` describes.
+    `style` and `explode` are the effective ones, including the defaults of OpenAPI (`form` and exploded in queries;
+    `collectionFormat` of 2.0 is converted, with `tabDelimited` for `tsv`). `content_type` is set if the value is
+    serialized as that type, usually `application/json`, and `schema` describes it.
     """
 
     name: str
@@ -149,10 +145,10 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """One form of a body or a response.
+    """One content of a body or a response.
 
-    `type` is the media type as written, `kind` what it is. `schema` is None if none is declared; for `sse` and
-    `stream` it is that of one event or item, if it is said. `encoding` is that of OpenAPI, by property.
+    `type` is the media type as written, `kind` its kind. `schema` is None if none is declared; for `sse` and `stream`
+    it is that of one event or item. `encoding` is that of OpenAPI, by property.
     """
 
     type: str
@@ -165,9 +161,9 @@ class Content:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """What an operation is sent: `content` is the form that counts.
+    """The request body of an operation: `content` is the selected content.
 
-    `file` is the multipart form that stands beside JSON; `is_file` says that this is the body in that form.
+    `file` is the multipart alternative to JSON; `is_file` is true for the body with that alternative.
     """
 
     content: Content
@@ -180,10 +176,10 @@ class Body:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """A response under its status (`200`, `4XX`, `default`).
+    """A response by status (`200`, `4XX`, `default`).
 
-    `content` is the form that counts, None where it has no body; `stream` is that of an event stream which stands
-    beside it. `headers` are the names of those that are declared.
+    `content` is the selected content, None if there is no body; `stream` is an event stream among the alternatives.
+    `headers` are the names of the declared headers.
     """
 
     status: str
@@ -196,10 +192,10 @@ class Response:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What the successful responses of an operation come to.
+    """The combined successful responses of an operation.
 
-    `schema` is a `one_of` (a made part) where they differ; `optional` says that one of them is empty. `content` is None
-    where none has a body. `statuses` are those that count; empty where the document names no success.
+    `schema` is a `one_of` (a synthetic part) if they differ; `optional` is true if one of them is empty. `content` is
+    None if none has a body. `statuses` are the statuses of success; empty if the document declares none.
     """
 
     content: Content | None = None
@@ -212,7 +208,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServerVariable:
-    """A part of a server's address that may be chosen."""
+    """A variable part of a server's URL."""
 
     name: str
     default: str
@@ -222,7 +218,7 @@ class ServerVariable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Server:
-    """An address that operations are under; absolute, without a slash at its end."""
+    """The base URL of operations; absolute, without a slash at its end."""
 
     url: str
     name: str = ""
@@ -232,8 +228,10 @@ class Server:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flow:
-    """How OAuth2 gives tokens: `kind` is `clientCredentials`, `authorizationCode`, `password`, `implicit` or
-    `deviceAuthorization`."""
+    """An OAuth2 flow.
+
+    `kind` is `clientCredentials`, `authorizationCode`, `password`, `implicit` or `deviceAuthorization`.
+    """
 
     kind: str
     token_url: str = ""
@@ -242,10 +240,9 @@ class Flow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """A kind of credential: `type` is `apiKey`, `http`, `oauth2`, `openIdConnect`, `mutualTLS`, or what is written.
+    """A security scheme: `type` is `apiKey`, `http`, `oauth2`, `openIdConnect`, `mutualTLS`, or the declared value.
 
-    `parameter` and `place` (`query`, `header`, `cookie`) are those of an API key; `scheme`, in lower case, is that of
-    HTTP.
+    `parameter` and `place` (`query`, `header`, `cookie`) are for API keys; `scheme`, in lower case, is for HTTP.
     """
 
     name: str
@@ -261,18 +258,18 @@ class SecurityScheme:
 
 
 Requirement: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Schemes that are all needed at once, each with its scopes. An empty one asks for nothing."""
+"""Schemes that are all required together, each with its scopes. An empty one requires nothing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """An operation of a document.
 
-    `path` is the template without query and fragment; `query` holds the literal query that stood in the path, `headers`
-    the header parameters that can have one value alone. `key` is the path as the document writes it. `parameters` hold
-    those of the path; each parameter of `path` is among them, in the path's order, and before all others. `errors` are
-    the responses that are no success. `security` is None if that of the document applies; `servers` are those of the
-    operation alone.
+    `path` is the template without query and fragment; `query` is the literal query of the path, `headers` are the
+    header parameters with a single possible value. `key` is the path as in the document. `parameters` include those of
+    the path item; each parameter of `path` is among them, in order, and before all others. `errors` are the responses
+    that are not successful. `security` is None if that of the document applies; `servers` are those of the operation
+    itself.
     """
 
     method: str
@@ -296,13 +293,13 @@ class Operation:
 
     @property
     def text(self) -> str:
-        """How messages name it: `GET /users/{id}`."""
+        """Its name in messages: `GET /users/{id}`."""
         return f"{self.method} {self.key}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag that the document says something of."""
+    """A tag that the document describes."""
 
     name: str
     description: str = ""
@@ -310,14 +307,14 @@ class Tag:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Document:
-    """What was read of a document and of the files that it refers to.
+    """A document and the files that it references.
 
-    `source` is the document as messages show it, `version` what it says of its language (`3.1.0`). `operations` are
-    those that a spec is made of: paths as texts, methods in the order of `METHODS`. `found` is how many operations were
-    chosen; what is missing from `operations` is in `left_out`. `servers` and `security` are those of the whole.
-    `not_carried` counts by kind what the language has no words for (`webhook`, `callback`, `link`, `response header`,
-    `bound`, `pattern`). `schema_reader` is how `schema` reads. `tree` is the document as it was parsed, with overlays
-    applied.
+    `source` is the name of the document in messages, `version` the declared OpenAPI version (`3.1.0`). `operations` are
+    the imported ones, sorted by path, with methods in the order of `METHODS`. `found` is the number of selected
+    operations; those missing from `operations` are in `left_out`. `servers` and `security` are those of the whole
+    document. `not_carried` counts by kind what the spec language does not support (`webhook`, `callback`, `link`,
+    `response header`, `bound`, `pattern`). `schema_reader` reads schemas for `schema`. `tree` is the parsed document,
+    with overlays applied.
     """
 
     source: str
@@ -338,8 +335,8 @@ class Document:
     left_out: list[LeftOut] = dataclasses.field(default_factory=list[LeftOut])
     not_carried: dict[str, int] = dataclasses.field(default_factory=dict[str, int])
     names_required: bool = True
-    """Whether any schema of the document says which properties are required."""
+    """Whether any schema of the document declares required properties."""
 
     def schema(self, part: Part) -> Schema:
-        """The schema that a part is or refers to. One part gives one schema, however often it is asked for."""
+        """Return the schema of a part, which may be a reference. Each part always has the same schema."""
         return self.schema_reader(part)

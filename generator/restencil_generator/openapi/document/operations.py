@@ -1,4 +1,4 @@
-"""Reads operations: paths, parameters, bodies, responses, security."""
+"""Reader of operations: paths, parameters, bodies, responses, security."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _OWN_WORDS: Final = frozenset(("name", "in", "required", "allowEmptyValue", "col
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Whole:
-    """What the document says for all of its operations: `old` is 2.0, with what it consumes and produces."""
+    """The settings of the document for all operations: `old` is true for 2.0, which has `consumes` and `produces`."""
 
     old: bool
     consumes: tuple[str, ...]
@@ -71,7 +71,7 @@ class _Written(NamedTuple):
 
 
 class Operations:
-    """Reads the operations of a document."""
+    """Reader of the operations of a document."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Operations:
         self.left_out: list[LeftOut] = []
 
     def read(self, paths: Part) -> list[Operation]:
-        """The operations under `paths`: paths as text, methods in their order."""
+        """Read the operations under `paths`, sorted by path, with methods in their order."""
         if not is_table(paths.value):
             if paths.value is not None:
                 self._malformed(paths.where, "an object of paths", paths.value)
@@ -109,7 +109,7 @@ class Operations:
         return self._each_once([operation for operation in read if operation is not None])
 
     def _contained(self, written: _Written) -> Operation | None:
-        """An operation; None, with a finding, where reading it fails."""
+        """Read an operation; returns None, with a finding, if that fails."""
         text, where = f"{written.selector.method} {written.selector.path}", written.part.where
         operation = contained(self._report, text, where, lambda: self._operation(written), None)
         if operation is None:
@@ -129,7 +129,7 @@ class Operations:
         return False
 
     def _each_once(self, operations: list[Operation]) -> list[Operation]:
-        """The operations without those that read where another one reads, and whose ids say which is which."""
+        """Remove operations that read the same path as another one, and report duplicate operation IDs."""
         kept: dict[tuple[str, str, tuple[tuple[str, str], ...], object], Operation] = {}
         ids: dict[str, Operation] = {}
         for operation in operations:
@@ -150,7 +150,7 @@ class Operations:
     # ----------------------------------------------------------------------------------------------------------- a path
 
     def _written(self, part: Part, key: str) -> Iterator[_Written]:
-        """The operations of a path, as they are written."""
+        """Yield the operations of a path item."""
         item = self._references.follow(part)
         if item is None:
             return
@@ -219,7 +219,7 @@ class Operations:
     # ------------------------------------------------------------------------------------------------------- parameters
 
     def _parameters(self, item: Part, part: Part, bodies: list[Part]) -> list[Parameter]:
-        """The parameters of an operation, its own over those of its path; bodies of 2.0 are put aside."""
+        """Read the parameters of an operation, which override those of its path item; bodies of 2.0 go to `bodies`."""
         found: dict[tuple[str, str], Parameter] = {}
         held: dict[tuple[str, str], Part] = {}
         for holder in (item, part):
@@ -292,7 +292,7 @@ class Operations:
         return style, exploded if isinstance(exploded, bool) else style == "form"
 
     def _in_path(self, path: str, parameters: list[Parameter], where: Where) -> tuple[str, list[Parameter]]:
-        """The template with the names of its parameters, which come first; undeclared ones are texts."""
+        """Return the template with the names of its parameters, which come first; undeclared ones are strings."""
         declared = {one.name: one for one in parameters if one.place == "path"}
         for name in declared:
             if f"{{{name}}}" not in path:
@@ -321,7 +321,7 @@ class Operations:
     def _in_query(
         self, parameters: list[Parameter], query: tuple[tuple[str, str], ...], *, fragment: bool
     ) -> tuple[list[Parameter], tuple[tuple[str, str], ...]]:
-        """The parameters and the literal query, with placeholders in the query moved to parameters."""
+        """Return the parameters and the literal query, with placeholders in the query moved to parameters."""
         by_name = {one.name: one for one in parameters}
         literal: list[tuple[str, str]] = []
         for name, value in query:
@@ -340,7 +340,7 @@ class Operations:
         return [one for one in parameters if one.place != "query" or one.name not in names], tuple(literal)
 
     def _only_value(self, parameter: Parameter) -> str | None:
-        """The one value that a parameter can have."""
+        """Return the only value that a parameter can have, or None."""
         const = self._schemas.read(parameter.schema).const
         if const is None:
             return None
@@ -431,7 +431,7 @@ class Operations:
         )
 
     def _result(self, responses: list[Response], where: Where) -> tuple[Result, tuple[Response, ...]]:
-        """What the successful responses come to, and the others that are errors."""
+        """Combine the successful responses, and return the others as errors."""
         exact = [one for one in responses if re.fullmatch(r"2\d\d", one.status)]
         success = exact or [one for one in responses if one.status == "2XX"]
         success = success or [one for one in responses if one.status == "default"]
@@ -457,7 +457,7 @@ class Operations:
         return Result(first.content, schema, optional, stream, statuses, headers), errors
 
     def _one_of(self, contents: Iterable[Content], where: Where) -> Part | None:
-        """The schema of several contents: theirs where it is the same, else one of them."""
+        """Return the schema of several contents: their common one, else a `one_of`."""
         parts = [content.schema for content in contents if content.schema is not None]
         different: list[tuple[Where, Any, Part]] = []
         for part in parts:
@@ -478,7 +478,7 @@ class Operations:
 
 
 def requirements(value: object) -> tuple[Requirement, ...] | None:
-    """What `security` asks for; None where nothing is said."""
+    """Read `security`; None if it is not declared."""
     if not is_list(value):
         return None
     return tuple(
@@ -493,20 +493,20 @@ def _media_types(value: object) -> tuple[str, ...]:
 
 
 def _extra_methods(item: Mapping[str, Any]) -> list[str]:
-    """Methods that OpenAPI has no words for, as 3.2 writes them."""
+    """Return the methods that OpenAPI has no keywords for, as 3.2 declares them."""
     others = item.get("additionalOperations")
     return sorted(f"+{name}" for name in others) if is_table(others) else []
 
 
 def _method(item: Part, name: str) -> tuple[str, Part]:
-    """A method, and where its operation stands."""
+    """Return a method and its operation."""
     if name.startswith("+"):
         return name[1:], child(item, item.value["additionalOperations"][name[1:]], "additionalOperations", name[1:])
     return name, child(item, item.value.get(name.lower()), name.lower())
 
 
 def _declared_name(written: str, declared: Mapping[str, Parameter]) -> str:
-    """The name of a parameter that a template writes with signs, or in another case."""
+    """Return the declared name of a parameter that a template writes with operators, or in another case."""
     if written in declared:
         return written
     plain = written.strip().lstrip(_OPERATORS).partition(":")[0].rstrip("*").strip()
@@ -516,14 +516,14 @@ def _declared_name(written: str, declared: Mapping[str, Parameter]) -> str:
 
 
 def _own_schema(part: Part) -> Part:
-    """The schema of a parameter that is one itself, as in 2.0."""
+    """Return the schema of a parameter that is one itself, as in 2.0."""
     return Part(
         {key: value for key, value in part.value.items() if key not in _OWN_WORDS}, within(part.where, "schema")
     )
 
 
 def _named_examples(value: object) -> list[Any]:
-    """The values of examples: a list of them, or a table by name."""
+    """Return the values of examples: a list of them, or a mapping by name."""
     if is_table(value):
         return [each["value"] for each in value.values() if is_table(each) and "value" in each]
     return list(value) if is_list(value) else []

@@ -1,7 +1,7 @@
-"""Applies OpenAPI overlays.
+"""Application of OpenAPI overlays, versions 1.0 and 1.1.
 
-Overlay 1.0 and 1.1. What an overlay writes keeps the place that it has there, so that findings about it name the
-overlay; removing items of lists moves the rest, and `Overlaid` knows where they were.
+Parts that an overlay wrote keep their place in the overlay, so that findings name it; removing items of lists shifts
+the others, and `Overlaid` keeps their original positions.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Overlaid:
     written: dict[str, Where] = dataclasses.field(default_factory=dict[str, Where])
     """The place in an overlay by the pointer into the document that it wrote to."""
     removed: dict[str, list[int]] = dataclasses.field(default_factory=dict[str, list[int]])
-    """What is gone from a list: the indices that the items had in the text, by the list's pointer."""
+    """The removed items of lists: their original indices, by the list's pointer."""
 
     def origin(self, where: Where) -> Where:
-        """Where a part of the document comes from: an overlay, or the text, before items were removed."""
+        """Return the origin of a part of the document: in an overlay, or in the file before items were removed."""
         above = where.pointer
         while True:
             if above in self.written:
@@ -60,13 +60,13 @@ class Overlaid:
         return Where(where.file, pointer(path))
 
     def wrote(self, at: json_path.Path, where: Where) -> None:
-        """Notes that a part was written by an overlay."""
+        """Record that an overlay wrote a part."""
         begin = pointer(at)
         self._forget(begin)
         self.written[begin] = where
 
     def took(self, at: json_path.Path) -> None:
-        """Notes that a part was removed."""
+        """Record that a part was removed."""
         self._forget(pointer(at))
         if not isinstance(at[-1], int):
             return
@@ -85,7 +85,7 @@ class Overlaid:
 
 
 def _shifted(key: str, parent: str, index: int) -> str:
-    """A pointer after an item of the list `parent` was removed."""
+    """Return a pointer after an item of the list `parent` was removed."""
     if not key.startswith(f"{parent}/"):
         return key
     first, slash, rest = key[len(parent) + 1 :].partition("/")
@@ -93,9 +93,9 @@ def _shifted(key: str, parent: str, index: int) -> str:
 
 
 def apply(tree: Any, overlays: Iterable[Path]) -> tuple[Any, Overlaid]:
-    """The document after all overlays, one after the other, and what they did. The given tree stays as it is.
+    """Apply overlays one after the other, and return the document with the changes. The given tree is not modified.
 
-    Raises `Failure` with file and line where an overlay is none, cannot be read, or cannot be applied.
+    Raises `Failure` with file and line if an overlay is invalid, cannot be read, or cannot be applied.
     """
     overlaid = Overlaid()
     root = [copied(tree)]
@@ -111,7 +111,7 @@ def apply(tree: Any, overlays: Iterable[Path]) -> tuple[Any, Overlaid]:
 
 
 def copied(value: Any) -> Any:
-    """A deep copy without shared parts, which YAML aliases create."""
+    """Return a deep copy without shared parts, which YAML aliases create."""
     if is_table(value):
         table: dict[str, Any] = {}
         for key, inner in value.items():
@@ -120,7 +120,7 @@ def copied(value: Any) -> Any:
     if is_list(value):
         items: list[Any] = []
         for inner in value:
-            items.append(copied(inner))  # noqa: PERF401 - a comprehension takes a frame more for each level
+            items.append(copied(inner))  # noqa: PERF401 - a comprehension would need one more frame for each level
         return items
     return value
 
@@ -134,7 +134,7 @@ class _Overlay:
         self._newer = False
 
     def apply(self, root: list[Any]) -> None:
-        """Applies all actions to the document that is the one item of `root`."""
+        """Apply all actions to the document that is the only item of `root`."""
         value = self._text.value
         if not is_table(value) or "overlay" not in value:
             self._refuse("", "is no overlay: it has no 'overlay'")
@@ -178,7 +178,7 @@ class _Overlay:
     def _remove(self, root: list[Any], found: list[json_path.Path], at: str) -> None:
         if () in found:
             self._refuse(f"{at}/target", "the whole document cannot be removed")
-        # From the end, so that indices stay what they are; inner parts before those that hold them.
+        # From the end, so that indices stay valid; inner parts before outer ones.
         for path in sorted(found, key=_from_the_end, reverse=True):
             holder = _at(root, path[:-1])
             del holder[path[-1]]
@@ -197,7 +197,7 @@ class _Overlay:
             self._update(root, path, value, at, as_it_is=True)
 
     def _update(self, root: list[Any], path: json_path.Path, update: Any, at: str, *, as_it_is: bool = False) -> None:
-        """Updates one node. `as_it_is` says that the value was copied, so that all of it comes from one place."""
+        """Update one node. With `as_it_is` the value was copied, so that all of it has the same origin."""
         target = _at(root, path)
 
         def place(*inner: str | int) -> Where:
@@ -230,7 +230,7 @@ def _merge(
     inner: json_path.Path,
     wrote: Callable[[json_path.Path, json_path.Path], None],
 ) -> None:
-    """Merges an object into one: objects deeply, lists by appending, the rest by replacing."""
+    """Merge an object into another one: objects recursively, lists by appending, other values by replacing."""
     for key, value in update.items():
         at, within = (*path, key), (*inner, key)
         known = target.get(key)

@@ -1,7 +1,7 @@
-"""Parses JSON and YAML into plain values, and finds the lines of pointers.
+"""Parsing of JSON and YAML into plain values, and search for the lines of pointers.
 
-A parse keeps no places. They are found afterwards, for all findings at once, by one more pass over the text that looks
-only along the pointers that are asked for.
+Parsing keeps no places. They are found afterwards, for all findings at once, by another pass over the file that only
+follows the requested pointers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 Form: TypeAlias = Literal["json", "yaml"]
 
 MAX_DEPTH: Final = 500
-"""How deep objects and lists may be nested in each other."""
+"""Maximum depth of nested objects and lists."""
 
 MAX_NODES_BY_ALIAS: Final = 1_000_000
 """The maximum number of nodes that the aliases of a YAML file may expand to."""
@@ -62,7 +62,7 @@ class Unreadable(Failure):
 
 
 def read_text(content: bytes, file: str) -> Text:
-    """What these bytes hold, JSON or YAML, which the text itself tells. Raises `Unreadable` with file and line."""
+    """Parse JSON or YAML, whichever the content is. Raises `Unreadable` with file and line."""
     read = _parsed(_decoded(content, file), file)
     return dataclasses.replace(read, digest=hashlib.sha256(content).hexdigest())
 
@@ -168,7 +168,7 @@ def _too_deep(text: str, file: str) -> Unreadable:
 
 
 def _number(text: str) -> Any:
-    """A number that JSON can hold, else its text."""
+    """Return a number that JSON can represent, else its string."""
     node = ScalarNode("", 0, 0, 0, 0, text, True)
     value = node.value
     return text if value in (float("inf"), float("-inf")) else value
@@ -200,7 +200,7 @@ def _holders(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The value without halves of characters, which no file could hold."""
+    """Return a value without unpaired surrogates, which cannot be encoded."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if is_table(value):
@@ -225,13 +225,13 @@ def _yaml(text: str, file: str) -> Text:
 
 
 _MERGE: Final = object()
-"""The key `<<`, written without quotes."""
+"""The unquoted key `<<`."""
 
 _NONE: Final = object()
 
 
 class _Builder:
-    """Builds plain values from the parser's events, without recursion."""
+    """Builder of plain values from the parser's events, without recursion."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -243,15 +243,15 @@ class _Builder:
         self.expanded = 0
         self.size = 0
         self.scalars: dict[str, Any] = {}
-        # The open collections, and of each: the key that waits for its value, what is merged into it,
-        # and how many nodes were read before it.
+        # The open collections, each with: its key without a value, the mappings merged into it, and the number of nodes
+        # before it.
         self.stack: list[Any] = []
         self.keys: list[Any] = []
         self.merges: list[list[Any]] = []
         self.before: list[int] = []
 
     def build(self, next_event: Callable[[], Any]) -> None:
-        """Reads events up to the end of the text, or of its first document."""
+        """Read events up to the end of the first document."""
         while True:
             event = next_event()
             kind = type(event).__name__
@@ -275,7 +275,7 @@ class _Builder:
     def _scalar(self, event: Any) -> None:
         self.size += 1
         text: str = event.value
-        if event.style or event.tag in ("!", "tag:yaml.org,2002:str"):  # no other tag has a meaning
+        if event.style or event.tag in ("!", "tag:yaml.org,2002:str"):  # other tags are ignored
             value: Any = text
         elif text in self.scalars:
             value = self.scalars[text]
@@ -286,7 +286,7 @@ class _Builder:
         self._place(value, text, event)
 
     def _place(self, value: Any, text: str, event: Any) -> None:
-        """Puts a value where it belongs: into the innermost open collection, as an item, a key or a value."""
+        """Add a value to the innermost open collection, as an item, a key or a value."""
         if not self.stack:
             self.roots.append(value)
             return
@@ -302,7 +302,7 @@ class _Builder:
             elif key is not None:
                 self._enter(holder, key, value)
         elif is_table(value) or is_list(value):
-            self.keys[-1] = None  # what stands under such a key is no part of any document
+            self.keys[-1] = None  # values of such keys are ignored
         elif text == "<<" and not getattr(event, "style", ""):
             self.keys[-1] = _MERGE
         else:
@@ -365,7 +365,7 @@ class _Builder:
 
 
 def _scalar(text: str) -> Any:
-    """The value of an unquoted scalar; numbers that JSON cannot represent stay strings."""
+    """Return the value of an unquoted scalar; numbers that JSON cannot represent stay strings."""
     value = ScalarNode("", 0, 0, 0, 0, text, True).value
     return value if not isinstance(value, float) or math.isfinite(value) else text
 
@@ -405,7 +405,7 @@ def _json_places(read: Text, wanted: _Wanted) -> dict[str, Place]:
         return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text as well
 
     def value(at: int, wanted: _Wanted, pointer: str) -> int:
-        """Looks at the value that begins here, and returns where it ends."""
+        """Scan the value that begins here, and return its end."""
         if not wanted or text[at] not in "{[":
             return decoder.raw_decode(text, at)[1]
         closing, index = "}" if text[at] == "{" else "]", 0
@@ -442,18 +442,18 @@ def _place(file: str, starts: list[int], span: _Span) -> Place:
 
 
 class _Seeker:
-    """Follows the parser's events, and notes where the keys and items begin that are wanted."""
+    """Follows the parser's events, and records the places of the requested keys and items."""
 
     def __init__(self, file: str, wanted: _Wanted) -> None:
         self.file = file
         self.found: dict[str, Place] = {}
-        # Of each open collection: what is wanted in it, its pointer, the index of its next item (None: it has keys),
-        # and the key that waits for a value, with its place.
+        # Each open collection: the requested parts of it, its pointer, the index of its next item (None: it has keys),
+        # and the key without a value, with its place.
         self.stack: list[list[Any]] = []
         self.root: _Wanted = wanted
 
     def build(self, next_event: Callable[[], Any]) -> None:
-        """Reads events up to the end of the first document."""
+        """Read events up to the end of the first document."""
         while True:
             event = next_event()
             kind = type(event).__name__
@@ -471,7 +471,7 @@ class _Seeker:
                 return
 
     def _entered(self, event: Any) -> tuple[_Wanted, str]:
-        """What is wanted in the value that begins with this event, and its pointer."""
+        """Return the requested parts of the value that begins with this event, and its pointer."""
         if not self.stack:
             return self.root, ""
         wanted, pointer, index, waiting = top = self.stack[-1]
@@ -479,7 +479,7 @@ class _Seeker:
             top[2], key, begin = index + 1, str(index), event
         elif waiting is not None:
             (key, begin), top[3] = waiting, None
-        else:  # a key that is no text
+        else:  # a key that is not a string
             top[3] = ("", event)
             return {}, ""
         inner = wanted.get(key)

@@ -10,32 +10,32 @@ from restencil_generator.openapi.document.model import Part, Where
 
 
 def token(key: str) -> str:
-    """A key, escaped for a pointer."""
+    """Escape a key for a pointer."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 
 def keys(pointer: str) -> list[str]:
-    """The keys and indices that a pointer consists of."""
+    """Return the keys and indices of a pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def pointer(path: Iterable[str | int]) -> str:
-    """The pointer that consists of these keys and indices."""
+    """Return the pointer with these keys and indices."""
     return "".join(f"/{token(str(key))}" for key in path)
 
 
 def within(where: Where, *path: str | int) -> Where:
-    """The place that these keys and indices lead to."""
+    """Return the place of a nested part."""
     return Where(where.file, where.pointer + pointer(path))
 
 
 def child(part: Part, value: Any, *path: str | int) -> Part:
-    """A part of a part."""
+    """Return a nested part."""
     return Part(value, within(part.where, *path))
 
 
 def has(tree: Any, at: str) -> bool:
-    """Whether a pointer leads to something."""
+    """Return whether a pointer leads to an existing part."""
     for key in keys(at):
         if is_table(tree) and key in tree:
             tree = tree[key]

@@ -1,7 +1,7 @@
-"""Reads a document of any version into a `Document`.
+"""Reader of OpenAPI documents of all versions.
 
-`read` raises `Failure` where there is no document: a source that cannot be read, that is no JSON and no YAML, or that
-is something else than OpenAPI. No content of a document makes it raise; problems are findings.
+`read` raises `Failure` if there is no document: the source cannot be read, is neither JSON nor YAML, or is not OpenAPI.
+Errors in the contents of a document never raise; they are findings.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LOOKS_LIKE: Final = (
     ("swaggerVersion", "a Swagger {} document"),
     ("restencil", "a spec of restencil"),
 )
-"""The keys that say what a document is which is not OpenAPI; `{}` is its version."""
+"""The keys of documents other than OpenAPI; `{}` is their version."""
 
 _GUESSES: Final = (
     ({"info", "item"}, "a Postman collection"),
@@ -62,18 +62,18 @@ _GUESSES: Final = (
 
 
 def read(files: Files, findings: Iterable[Finding] = (), choice: Choice | None = None) -> Document:
-    """The document that a source holds, of its operations those that are chosen.
+    """Read a document with the selected operations.
 
-    `findings` are those of what was done before, by overlays. Raises `Failure` where it is no OpenAPI document, and
-    where nothing of it is chosen.
+    `findings` are those of earlier steps, such as overlays. Raises `Failure` if it is not an OpenAPI document, or if no
+    operation is selected.
     """
     return _Reader(files, list(findings)).document(choice or Choice(Options()))
 
 
 def version_of(tree: object, name: str) -> tuple[str, bool, int]:
-    """The version that a document names, whether it is 2.0, and the minor version of 3 as which it is read.
+    """Return the version of a document, whether it is 2.0, and the minor version of 3 as which it is read.
 
-    Raises `Failure`, which says what it looks like, where it is no OpenAPI document.
+    Raises `Failure`, with a guess of what it is, if it is not an OpenAPI document.
     """
     if not is_table(tree):
         raise Failure(f"{name}: not OpenAPI: it holds {shape(tree)}, not an object")
@@ -102,7 +102,7 @@ def _not_openapi(tree: Mapping[str, Any], name: str) -> str:
 
 
 class _Reader:
-    """Puts a document together."""
+    """Reader of one document."""
 
     def __init__(self, files: Files, findings: list[Finding]) -> None:
         self._files = files
@@ -126,7 +126,7 @@ class _Reader:
             self._findings.append(finding)
 
     def document(self, choice: Choice) -> Document:
-        """The document; its schemas are read when they are asked for."""
+        """Read the document; its schemas are read on demand."""
         tree, root = self._tree, self._root
         info = tree.get("info")
         info = info if is_table(info) else {}
@@ -156,7 +156,7 @@ class _Reader:
         )
 
     def _others_name_required(self) -> bool:
-        """Whether a file does that the document refers to, directly or not."""
+        """Return whether a directly or indirectly referenced file declares required properties."""
         seen, todo = {self._root.where.file}, [self._files.source]
         while todo:
             file = todo.pop()
@@ -181,7 +181,7 @@ class _Reader:
         return servers
 
     def _servers(self, part: Part) -> tuple[Server, ...]:
-        """The servers declared in a part."""
+        """Return the servers declared in a part."""
         written = part.value.get("servers") if not self._old else None
         found: list[Server] = []
         for index, value in enumerate(written if is_list(written) else ()):
@@ -206,7 +206,7 @@ class _Reader:
         if not absolute:
             if url.startswith("//"):
                 url = f"https:{url}"
-            elif re.match(r"[\w{}-]+(?:\.[\w{}-]+)+(?:[:/]|\Z)", url):  # a host alone
+            elif re.match(r"[\w{}-]+(?:\.[\w{}-]+)+(?:[:/]|\Z)", url):  # a host without a scheme
                 url = f"https://{url}"
             else:
                 found = self._against(url or "/", within(part.where, "url"), f"the server {quoted(url)} is relative")
@@ -228,7 +228,7 @@ class _Reader:
         )
 
     def _against(self, url: str, where: Where, why: str) -> tuple[Server, ...]:
-        """A server's address as seen from that of the source."""
+        """Resolve a server's URL against the URL of the source."""
         address = self._files.address
         if address is None:
             message = f"{why}, and no address of the document is known; there is no url_prefix"
@@ -333,7 +333,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _plain(value: object) -> str:
-    """A string, or a number as a string; anything else counts as absent."""
+    """Return a string, or a number as a string; any other value counts as absent."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value)

@@ -1,4 +1,4 @@
-"""Runs deeply recursive code with a stack of its own."""
+"""Execution of deeply recursive code on a thread with a large stack."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 _FRAMES: Final = 200_000
 _STACK: Final = 512 * 1024 * 1024
-"""In bytes, of addresses: memory is taken for what is used."""
+"""In bytes of address space: only the used part takes memory."""
 
 
 def deeply(call: Callable[[], T]) -> T:
-    """What a call returns or raises that may call itself very often."""
+    """Call a deeply recursive function, and return or raise its result."""
     results: list[T] = []
     errors: list[BaseException] = []
 

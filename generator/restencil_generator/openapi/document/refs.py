@@ -1,4 +1,4 @@
-"""Resolves `$ref`: in a file, in other files, by `$id` and `$anchor`."""
+"""Resolution of `$ref`: within a file, in other files, by `$id` and `$anchor`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING: Final = object()
 
 
 class References:
-    """Follows references; what leads nowhere is a finding, once for each place."""
+    """Resolver of references; an unresolved one is a finding, once for each place."""
 
     def __init__(self, files: Files, report: Callable[[Finding], None]) -> None:
         self.files = files
@@ -27,7 +27,7 @@ class References:
         self._identified: dict[str, _Identified] = {}
 
     def follow(self, part: Part) -> Part | None:
-        """What a part refers to in the end, itself where it is no reference; None, with a finding, where to nothing."""
+        """Follow references until a part that is not one; returns None, with a finding, if one cannot be resolved."""
         seen: set[Where] = set()
         while is_table(part.value) and isinstance(reference := part.value.get("$ref"), str):
             if part.where in seen:
@@ -41,7 +41,7 @@ class References:
         return part
 
     def target(self, reference: str, where: Where) -> Part | None:
-        """What a reference that stands at a place names: one step. None, with a finding, where it names nothing."""
+        """Resolve a reference by one step; returns None, with a finding, if its target does not exist."""
         document, _, fragment = reference.partition("#")
         fragment = unquote(fragment, errors="replace")
         file = self.files.named(where.file)
@@ -60,7 +60,7 @@ class References:
         return self._in(Part(file.value, Where(file.name, "")), fragment, reference, where)
 
     def _in(self, root: Part, fragment: str, reference: str, where: Where) -> Part | None:
-        """The part that a fragment names below a part."""
+        """Return the part with a fragment, within a part."""
         part: Part | None
         if not fragment or fragment.startswith("/"):
             part = _at(root, fragment)
@@ -74,7 +74,7 @@ class References:
         return part
 
     def _by_name(self, file: File, name: str) -> Part | None:
-        """The schema of a name that stands alone, as the first version of OpenAPI had references."""
+        """Return the schema for a bare name, which the first version of OpenAPI used as reference."""
         if not _NAME.match(name):
             return None
         root = Part(file.value, Where(file.name, ""))
@@ -95,12 +95,12 @@ class References:
 
 
 class _Identified:
-    """The parts of a file that name themselves."""
+    """The parts of a file with `$id`, `$anchor` or similar keywords."""
 
     def __init__(self, file: File) -> None:
         self.by_id: dict[str, Part] = {}
         self._bases: list[tuple[str, str]] = []
-        """The pointers of parts with an `$id`, with the address that it comes to, inner ones last."""
+        """The pointers of parts with an `$id`, with the resolved URL, inner ones last."""
         self.anchors: dict[str, Part] = {}
         for pointer, table, base in _identities(file):
             part = Part(table, Where(file.name, pointer))
@@ -114,13 +114,13 @@ class _Identified:
                     self.anchors.setdefault(table[key], part)
 
     def identified(self, document: str, where: Where) -> Part | None:
-        """The part of this file that a reference names by the text before its `#`."""
+        """Return the part of this file with an `$id`; `document` is a reference up to its `#`."""
         bases = [base for pointer, base in self._bases if f"{where.pointer}/".startswith(f"{pointer}/")]
         return self.by_id.get(urljoin(bases[-1], document) if bases else document) or self.by_id.get(document)
 
 
 def _identities(file: File) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The tables of a file that have a name of their own, with their pointer and the address that counts in them."""
+    """Yield the objects of a file with an identifier, each with its pointer and base URL."""
     if not any(word in file.text.text for word in ("$id", "$self", "$anchor", "$dynamicAnchor")):
         return
     todo: list[tuple[str, Any, str]] = [("", file.value, "")]
@@ -142,7 +142,7 @@ def _identities(file: File) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def _at(root: Part, pointer: str) -> Part | None:
-    """The part that a pointer leads to, below a part; None where it leads to nothing."""
+    """Return the part at a pointer, within a part; None if it does not exist."""
     value: Any = root.value
     for key in keys(pointer):
         if is_table(value):
@@ -157,5 +157,5 @@ def _at(root: Part, pointer: str) -> Part | None:
 
 
 def _canonical(pointer: str) -> str:
-    """The pointer in the one form that the same part always has."""
+    """Return a pointer in its canonical form."""
     return "".join(f"/{token(key)}" for key in keys(pointer))

@@ -1,8 +1,8 @@
-"""Reads schemas: resolves references, flattens `allOf`, bounds alternatives.
+"""Reader of schemas: resolves references, flattens `allOf`, limits alternatives.
 
-A schema is read when it is asked for, and once. Whatever of it cannot be understood is absent, with a finding; a schema
-that is not understood is `any`. A schema that several others come together in (`allOf`, members beside `$ref`,
-properties beside `oneOf`) is a `Joined` one, known by the set of its parts, so that no circle of them goes on forever.
+A schema is read on demand, and once. Invalid parts of it count as absent, with a finding; a schema that cannot be read
+is `any`. A schema that combines several others (`allOf`, keywords next to `$ref`, properties next to `oneOf`) is a
+`Joined` one, which is identified by the set of its parts, so that cycles end.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from restencil_generator.openapi.document.refs import References
 
 
 class Schemas:
-    """Reads schemas. `modern` says that members beside `$ref` count, as they do from 3.1 on."""
+    """Reader of schemas. With `modern`, keywords next to `$ref` are used, as in 3.1 and later."""
 
     def __init__(self, references: References, report: Callable[[Finding], None], *, modern: bool) -> None:
         self._references = references
@@ -72,7 +72,7 @@ class Schemas:
         self._counted: dict[Where, int] = {}
 
     def read(self, part: Part) -> Schema:
-        """The schema that a part is or refers to; the same one for the same part."""
+        """Return the schema of a part, which may be a reference; always the same one for the same part."""
         schema = self._read.get(part.where)
         if schema is not None:
             return schema
@@ -111,11 +111,11 @@ class Schemas:
         return self._written(part, part.value)
 
     def _combinations(self, part: Part, depth: int = 0) -> int:
-        """How many alternatives a schema means when all choices in it are combined; at most `UNCOUNTED`."""
+        """Return the number of combinations of all alternatives in a schema; at most `UNCOUNTED`."""
         known = self._counted.get(part.where)
         if known is not None or depth > DEEPEST:
             return known or 1
-        self._counted[part.where] = 1  # what leads back to itself adds nothing
+        self._counted[part.where] = 1  # a cycle adds nothing
         value, count = part.value, 1
         if is_table(value) and isinstance(value.get("$ref"), str):
             target = self._references.target(value["$ref"], part.where) if value["$ref"][:1] == "#" else None
@@ -144,7 +144,7 @@ class Schemas:
         return self._noted(self.read(target), siblings, part.where)
 
     def _noted(self, schema: Schema, value: Mapping[str, Any], where: Where) -> Schema:
-        """A schema with what the place says of it that refers to it."""
+        """Add the annotations next to a reference to its schema."""
         notes = self._notes(value, where, schema)
         return dataclasses.replace(schema, where=where, **notes) if notes else schema
 
@@ -184,7 +184,7 @@ class Schemas:
         return self._filled(part, value, schema)
 
     def _types(self, part: Part, value: dict[str, Any]) -> tuple[list[str], bool]:
-        """The types that a schema allows, `any` where it says none, and whether null is one of them."""
+        """Return the types that a schema allows, `any` if it declares none, and whether null is one of them."""
         nullable = value.get("nullable") is True or value.get("x-nullable") is True
         written = value.get("type", NOTHING)
         names: list[Any] = written if is_list(written) else [] if written is NOTHING else [written]
@@ -216,7 +216,7 @@ class Schemas:
         return kind
 
     def _filled(self, part: Part, value: dict[str, Any], schema: Schema) -> Schema:
-        """A schema of one type with its annotations and constraints."""
+        """Return a schema of one type with its annotations and constraints."""
         more: dict[str, Any] = {"format": format_of(value), "bounds": bounds(value)}
         if schema.type == "object" or (schema.type == "any" and "required" in value):
             more |= self._members(part, value)
@@ -274,7 +274,7 @@ class Schemas:
     # ----------------------------------------------------------------------------------------------------------- values
 
     def _enum(self, part: Part, value: dict[str, Any], schema: Schema) -> dict[str, Any] | None:
-        """What `enum` and `const` come to."""
+        """Read `enum` and `const`."""
         if "const" in value:
             const = value["const"]
             if const is None:
@@ -308,7 +308,7 @@ class Schemas:
         return found
 
     def _notes(self, value: Mapping[str, Any], where: Where, schema: Schema) -> dict[str, Any]:
-        """Add annotations to a schema: description, default, examples."""
+        """Read the annotations of a schema: description, default, examples."""
         notes: dict[str, Any] = {}
         for key, name in (("title", "title"), ("description", "description")):
             if isinstance(value.get(key), str) and value[key].strip():
@@ -381,7 +381,7 @@ class Schemas:
         return self._noted(schema, rest, part.where)
 
     def _joined(self, part: Part, parts: tuple[Part, ...]) -> Schema:
-        """The schema that all parts are."""
+        """Return the schema that combines all parts."""
         notes: list[Part] = []
         several: dict[Where, Part] = {}
         for each in self._flattened(parts, set()):
@@ -401,7 +401,7 @@ class Schemas:
         return schema
 
     def _flattened(self, parts: tuple[Part, ...], seen: set[Where]) -> list[Part]:
-        """The parts with references followed, and those of joined ones in their place."""
+        """Return the parts with references followed, and joined parts replaced by their own parts."""
         found: list[Part] = []
         for part in parts:
             if isinstance(part.value, Joined):
@@ -419,13 +419,13 @@ class Schemas:
         return found
 
     def _merged(self, parts: list[Part], own: Schema) -> Schema:
-        """One schema of several that all hold."""
+        """Merge several schemas into one."""
         schemas = self._few(parts, own)
         for index, schema in enumerate(schemas):
             if schema.type == "one_of":
                 others = tuple(each for inner, each in enumerate(parts) if inner != index)
                 if any(is_made_of(other, own.at) for other in schema.alternatives):
-                    schemas[index] = Schema(schema.at, schema.where)  # one of its alternatives names it as its parent
+                    schemas[index] = Schema(schema.at, schema.where)  # one of its alternatives has it as parent
                     continue
                 alternatives = tuple(self._join((*others, each)) for each in schema.alternatives[:MOST_ALTERNATIVES])
                 return dataclasses.replace(schema, at=own.at, where=own.at, name=own.name, alternatives=alternatives)
@@ -435,7 +435,7 @@ class Schemas:
         return dataclasses.replace(merged, at=own.at, where=own.at, name=own.name)
 
     def _few(self, parts: list[Part], own: Schema) -> list[Schema]:
-        """The schemas of parts, without alternatives if they have too many combinations."""
+        """Read the schemas of parts, without alternatives if they have too many combinations."""
         schemas = [self.read(each) for each in parts]
         combinations = math.prod(len(schema.alternatives) for schema in schemas if schema.type == "one_of")
         if combinations <= MOST_ALTERNATIVES:
@@ -445,7 +445,7 @@ class Schemas:
         return [schema if schema.type != "one_of" else Schema(schema.at, schema.where) for schema in schemas]
 
     def _join(self, parts: tuple[Part, ...]) -> Part:
-        """A made part whose place is the same for the same parts."""
+        """Return a synthetic part whose place is the same for the same parts."""
         each = self._flattened(parts, set())
         if len(each) == 1:
             return each[0]
@@ -457,7 +457,7 @@ class Schemas:
         return Part(Joined(tuple(each)), where, made=True)
 
     def _intersection(self, one: Schema, other: Schema, where: Where) -> Schema:
-        """The schema that both are: the narrower type where one holds the other, else any."""
+        """Return the intersection of two schemas: the narrower type if one contains the other, else any."""
         if one.type == "any" or other.type == "any":
             first, second = (other, one) if one.type == "any" else (one, other)
             return combined(first, second, self._join)
@@ -484,7 +484,7 @@ class Schemas:
         parts: list[Part] | tuple[Part, ...],
         own: Schema,
     ) -> Schema:
-        """The schema that one of several is, with what stands beside them in each."""
+        """Return the schema of alternatives, each combined with the keywords next to them."""
         nullable = False
         found: dict[Where, Part] = {}
         for each in parts:
@@ -512,7 +512,7 @@ class Schemas:
     # --------------------------------------------------------------------------------------------------------- findings
 
     def _named(self, where: Where) -> str:
-        """A schema as messages name it."""
+        """Return the name of a schema for messages."""
         return f"of {quoted(name_of(where) or last_key(where))}"
 
     def _malformed(self, where: Where, expected: str, value: object) -> None:

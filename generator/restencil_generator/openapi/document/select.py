@@ -1,4 +1,4 @@
-"""Selects operations by method, path and tag."""
+"""Selection of operations by method, path and tag."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PART: Final = re.compile(r"/\*\*(?=/|\Z)|\*\*|\*|\{[^{}/]*\}")
 
 
 class OperationKey(NamedTuple):
-    """Method, path and tags, by which operations are selected."""
+    """The method, path and tags of an operation."""
 
     method: str
     path: str
@@ -39,8 +39,8 @@ class _Pattern:
 class Choice:
     """Selects operations by `--include`, `--exclude` and `--tag`; without them all are selected.
 
-    `unused` are the patterns of `--exclude` that matched nothing, once `check` was called. Raises `Failure` for what is
-    no pattern.
+    `unused` are the patterns of `--exclude` that matched nothing; `check` sets it. Raises `Failure` for an invalid
+    pattern.
     """
 
     def __init__(self, options: Options) -> None:
@@ -50,7 +50,7 @@ class Choice:
         self.unused: tuple[str, ...] = ()
 
     def has(self, operation: OperationKey) -> bool:
-        """Whether an operation is chosen."""
+        """Return whether an operation is selected."""
         if self._tags and self._tags.isdisjoint(operation.tags):
             return False
         if self._include and not any(pattern.matches(operation) for pattern in self._include):
@@ -58,7 +58,7 @@ class Choice:
         return not any(pattern.matches(operation) for pattern in self._exclude)
 
     def check(self, every: Sequence[OperationKey]) -> None:
-        """Raises `Failure` if a pattern or tag matches nothing, or no operation is left."""
+        """Raise `Failure` if a pattern or tag matches nothing, or no operation is left."""
         for pattern in self._include:
             if not any(pattern.matches(operation) for operation in every):
                 raise Failure(f"nothing matches --include '{visible(pattern.text)}'{_there(pattern, every)}")
@@ -86,7 +86,7 @@ def _pattern(text: str, option: str) -> _Pattern:
 
 
 def _expression(path: str) -> str:
-    """The regular expression of a pattern: `*` is one segment, `**` any number of them."""
+    """Convert a pattern to a regular expression: `*` is one segment, `**` any number of them."""
     found, at = "", 0
     for part in _PART.finditer(path):
         found += re.escape(path[at : part.start()])
