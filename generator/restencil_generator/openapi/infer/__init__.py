@@ -1,1 +1,1 @@
-"""The guesses of an import: from a document to a spec."""
+"""Inference: heuristics that derive a spec from an OpenAPI document."""

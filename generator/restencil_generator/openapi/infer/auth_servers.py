@@ -1,4 +1,4 @@
-"""Writes `auth`, `servers` and `url_prefix`."""
+"""Inference of `auth`, `servers` and `url_prefix`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from restencil_generator.spec.grammar.patterns import HTTP_WORD
 
 _PLACES: Final = ("header", "query", "cookie")
 _WORD: Final = re.compile(r"(Token|Bearer|Api-?Key|Key|JWT|Bot|OAuth|SSWS|GenieKey)", re.IGNORECASE)
-"""Words that stand before keys in headers."""
+"""Words before keys in headers."""
 _LOOPBACK: Final = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|\Z)")
 
 Use = tuple[tuple[str, ...], ...]
-"""Alternatives, each of schemes that are all needed; an empty one asks for nothing."""
+"""Alternatives of schemes that are required together; an empty one requires nothing."""
 
 
 class Access:
-    """The schemes of a document as the language has them, and which of them operations use."""
+    """The security schemes of a document in the spec language, and their use by operations."""
 
     def __init__(self, document: Document, package: str) -> None:
         self.document = document
@@ -42,7 +42,7 @@ class Access:
         self.used_by_none = bool(self.check)
         declared = sum(operation.security is not None for operation in document.operations)
         self.silent = not document.security and 0 < declared < len(document.operations) - declared
-        """Whether most operations say nothing of who asks, and the document neither: then that says nothing."""
+        """Whether neither the document nor most operations declare security: then its absence means nothing."""
         if self.silent and not self.check:
             self.check = f"check: {len(document.operations) - declared} operations do not say whether they ask for it"
         self._undeclared(used)
@@ -73,7 +73,7 @@ class Access:
                 yield _use(operation.security)
 
     def _form(self, scheme: SecurityScheme) -> dict[str, Value] | None:
-        """A scheme in the words of the language; None where it has none, which is a finding."""
+        """Convert a scheme to the spec language; returns None, with a finding, if it is not supported."""
         signed = _is_signed(scheme)
         is_named = scheme.place == "query" or re.fullmatch(HTTP_WORD, scheme.parameter) is not None
         if scheme.type == "apiKey" and scheme.place in _PLACES and scheme.parameter and is_named and not signed:
@@ -103,7 +103,7 @@ class Access:
         return None
 
     def _prefix(self, scheme: SecurityScheme) -> str:
-        """The prefix of a key in a header, from an extension, the format or the description."""
+        """Return the prefix of a key in a header, from an extension, the format or the description."""
         fern = scheme.extensions.get("x-fern-header")
         if is_table(fern) and isinstance(fern.get("prefix"), str):
             return _spaced(fern["prefix"])
@@ -121,7 +121,7 @@ class Access:
         return ""
 
     def _undeclared(self, used: Iterable[str]) -> None:
-        """Tells which schemes are asked for, but declared nowhere."""
+        """Report schemes that are required but not declared."""
         for name in dict.fromkeys(used):
             if name not in self.document.schemes:
                 message = f"the scheme {quoted(name)} is asked for, but declared nowhere; no credential is sent for it"
@@ -129,12 +129,12 @@ class Access:
                 self.document.findings.append(Finding("auth-not-carried", message, where))
 
     def _scopes(self, scheme: str) -> set[str]:
-        """The scopes that the document and its operations ask for."""
+        """Return the scopes that the document and its operations require."""
         requirements = [self.document.security, *(operation.security or () for operation in self.document.operations)]
         return {scope for each in requirements for requirement in each for scope in requirement.get(scheme, ())}
 
     def auth(self) -> tuple[Value, str]:
-        """What is written at the top, and its comment; null where nothing is."""
+        """Return the top-level `auth` and its comment; null if there is none."""
         prefix = self.package.upper()
         use = self.carried(self.top)
         if not self.forms:
@@ -155,13 +155,13 @@ class Access:
         return {"schemes": schemes, "use": self.written(use)}, self.check
 
     def carried(self, use: Use) -> Use:
-        """Alternatives without those that need a scheme which is not carried; the one that asks for nothing is last."""
+        """Return the supported alternatives, with an empty one at the end."""
         kept = [both for both in use if both and all(scheme in self.forms for scheme in both)]
         found = tuple(dict.fromkeys(kept))
         return (*found, ()) if () in use else found
 
     def written(self, use: Use) -> Value:
-        """Alternatives as the language writes them."""
+        """Return alternatives in the spec language."""
         found: list[Value] = []
         for both in use:
             names: list[Value] = [self.names[scheme] for scheme in both]
@@ -169,7 +169,7 @@ class Access:
         return found
 
     def own(self, security: tuple[Requirement, ...] | None) -> Value:
-        """What an operation writes where it differs from the whole; an empty text where it does not."""
+        """Return the `auth` of an operation if it differs from that of the document, else an empty string."""
         whole, use = self.carried(self.top), self.carried(_use(security or ()))
         missing = security is None and not self.document.security and bool(self.top)
         if missing and (self.silent or self.used_by_none):
@@ -191,7 +191,7 @@ def _spaced(prefix: str) -> str:
 
 
 def _is_signed(scheme: SecurityScheme) -> bool:
-    """Whether each request has a signature of Amazon's."""
+    """Return whether requests are signed as for Amazon."""
     declared = scheme.extensions.get("x-amazon-apigateway-authtype")
     return scheme.scheme.startswith("aws4") or (isinstance(declared, str) and declared.lower() == "awssigv4")
 
@@ -201,7 +201,7 @@ def _use(security: tuple[Requirement, ...]) -> Use:
 
 
 def servers_of(document: Document) -> tuple[dict[str, Value], str]:
-    """`url_prefix` or `servers` at the top, and a comment."""
+    """Return the top-level `url_prefix` or `servers`, and a comment."""
     found = [server for server in document.servers if is_usable(server)]
     unique = list({server.url: server for server in found}.values())
     if not unique:
@@ -216,7 +216,7 @@ def servers_of(document: Document) -> tuple[dict[str, Value], str]:
 
 
 def is_usable(server: Server) -> bool:
-    """Whether requests can be sent to a server: its URL names a host."""
+    """Return whether requests can be sent to a server: its URL has a host."""
     text = server.url
     for variable in server.variables:
         text = text.replace(f"{{{variable.name}}}", "x")

@@ -1,4 +1,4 @@
-"""Writes request bodies: entities, objects, forms, files."""
+"""Inference of request bodies: entities, objects, forms, files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEDIA_TYPE: Final = re.compile(rf"{HTTP_WORD}/{HTTP_WORD}(?:\s*;[\x20-\x7e]*)?\
 
 
 class Bodies:
-    """Writes the bodies of endpoints."""
+    """Inference of the bodies of endpoints."""
 
     def __init__(self, context: ImportContext) -> None:
         self.context = context
@@ -64,7 +64,7 @@ class Bodies:
         return schema.type not in ("object", "any") or bool(schema.properties) or schema.values is not None
 
     def _unwrapped(self, content: Content, entity: Entity) -> tuple[Part | None, str]:
-        """The part of a body that may be the entity, and the envelope around it."""
+        """Return the part of a body that may be the entity, and the envelope around it."""
         if content.kind != "json" or content.schema is None:
             return None, ""
         record = self.context.shapes.record_of(content.schema)
@@ -75,7 +75,7 @@ class Bodies:
         return content.schema, ""
 
     def _is_entity(self, part: Part, resource: Resource, name: str) -> bool:
-        """Whether a body is the entity itself: but for what is read only, its key, and what is required."""
+        """Return whether a body is the entity, except read-only fields, its key, and which fields are required."""
         entity = resource.entity
         assert entity is not None
         schema = self.context.shapes.of(part)
@@ -111,7 +111,7 @@ class Bodies:
         )
 
     def body(self, endpoint: Endpoint, resource: Resource) -> None:
-        """Writes the body of an endpoint."""
+        """Infer the body of an endpoint."""
         body = endpoint.call.operation.body
         assert body is not None
         content, values = body.content, endpoint.values
@@ -191,7 +191,7 @@ class Bodies:
         return {content.kind: fields} if fields else "bytes" if content.kind == "multipart" else "text"
 
     def _styled(self, written: Value, typed: Typed, part: Part, encoding: Mapping[str, Any]) -> Value:
-        """A field of a form with the style that its encoding names."""
+        """Return a form field with the style of its encoding."""
         style, explode = encoding.get("style"), encoding.get("explode")
         kind = self.context.shapes.of(part).type
         if typed.value == "any":
@@ -217,13 +217,13 @@ class Bodies:
             return Typed(["bytes"], schema.nullable)
         typed = self.context.types.member(member, owner, wire)[0]
         known = self.context.types.entities.get(schema.at if inner is None else inner.at)
-        if known is not None:  # forms hold no entities, but what is in them
+        if known is not None:  # forms contain no entities, but may contain their data
             data = self.context.types.data_of(known)
             return dataclasses.replace(typed, value=data if inner is None else [data], entity=False)
         if typed.entity:  # or its id
             return dataclasses.replace(typed, value="any", entity=False)
         if isinstance(typed.value, dict) and ("one_of" in typed.value or "union" in typed.value):
-            # Forms hold no choices. What can be sent as a string is one.
+            # Forms have no unions. Alternatives that can be sent as a string become a string.
             alternatives = typed.value.get("one_of")
             named = [each for each in alternatives if isinstance(each, str)] if isinstance(alternatives, list) else []
             texts = "string" in named and named == alternatives and PARAMETERS.issuperset(named)
@@ -233,7 +233,7 @@ class Bodies:
 
 
 def _allowed(field: Value, place: str) -> Value:
-    """A field without the keys that fields of this kind of body do not have; a bare type stays as it is."""
+    """Remove keys that fields of this kind of body do not support; a bare type is not changed."""
     if not isinstance(field, dict) or "type" not in field:
         return field
     kept = {key: value for key, value in field.items() if key in rows(place)}
@@ -241,7 +241,7 @@ def _allowed(field: Value, place: str) -> Value:
 
 
 def _without_records(value: Value, entities: Set[str]) -> Value:
-    """The type of a list or map with any items where these are choices or entities."""
+    """Return the type of a list or mapping, with `any` instead of unions and entities as items."""
     if isinstance(value, list):
         return [_without_records(each, entities) for each in value]
     if isinstance(value, dict) and "values" in value:
@@ -251,7 +251,7 @@ def _without_records(value: Value, entities: Set[str]) -> Value:
 
 
 def _is_read_only(field: Value) -> bool:
-    """Whether a member is never sent."""
+    """Return whether a member is never sent."""
     return isinstance(field, dict) and field.get("read_only") is True
 
 

@@ -1,7 +1,7 @@
-"""Infers a spec, checks it, and removes what the check rejects.
+"""Build step of an import: infers a spec, validates it, and removes invalid parts.
 
-What the check refuses would be a mistake of the rules. It is taken out, node by node, until the rest passes: so what is
-written always gives a package, and everything left out is reported.
+An invalid part is an error of the heuristics. Nodes are removed one by one until the rest is valid, so that an import
+always results in a valid spec, and everything that was left out is reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from restencil_generator.openapi.spec_writer import write_with_nodes
 from restencil_generator.spec.load import load_text
 
 ALONE: Final = frozenset(("search_params", "header_params", "errors", "examples", "fields"))
-"""Tables whose members can be taken out one by one."""
+"""Tables whose members can be removed one by one."""
 
 WHOLE: Final = frozenset(
     [
@@ -46,15 +46,15 @@ WHOLE: Final = frozenset(
         "url_prefix",
     ]
 )
-"""Keys that can be taken out, and the rest still says something."""
+"""Keys that can be removed without making the rest useless."""
 
 ROUNDS: Final = 40
-"""How often what is refused is taken out before all that is refused goes with its resource."""
+"""Number of rounds in which single nodes are removed; later rounds remove whole resources."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """The spec of a document: its tree, its text, and what it came of."""
+    """The spec of a document: its tree, its YAML, and the results of inference."""
 
     document: Document
     inferred: Inferred
@@ -67,9 +67,9 @@ class Made:
 
 
 def make(document: Document, options: Options, package: str, last: PreviousChoices = NOTHING) -> Made:
-    """The spec of a document, checked. Findings, and operations that had to be left out, go to the document.
+    """Infer a valid spec from a document. Findings, and operations that are left out, are added to the document.
 
-    What the last import chose stays chosen.
+    Choices of the last import are kept.
     """
     inferred = infer(document, options, package, last)
     remover, text = _Remover(document, inferred), ""
@@ -93,7 +93,7 @@ def make(document: Document, options: Options, package: str, last: PreviousChoic
 
 
 def make_again(document: Document, options: Options, package: str, exported: Exported) -> Made | None:
-    """The spec that a document was exported from; None, with a finding, where what it says of that is no spec."""
+    """Return the spec that a document was exported from; None, with a finding, if `x-restencil` has none."""
     findings = list(document.findings)
     inferred = infer(document, options, package)
     document.findings[:] = findings
@@ -131,7 +131,7 @@ class _Remover:
         self._as_any: set[NodePath] = set()
 
     def remove(self, path: NodePath, problem: Problem, roughly: bool) -> None:
-        """Takes out the node that a problem is about, or what holds it."""
+        """Remove the node of a problem, or the node that contains it."""
         target = self._target(path, roughly)
         if not target or not self.tree.has(target):
             return
@@ -168,13 +168,13 @@ class _Remover:
         return path[:3] if path[0] == "objects" else path[:depth]
 
     def _is_field(self, target: NodePath) -> bool:
-        """Whether a node is a field of an entity or object, which may hold anything."""
+        """Return whether a node is a field of an entity or object, which may have any type."""
         return (target[0] == "objects" and len(target) == 3) or (
             target[0] == "entities" and len(target) == 4 and target[2] == "fields"
         )
 
     def _read_as_any(self, target: NodePath) -> None:
-        """Makes a field one of any value, under its name in JSON."""
+        """Change the type of a field to `any`, with its JSON name."""
         written = self.tree.get(target)
         values = written if isinstance(written, dict) else {}
         kept: dict[str, Value] = {key: values[key] for key in ("wire", "description") if key in values}
@@ -183,7 +183,7 @@ class _Remover:
         holder[target[-1]] = {"type": "any", **kept} if kept else "any"
 
     def _without_member(self, target: NodePath) -> None:
-        """A standard member that cannot be as it should is none."""
+        """Remove an invalid standard member from the resource."""
         resource = self.tree.get(target[:2])
         assert isinstance(resource, dict)
         members = resource.get("members")
@@ -207,6 +207,6 @@ class _Remover:
         return Where(self.document.source, "")
 
     def _empty(self, path: NodePath) -> None:
-        """Takes out tables that hold nothing any more."""
+        """Remove empty tables."""
         if len(path) in (1, 3) and self.tree.has(path) and self.tree.get(path) in ({}, []):
             self.tree.remove(path)

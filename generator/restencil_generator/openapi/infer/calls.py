@@ -1,4 +1,4 @@
-"""Operations with their paths taken apart."""
+"""Operations with split paths."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from restencil_generator.openapi.infer.routes import Route
 MUTATIONS: Final = ("PUT", "PATCH", "DELETE")
 
 READING: Final = ("GET", "HEAD", "OPTIONS", "QUERY")
-"""Methods that change nothing."""
+"""Methods without side effects."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """An operation with its path taken apart."""
+    """An operation with its split path."""
 
     operation: Operation
     route: Route
 
     @property
     def method(self) -> str:
-        """Its method."""
+        """The HTTP method."""
         return self.operation.method
 
     @property
     def scope(self) -> frozenset[str]:
-        """What of entities whose key is not in their records is known under its path: its parameters, and itself."""
+        """The scope of entities without a key in their records: path parameters, and the path itself."""
         return frozenset((*self.route.parameters, self.route.unnamed))
 
     @property
     def changes(self) -> bool:
-        """Whether its method says that it may change something."""
+        """Whether its method may change something."""
         return self.method not in READING
 
     @property

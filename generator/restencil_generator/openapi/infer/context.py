@@ -37,9 +37,9 @@ class Endpoint:
     values: dict[str, Value] = dataclasses.field(default_factory=dict[str, "Value"])
     comments: dict[NodePath, str] = dataclasses.field(default_factory=dict[NodePath, str])
     one: str | None = None
-    """The envelope around one record or object, empty for none; None where it does not hold one."""
+    """The envelope around one record or object, empty for none; None if the response has no single record."""
     many: str | None = None
-    """That around a bare list."""
+    """The envelope around a list."""
     errors: dict[str, Value] = dataclasses.field(default_factory=dict[str, "Value"])
     member: bool = False
     ignore: bool = False
@@ -47,7 +47,7 @@ class Endpoint:
 
 
 class ImportContext:
-    """What all parts of an import work on: the document, what was found in it, and the spec as far as it is there."""
+    """The shared state of inference: the document, the analyzed resources, and the unfinished spec."""
 
     def __init__(self, document: Document, options: Options, package: str, last: PreviousChoices) -> None:
         self.document = document
@@ -65,7 +65,7 @@ class ImportContext:
         self.types = Types(document, self.shapes, self.survey, self.names, certain, speller(self.style))
         self.tree = Tree()
         self.entities: dict[Entity, dict[str, str]] = {}
-        """The Python names of the members of each entity, by their names in JSON."""
+        """The Python names of the members of each entity, by JSON name."""
         self.operations: dict[NodePath, Operation] = {}
         self.known: dict[Entity, Known] = {}
         self.path_names: dict[Resource, dict[int, str]] = {}
@@ -75,16 +75,16 @@ class ImportContext:
 
     @functools.cached_property
     def parameters(self) -> Parameters:
-        """What is written of parameters; first asked for when all resources and entities have their names."""
+        """The parameters; computed on first use, when all resources and entities have names."""
         return Parameters(self.document, self.shapes, self.types, self.last)
 
     @functools.cached_property
     def access(self) -> Access:
-        """Who asks."""
+        """The security schemes."""
         return Access(self.document, self.package)
 
     def key_fields(self, entity: Entity) -> list[tuple[str, KeyPart]]:
-        """The parts of an entity's key, each with its field as `pk` names it."""
+        """Return the parts of an entity's key, each with its field as in `pk`."""
         names = self.entities[entity]
         found: list[tuple[str, KeyPart]] = []
         for part in entity.key.parts:
@@ -98,7 +98,7 @@ class ImportContext:
         return found
 
     def field_name(self, entity: Entity, part: KeyPart) -> str:
-        """The field of a part of a key, as `pk` and `field` name it."""
+        """Return the field of a part of a key, as in `pk` and `field`."""
         rest = [snake_case(wire) for wire in part.wires[1:]]
         return ".".join([self.entities[entity][part.wires[0]], *rest])
 
@@ -113,7 +113,7 @@ class ImportContext:
         return "string"
 
     def param_name(self, entity: Entity, parameter: str) -> str:
-        """The name that a path parameter which is part of an entity's key has in the paths of its resource."""
+        """Return the name of a path parameter that is part of an entity's key, as in the paths of its resource."""
         for resource, names in self.path_names.items():
             if resource.entity is entity and resource.route is not None and parameter in resource.route.parameters:
                 return names[resource.route.parameters.index(parameter)]
@@ -126,7 +126,7 @@ class ImportContext:
         return call.scope
 
     def query_names(self, calls: Iterable[Call]) -> set[str]:
-        """The names of query parameters in URLs, which no parameter of the path may have."""
+        """Return the names of query parameters in URLs, which path parameters must not have."""
         return {query.wire for call in calls for query in self.parameters.of(call.operation)}
 
     def path_param(
@@ -149,9 +149,10 @@ class ImportContext:
         return self.parameters.path_param(found, known, extras)
 
     def names_of(self, resource: Resource, call: Call, listed: Entity | None) -> dict[int, str]:
-        """The names of the parameters of an endpoint's path: those of its resource as far as the paths are the same.
+        """Return the names of the path parameters of an endpoint, like those of its resource in the common path.
 
-        Where it returns a list, none is called like a field of what is listed, which would tell what is in it.
+        If the endpoint returns a list, no parameter has the name of a field of its items, because that would declare a
+        filter.
         """
         fixed: dict[int, str] = {}
         own = resource.route
@@ -179,7 +180,7 @@ class ImportContext:
 
 
 def _held(document: Document, given: Mapping[str, str]) -> Mapping[str, str]:
-    """The names of types that the document still has, with their identities: nothing else is called so."""
+    """Return the previous type names whose origin still exists, with their identities, to reserve them."""
     file = document.source.rpartition("/")[2]
     held: dict[str, str] = {}
     for identity, name in given.items():

@@ -1,4 +1,4 @@
-"""Tells from the words of a DELETE whether it deletes its record."""
+"""Classification of DELETE operations by the words of their summary, description and id."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ VERBS: Final[dict[str, Effect]] = {
         "ends",
     ),
 }  # fmt: skip
-"""What the first of these verbs says of a DELETE: the record is gone, related to its parent no more, or it may stay."""
+"""The effect of a DELETE by its first verb: the record is deleted, detached from its parent, or it may still exist."""
 
 
 def effect_of(operation: Operation) -> Effect:
-    """What the texts of a DELETE say that it does; where they say nothing, its method does."""
+    """Return the effect of a DELETE according to its texts; by default it deletes."""
     texts = (operation.summary, re.split(r"[.\n]", operation.description, maxsplit=1)[0], operation.operation_id)
     for text in texts:
         for word in snake_case(text, "").split("_"):

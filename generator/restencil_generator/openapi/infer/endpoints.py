@@ -1,4 +1,4 @@
-"""Writes endpoints: standard members and others."""
+"""Inference of endpoints: standard members and others."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ METHODS: Final = {
 }
 
 HISTORIES: Final = frozenset(("versions", "revisions", "history", "attempts", "snapshots", "drafts"))
-"""What lists of earlier states of a record are called."""
+"""Names of lists with earlier states of a record."""
 
 _ERROR_STATUS: Final = re.compile(r"[45][0-9][0-9]|[45]XX|default")
 
 
 class Endpoints:
-    """Writes endpoints."""
+    """Inference of endpoints."""
 
     def __init__(self, context: ImportContext) -> None:
         self.context = context
@@ -47,7 +47,7 @@ class Endpoints:
         self._routes = Counter((each.method, each.path) for each in context.document.operations)
 
     def member(self, resource: Resource, name: str, call: Call) -> Endpoint:
-        """What is written of a standard member: where it differs from what follows from the resource."""
+        """Return the settings of a standard member that differ from those derived from the resource."""
         assert resource.entity is not None
         assert resource.route is not None
         endpoint = Endpoint(name, call, member=True)
@@ -99,7 +99,7 @@ class Endpoints:
             endpoint.values["headers"] = dict(operation.headers)
 
     def _envelope_of(self, resource: Resource, call: Call) -> str | None:
-        """The envelope around the entity in the response of a call; None where it does not return it."""
+        """Return the envelope around the entity in the response of a call; None if it does not contain the entity."""
         assert resource.entity is not None
         assert resource.place is not None
         if call.method == "GET":
@@ -137,7 +137,7 @@ class Endpoints:
                 self.lists.pages(resource, endpoint, queries, python, "")
             values.pop("collection", None)
             is_list = call.method == "GET" or "pagination" in values
-            if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
+            if is_list and resource.kind != "group":  # list operations would be requests that are not in the document
                 values["members"] = ["get_page"] if "pagination_field" in values else []
         self._response(resource, endpoint, own, collection)
         if collection is None and call.method == "GET":
@@ -149,7 +149,7 @@ class Endpoints:
         return endpoint
 
     def _params(self, resource: Resource, own: Own, names: dict[int, str]) -> dict[str, Value]:
-        """What is written of the path parameters that the resource does not have."""
+        """Return the declarations of the path parameters that the resource does not have."""
         found: dict[str, Value] = {}
         inherited = self.context.path_names.get(resource, {}).values() if resource.kind != "group" else ()
         parameters = own.call.route.parameters
@@ -204,7 +204,7 @@ class Endpoints:
             values["schema"] = value
 
     def _doubt_schema(self, resource: Resource, endpoint: Endpoint) -> None:
-        """Marks a response that may not hold the records that its component is taken for."""
+        """Mark a response that may not contain the records of its component."""
         call, found = endpoint.call, self.context.found
         names = set(names_in(endpoint.values.get("schema")))
         route = resource.route
@@ -223,7 +223,7 @@ class Endpoints:
                 endpoint.comments.setdefault(("schema",), VERSION_CHECK)
 
     def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
-        """The entity in a response around it, where all else says something of the response alone."""
+        """Return the entity in an envelope, if all other members only describe the response."""
         schema = self.context.shapes.of(part)
         layout = self.context.found.layout
         record = self.context.shapes.record(schema) if schema.type == "object" else None
@@ -236,7 +236,7 @@ class Endpoints:
         return part, ()
 
     def _expires(self, resource: Resource, own: Own, endpoint: Endpoint) -> None:
-        """Says what turns stale after a call that may change something."""
+        """Add `expires` to a call that may change something."""
         if not own.call.changes or "side_effect" in endpoint.values:
             return
         lists = ("get_list",) if resource.lists_objects and "get_list" not in own.expires else ()
@@ -246,7 +246,7 @@ class Endpoints:
             endpoint.comments[("expires",)] = own.check
 
     def _reads(self, endpoint: Endpoint) -> None:
-        """Says of a QUERY, and of a POST that lists or counts records, that it reads."""
+        """Mark a QUERY, and a POST that lists or counts records, as reading."""
         call, values = endpoint.call, endpoint.values
         if call.method == "QUERY":
             values["side_effect"] = False
@@ -257,14 +257,14 @@ class Endpoints:
         if not counts and not self.lists.reads(call):
             return
         if self._routes[call.method, call.operation.path] > 1:
-            return  # headers alone tell such operations apart, and no key holds those
+            return  # such operations differ only in headers, which are not in the key
         values["side_effect"] = False
         endpoint.comments[("side_effect",)] = "check: its name says that it reads"
         if values.get("body") is not None:
             request = values.get("request")
             values["request"] = {**(request if isinstance(request, dict) else {}), "in_key": True}
         if counts:
-            values["options"] = {"data_expiry_length": 0}  # no record is in it that could tell when it is stale
+            values["options"] = {"data_expiry_length": 0}  # it contains no record that could make it stale
 
     def _headers(self, endpoint: Endpoint, operation: Operation, taken: set[str]) -> None:
         search = endpoint.values.get("search_params")
@@ -287,7 +287,7 @@ class Endpoints:
                 endpoint.errors[response.status] = value
 
     def _error_owner(self, part: Part, owner: str) -> str:
-        """What names an error without a name: the first one is the usual one, others are called like their endpoint."""
+        """Return the owner for naming an unnamed error: none for the first error, else its endpoint."""
         text = json.dumps(part.value, default=str) if not part.made else str(part.where)
         usual = owner + "ErrorBody" if self._error_owners else "ErrorBody"
         return self._error_owners.setdefault(text, usual)

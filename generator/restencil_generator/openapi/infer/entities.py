@@ -1,4 +1,4 @@
-"""Writes entities: key, fields and what to check."""
+"""Inference of entities: key, fields and comments."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from restencil_generator.openapi.spec_tree import NodePath, Origin, Value
 
 
 class EntityTable:
-    """Writes the table of entities."""
+    """Inference of the table of entities."""
 
     def __init__(self, context: ImportContext) -> None:
         self.context = context
 
     def entities(self) -> dict[str, Value]:
-        """The table of entities."""
+        """Return the table of entities."""
         found: dict[str, Value] = {}
         for entity in self.context.found.entities:
             if entity.name and not entity.choices:
                 found[entity.name] = self._entity(entity)
-        # Where an entity stands is known when all others are written.
+        # References between entities need the fields of all others.
         for entity in self.context.found.entities:
             if entity.name in found and self._pk_optional(entity):
                 values = found[entity.name]
@@ -84,7 +84,7 @@ class EntityTable:
         self.context.tree.comments[at] = comment
 
     def _key_type(self, typed: Typed) -> tuple[Typed, str]:
-        """The type of a key: a scalar that has one text."""
+        """Return the type of a key: a scalar with a unique string form."""
         value = typed.value
         if isinstance(value, str) and (value in KEY_TYPES or value in self.context.types.enums) and not typed.format:
             return typed, ""
@@ -98,7 +98,7 @@ class EntityTable:
         return Typed("integer" if value == "number" or typed.format.startswith("unix") else "string"), ""
 
     def _must(self, entity: Entity) -> set[str]:
-        """The members that bodies must hold, by their names in JSON."""
+        """Return the members that bodies require, by JSON name."""
         records = self.context.sent_as_entity.get(entity, [])
         if not records or not self.context.document.names_required:
             return set()
@@ -108,7 +108,7 @@ class EntityTable:
         return found
 
     def _pk_optional(self, entity: Entity) -> bool:
-        """Whether a record may be nested in other responses without its key."""
+        """Return whether a record may be nested in other responses without its key."""
         known = self.context.known[entity]
         wires = entity.key.wires
         if not self.context.document.names_required or not wires or self.context.options.required is True:

@@ -1,4 +1,4 @@
-"""Removes examples that do not fit their types, with a finding."""
+"""Removal of examples that do not fit their types, with a finding."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.validate_value import validation_errors
 
 CODE = "example-misfit"
-"""The code of findings about examples that are left out."""
+"""The code of findings about removed examples."""
 
 
 def misfit_of(operation: Operation, part: str, why: str) -> Finding:
-    """The finding about an example that is left out."""
+    """Return the finding about a removed example."""
     message = f"the example of the {part} of {quoted(operation.text)} does not fit: {why}; it is left out"
     return Finding(CODE, message, operation.where, "note")
 
 
 def without_misfits(document: Document, tree: Tree, operations: Mapping[NodePath, Operation], spec: d.Spec) -> bool:
-    """Takes examples that do not fit out of the tree of a spec; whether there were any."""
+    """Remove examples that do not fit from the tree of a spec, and return whether there were any."""
     changed = False
     for resource, endpoint, part, why in list(_misfits(spec)):
         path: NodePath = ("resources", resource, "examples", endpoint)
         if not tree.has((*path, part)):
-            continue  # it is the example of an endpoint that shares it
+            continue  # the example belongs to an endpoint that shares it
         changed = True
         tree.remove((*path, part))
         for outer in (path, path[:-1]):
@@ -54,7 +54,7 @@ def _misfits(spec: d.Spec) -> Iterator[tuple[str, str, str, str]]:
                 first = next(validation_errors(spec, type, value, "example"), None)
                 if first is not None:
                     at = ".".join(map(str, first.where))
-                    # What adds to a list (`get_list.push`) stands among the others by its last name.
+                    # Examples of list operations (`get_list.push`) are stored under their last name.
                     yield resource.name, name.rpartition(".")[2], part, (
                         f"{at}: {first.message}" if at else first.message
                     )

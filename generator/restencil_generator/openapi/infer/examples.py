@@ -1,4 +1,4 @@
-"""Writes the first example of each operation."""
+"""Import of the first example of each operation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from restencil_generator.openapi.infer.schema_types import STRINGS
 from restencil_generator.openapi.spec_tree import Value
 
 MOST: Final = 2048
-"""How many characters an example may take as JSON."""
+"""Maximum length of an example as JSON."""
 
 DEEPEST: Final = 20
-"""How deep an example may be."""
+"""Maximum nesting of an example."""
 
 _PARSED: Final[Mapping[str, Callable[[str], object]]] = {
     "datetime": datetime.datetime.fromisoformat,
@@ -37,13 +37,13 @@ class _Misfit(Exception):
 
 
 class Examples:
-    """Takes examples over."""
+    """Import of examples."""
 
     def __init__(self, context: ImportContext) -> None:
         self.context = context
 
     def of(self, endpoint: Endpoint) -> dict[str, Value]:
-        """The example of an endpoint: its body and its response, as far as they fit; empty where there is none."""
+        """Return the example of an endpoint: its body and response, unless they do not fit; empty if there is none."""
         operation = endpoint.call.operation
         found: dict[str, Value] = {}
         if operation.body is not None and endpoint.values.get("body", "") is not None:
@@ -138,7 +138,7 @@ def _scalar(value: Any, schema: Schema) -> Value:
 
 
 def _plain(value: Any) -> Value:
-    """A value as the spec holds it; what no JSON could hold is a misfit."""
+    """Convert a value for the spec; values that JSON cannot represent are misfits."""
     if is_list(value):
         return [_plain(item) for item in value]
     if is_table(value):

@@ -1,4 +1,4 @@
-"""Moves what most operations share to the spec or the resource."""
+"""Moves settings that most operations share to the spec or the resource."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
 
 
 def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: PreviousChoices = NOTHING) -> None:
-    """What errors of all operations are goes to the top; what was there stays, and operations without it take it back.
+    """Move errors of all operations to the top level, and reset them in operations without them.
 
-    What an import before wrote of single operations stays there.
+    Errors that were at the top level or at single operations in the last import stay there.
     """
     counted = Counter((status, json.dumps(value)) for each in endpoints for status, value in each.errors.items())
     shared = {
@@ -45,7 +45,7 @@ def envelopes(
     written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]],
     last: PreviousChoices = NOTHING,
 ) -> None:
-    """Envelopes that most have go up: to the resource, to the spec. Those of the last import stay there."""
+    """Move envelopes that most endpoints have to the resource or the spec. Those of the last import stay there."""
     whole: dict[str, Counter[str]] = {"envelope": Counter(), "list_envelope": Counter(), "request": Counter()}
     kept: dict[str, dict[str, str]] = {}
     count = 0
@@ -57,7 +57,7 @@ def envelopes(
                 most = max(sorted(set(envelopes_of)), key=lambda value: envelopes_of.count(value))  # used at once
                 first = next((of(each) for each in endpoints if each.member and of(each) is not None), None)
                 if first is None and any(each.member for each in endpoints):
-                    continue  # what endpoints of its own have is theirs
+                    continue  # envelopes of added endpoints stay with them
                 kept[name][key] = first if first is not None else most
                 whole[key][kept[name][key]] += 1
         count += any(each.member for each in endpoints)
@@ -78,7 +78,7 @@ def envelopes(
 
 
 def _put_envelopes(values: dict[str, Value], own: Mapping[str, str], inherited: Mapping[str, str]) -> None:
-    """Writes envelopes where they differ from those that are inherited."""
+    """Write the envelopes that differ from the inherited ones."""
     for key, envelope in own.items():
         if envelope == inherited.get(key, ""):
             continue

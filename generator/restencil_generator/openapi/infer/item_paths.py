@@ -1,4 +1,4 @@
-"""Writes the path of a resource: which parameter is the key."""
+"""Inference of resource paths: determines which parameter is the key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restencil_generator.openapi.spec_tree import NodePath, Value
 
 
 class Paths:
-    """Writes path, schema and path parameters of resources."""
+    """Inference of path, schema and path parameters of resources."""
 
     def __init__(self, context: ImportContext) -> None:
         self.context = context
@@ -54,7 +54,7 @@ class Paths:
             values["params"] = params
 
     def _item_name(self, resource: Resource, fixed: dict[int, str], fields: dict[int, str]) -> str:
-        """Names the last parameter after the key's field, or says which field it is; what is to be checked of that."""
+        """Name the last parameter after the field of the key, or declare its field; returns what to check."""
         entity, place = resource.entity, resource.place
         assert entity is not None
         assert place is not None
@@ -62,7 +62,7 @@ class Paths:
         last = len(resource.route.parameters) - 1
         own = resource.key or entity.key
         if own.parts != entity.key.parts:
-            if own.parts[-1].wires:  # it is found by another field than the key
+            if own.parts[-1].wires:  # it is found by a field other than the key
                 fields[last] = self.context.field_name(entity, own.parts[-1])
             return ""
         key = self.context.key_fields(entity)

@@ -1,4 +1,4 @@
-"""Writes lists: filters, pages, members next to the list; finds reads by POST."""
+"""Inference of lists: filters, pages, members next to the list; detects reads by POST."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.type_words import FORMS
 
 READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "count", "history", "paginate"))
-"""Words in what a POST is called that only reads."""
+"""Words in the names of POST operations that only read."""
 
 CHANGES: Final = frozenset(
     ("add", "append", "approve", "archive", "assign", "batch", "bulk", "cancel", "change", "clear", "clone", "complete",
@@ -32,7 +32,7 @@ CHANGES: Final = frozenset(
      "reset", "restore", "revoke", "save", "send", "set", "submit", "subscribe", "sync", "trigger", "unassign",
      "update", "upload", "upsert", "write")
 )  # fmt: skip
-"""Words beside them that say that it changes something."""
+"""Words in such names which show that the operation changes something."""
 
 VAGUE: Final = re.compile(
     r"contain|search|prefix|regex|regular expression|pattern|wildcard|fuzzy|partial|substring|begins? with|starts? with"
@@ -41,28 +41,28 @@ VAGUE: Final = re.compile(
     r"|e-?mails?)\b|[\"'`]me[\"'`]",
     re.IGNORECASE,
 )
-"""What descriptions of parameters say that do not select by equality."""
+"""Words in descriptions of parameters that do not filter by equality."""
 
 EVERY: Final = frozenset(("all", "any", "both", "every", "none", "*"))
-"""Values of an enum that select by no field."""
+"""Enum values that do not filter by a field."""
 
 SOMETIMES: Final = re.compile(r"\bonly (?:set|present|returned|included|available)\b", re.IGNORECASE)
-"""What descriptions say of members that not all records have."""
+"""Words in descriptions of members that not all records have."""
 
 NARROWED: Final = re.compile(
     r"\bby default\b|\bdefaults? (?:to|is|value)\b|\bif (?:none|omitted|unspecified|empty|not)\b"
     r"|\b(?:not|isn't) (?:provided|specified|set|given|passed|present)\b|\bunless\b",
     re.IGNORECASE,
 )
-"""What descriptions say of lists that have not all records if nothing selects them."""
+"""Words in descriptions of lists that are filtered by default."""
 
 
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
-"""Members that make a mapping something else than an object."""
+"""Members that make a mapping a form rather than an object."""
 
 
 class Lists:
-    """Writes what is to be said of lists."""
+    """Inference of list settings."""
 
     def __init__(self, context: ImportContext) -> None:
         self.context = context
@@ -70,7 +70,7 @@ class Lists:
     def queries(
         self, endpoint: Endpoint, queries: list[Query], taken: set[str], listed: Entity | None = None
     ) -> dict[str, str]:
-        """Writes the search parameters of an endpoint; `listed` is the entity that they may select by its fields."""
+        """Write the search parameters of an endpoint; `listed` is the entity whose fields they may filter by."""
         found, names = self.context.parameters.search_params(queries, taken)
         fields = set[str]() if listed is None else set(self.context.entities[listed].values())
         for query in queries:
@@ -82,27 +82,27 @@ class Lists:
         return names
 
     def _is_vague(self, query: Query) -> bool:
-        """Whether a parameter that is called like a field selects otherwise than by equality."""
+        """Return whether a parameter with the name of a field does not filter by equality."""
         schema = self.context.shapes.of(query.part)
         return is_vague(query.description or schema.description) or _may_select_all(schema)
 
     def _is_set_sometimes(self, listed: Entity | None, name: str) -> bool:
-        """Whether records that a value selects may lack it: a subscription has no `plan` if it is for several."""
+        """Return whether records that match a value may lack the field, as subscriptions with several plans do."""
         record = None if listed is None else listed.record
         member = None if record is None else record.members.get(record.by_name.get(name, ""))
         text = "" if member is None else self.context.shapes.of(member.parts[0]).description
         return member is not None and SOMETIMES.search(text) is not None
 
     def _has_all_records(self, resource: Resource, endpoint: Endpoint, queries: list[Query], listed: Entity) -> bool:
-        """Whether a list has all records that its path names, if nothing else selects them.
+        """Return whether a list contains all records under its path, if nothing else filters it.
 
-        Only then it is certain which records join and leave it. It is the one list of the records of a resource, and
-        its document does not say that something selects them by default.
+        Only then is it certain which records join and leave it. It must be the only list of the records of a resource,
+        and its document must not describe a default filter.
         """
         names = self.context.entities[listed].values()
         path = self.context.names_of(resource, endpoint.call, None if endpoint.member else listed).values()
         if any(parameter not in names for parameter in path):
-            return True  # the path selects by no field, so nothing joins it or leaves it anyway
+            return True  # the path filters by no field, so no record joins or leaves it
         if not endpoint.member or (not path and self._lists[listed] > 1):
             return False
         if NARROWED.search(f"{endpoint.call.operation.summary} {endpoint.call.operation.description}"):
@@ -110,20 +110,20 @@ class Lists:
         return not any(self._selects_by_default(query, names) for query in queries)
 
     def _selects_by_default(self, query: Query, fields: Collection[str]) -> bool:
-        """Whether a parameter selects where it is not given, as far as its default and its description say."""
+        """Return whether a parameter filters by default, according to its default and its description."""
         schema, name = self.context.shapes.of(query.part), snake_case(query.wire)
         is_field = name in fields
         if is_field and NARROWED.search(query.description or schema.description):
             return True
         if schema.default is None and _may_select_all(schema):
-            return True  # a value for all records would have no use if they were listed without it
+            return True  # such a value would be useless if the list were unfiltered by default
         if schema.default in (None, "", *EVERY) or name in SIZES | ORDERS:
             return False
         return is_field or schema.type == "boolean" or bool(schema.enum)
 
     @functools.cached_property
     def _lists(self) -> Counter[Entity]:
-        """How many resources list the records of each entity."""
+        """Return the number of resources that list the records of each entity."""
         listing = [each.entity for each in self.context.resources if each.summary is not None]
         return Counter(entity for entity in listing if entity is not None)
 
@@ -184,12 +184,12 @@ class Lists:
             endpoint.values["pagination_field"] = names[pages.field]
             params = endpoint.values.get("search_params")
             if isinstance(params, dict) and self.context.types.wire_of(names[pages.field], pages.field) is None:
-                del params[names[pages.field]]  # its name alone says it
+                del params[names[pages.field]]  # its name already implies it
                 if not params:
                     del endpoint.values["search_params"]
         comment = pages.comment
         if not pages.field:
-            # The language asks for a parameter; where none names a page, what the server says of the next one counts.
+            # The language requires a parameter; if none exists, only the server's link to the next page is used.
             taken = {*names.values(), *self.context.names_of(resource, endpoint.call, None).values()}
             endpoint.values["pagination_field"] = next(
                 name for name in ("page", "cursor", "next_page") if name not in taken
@@ -202,14 +202,14 @@ class Lists:
     def pages_of_values(
         self, resource: Resource, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str]
     ) -> None:
-        """Writes the pages of a response that is a list of plain values; nothing for another response."""
+        """Write the pagination of a response that is a list of plain values; other responses are ignored."""
         written, entities = endpoint.values.get("schema"), {entity.name for entity in self.context.found.entities}
         if isinstance(written, list) and entities.isdisjoint(names_in(written)):
             self.pages(resource, endpoint, queries, names, "")
-            endpoint.values.pop("collection", None)  # its settings are those of a list of entities
+            endpoint.values.pop("collection", None)  # its settings are for lists of entities
 
     def _only_arranges(self, wire: str, schemas: Mapping[str, Schema]) -> bool:
-        """Whether a parameter says in which order items are, or how many; by its name, if that means nothing else."""
+        """Return whether a parameter only determines the order or number of items, unless its name is ambiguous."""
         name, schema = snake_case(wire), schemas[wire]
         if name in SIZES:
             return schema.type != "string"
@@ -219,7 +219,7 @@ class Lists:
         return bool(values & {"asc", "desc", "ascending", "descending"}) or "sort" in map(snake_case, schemas)
 
     def pages_in_body(self, endpoint: Endpoint) -> bool:
-        """Writes the pages of a list that is asked for them in its body; False where it is not."""
+        """Write the pagination of a list whose page is in the request body; returns False if there is none."""
         operation = endpoint.call.operation
         record = None if operation.body is None else self.context.shapes.record_of(operation.body.content.schema)
         if record is None:
@@ -235,7 +235,7 @@ class Lists:
         return True
 
     def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
-        """A response with a list in it: its members, with what is held in the list's place."""
+        """Return the members of a response that contains a list, with `held` instead of the list."""
         call = endpoint.call
         assert call.response is not None
         owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
@@ -249,7 +249,7 @@ class Lists:
         owner: str,
         scope: frozenset[str],
     ) -> Value:
-        """An object with its members written out; the part at `path` is replaced by `held`."""
+        """Return an object with all its members; the part at `path` is replaced by `held`."""
         if held is not None and not path:
             return held
         schema = self.context.shapes.of(part)
@@ -284,11 +284,11 @@ class Lists:
         return form
 
     def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
-        """The list of entities that a reading call returns."""
+        """Return the list of entities that a reading call returns."""
         if call.response is None or not (call.method == "GET" or is_list_by_post(call)):
             return None
         if self.context.found.finder.known_in(call.response) is not None:
-            return None  # a record that holds a list
+            return None  # a record that contains a list
         layout = self.context.found.layout
 
         def fits(part: Part) -> bool:
@@ -303,7 +303,7 @@ class Lists:
         return many, self.context.found.by_schema[self.context.shapes.of(many.items).at]
 
     def reads(self, call: Call) -> bool:
-        """Whether a POST reads: it is called so, is sent no record, and returns a list of records that have an id."""
+        """Return whether a POST only reads: by its name, its body without a record, and its list of records."""
         shapes, body = self.context.shapes, call.operation.body
         if not is_list_by_post(call) or call.response is None:
             return False
@@ -318,7 +318,7 @@ class Lists:
         return record is not None and any(shapes.has_scalar(record, name) for name in (*GLOBAL, "name"))
 
     def counts(self, call: Call) -> bool:
-        """Whether a POST counts what a list by POST beside it selects: a number, by nothing but what selects there."""
+        """Return whether a POST counts the records of a list by POST: it returns a number and has the same filters."""
         if not is_list_by_post(call) or call.response is None or call.route.segments[-1:] != ("count",):
             return False
         if self.context.shapes.of(call.response).type != "integer":
@@ -328,7 +328,7 @@ class Lists:
 
     @functools.cached_property
     def _selected(self) -> dict[tuple[str, ...], list[frozenset[str]]]:
-        """The members of the bodies of lists by POST, by the path above them."""
+        """Return the members of the bodies of lists by POST, by the parent path."""
         found: dict[tuple[str, ...], list[frozenset[str]]] = {}
         for call in self.context.found.calls:
             if self.reads(call):
@@ -336,7 +336,7 @@ class Lists:
         return found
 
     def _sent(self, call: Call) -> frozenset[str]:
-        """The names of the members of a call's body."""
+        """Return the names of the members of a call's body."""
         body = call.operation.body
         record = None if body is None else self.context.shapes.record_of(body.content.schema)
         return frozenset(() if record is None else record.members)
@@ -347,7 +347,7 @@ class Lists:
         item = self.context.types.of(many.items, owner, scope).value
         self.context.known[entity].nested.add(self.context.shapes.of(many.items).at)
         inner: Value = {"values": item} if many.values else [item]
-        # What a body selects is known to the server alone, so nothing but its own pages is added to such a list.
+        # Only the server knows the filter in a body, so only further pages are added to such a list.
         has_members = endpoint.call.method == "GET" or "pagination" in endpoint.values
         held: Value = {"collection": inner} if has_members else inner
         if isinstance(held, dict) and endpoint.call.method == "GET":
@@ -363,18 +363,18 @@ class Lists:
 
 
 def _members_of(form: Value) -> Value:
-    """The members of an object alone, if it has no other keys and no member is named like a keyword of forms."""
+    """Return the members of an object alone, if it has no other keys and no member is named like a keyword of forms."""
     members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
     return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
 
 
 def _may_select_all(schema: Schema) -> bool:
-    """Whether a parameter has a value by which it selects by no field."""
+    """Return whether a parameter has a value that does not filter."""
     return any(isinstance(value, str) and value.lower() in EVERY for value in schema.enum)
 
 
 def names_in(written: Value) -> Iterator[str]:
-    """The names of types in what is written of a schema."""
+    """Yield the names of types in a schema of the spec."""
     if isinstance(written, str):
         yield written.rstrip("?!")
     elif isinstance(written, dict | list):
@@ -383,12 +383,12 @@ def names_in(written: Value) -> Iterator[str]:
 
 
 def is_vague(description: str) -> bool:
-    """Whether a parameter selects otherwise than by equality, as far as its description says."""
+    """Return whether a parameter does not filter by equality, according to its description."""
     return VAGUE.search(description) is not None
 
 
 def is_list_by_post(call: Call) -> bool:
-    """Whether a POST only reads a list, told by the words of its id, path and summary and by its one success."""
+    """Return whether a POST only reads a list, according to its id, path and summary, and its only success status."""
     operation = call.operation
     if call.method != "POST" or operation.result.statuses != ("200",):
         return False
@@ -398,7 +398,7 @@ def is_list_by_post(call: Call) -> bool:
 
 
 def _with(written: Value, key: str, value: Value) -> Value:
-    """What is written of a parameter, with one key more."""
+    """Return the declaration of a parameter with an additional key."""
     if isinstance(written, dict) and "type" in written:
         return {**written, key: value}
     return {"type": written, key: value}

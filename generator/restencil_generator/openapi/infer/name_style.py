@@ -1,4 +1,4 @@
-"""Finds `wire_names`, the style of most names."""
+"""Inference of `wire_names`, the style of most names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from restencil_generator.spec.names import wire_name
 STYLES: Final[tuple[WireNames, ...]] = ("as_is", "camelCase", "PascalCase", "kebab-case")
 
 ENOUGH: Final = 0.9
-"""The share of names that a style has to give back."""
+"""The minimum share of names that a style must reproduce."""
 
 
 def style_of(wires: Iterable[str]) -> WireNames:
-    """The style that gives at least nine in ten names back; `as_is` where none does, or where it does as well."""
+    """Return the style that reproduces at least 90 % of the names; `as_is` if none does, or if it is as good."""
     counted = Counter(wires)
     total = sum(counted.values())
     kept = {
@@ -29,7 +29,7 @@ def style_of(wires: Iterable[str]) -> WireNames:
 
 
 def speller(style: WireNames) -> Callable[[str, str], str | None]:
-    """The name in JSON that has to be written for a Python name, None where the style gives it."""
+    """Return a function that returns the JSON name to declare for a Python name, None if the style implies it."""
 
     def spelled(name: str, wire: str) -> str | None:
         return None if wire_name(name, style) == wire else wire

@@ -1,4 +1,4 @@
-"""Finds the pagination style of a list."""
+"""Inference of the pagination style of a list."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ORDERS: Final = frozenset(
     ]
 )
 DIRECTIONS: Final = frozenset(("order", "direction", "dir"))
-"""Those of them that mean something else in many APIs."""
+"""The ambiguous ones among them, which have other meanings in many APIs."""
 MORE: Final = ("has_more", "has_next", "more", "has_next_page")
 FILTERED: Final = ("filter_count", "filtered_count", "total_filtered", "records_filtered")
-"""Totals of the items that are selected."""
+"""Members with the total number of matching items."""
 TOTAL: Final = (*FILTERED, "total_count", "total", "total_results", "total_items", "total_size", "count_total")
 _FEWER: Final = re.compile(r"\bfewer\b[^.]*\bthan\b", re.IGNORECASE)
-"""What descriptions say of pages that may have less items than requested."""
+"""Words in descriptions of pages that may have fewer items than requested."""
 
 AROUND: Final = frozenset(
     [
@@ -66,12 +66,12 @@ AROUND: Final = frozenset(
         "next_page",
     ]
 )
-"""Members beside a list that say something of its pages."""
+"""Members next to a list that contain information about pages."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pages:
-    """What is written of a list's pages: the parameter that names one (in JSON), and `pagination`."""
+    """The pagination of a list: the JSON name of the parameter for the page, and `pagination`."""
 
     field: str
     pagination: dict[str, Value]
@@ -81,7 +81,7 @@ class Pages:
 def pages_of(
     operation: Operation, shapes: Shapes, response: Part | None, parameters: dict[str, Schema], pk: str
 ) -> Pages | None:
-    """The pages of a list. `parameters` are those of its query, by JSON name; `pk` is the field that is its key."""
+    """Return the pagination of a list. `parameters` are its query parameters by JSON name; `pk` is its key field."""
     members = tuple(_around(shapes, response))
     described = {each.name: each.description for each in operation.parameters if each.place == "query"}
     described = {name: described.get(name) or schema.description for name, schema in parameters.items()}
@@ -112,14 +112,14 @@ def pages_of(
 
 
 def _start(schema: Schema) -> int | None:
-    """The first number that a parameter is declared to have: 0 or 1, as its default or its minimum."""
+    """Return the declared first number of a parameter: 0 or 1, as its default or its minimum."""
     above = schema.bounds.get("exclusiveMinimum")
     found = (schema.default, schema.bounds.get("minimum"), above + 1 if isinstance(above, int) else None)
     return next((number for number in found if type(number) is int and number in (0, 1)), None)
 
 
 def _ends(signs: Signs) -> dict[str, Value]:
-    """The members that say whether there is more, and how many items there are."""
+    """Return the members that show whether there are more items, and how many."""
     if {member.name for member in signs.members if len(member.path) == 1} >= {"count", "next", "previous"}:
         return {"more": "next", "total": "count"}  # Django REST framework
     kinds = (("more", MORE, ("boolean",)), ("total", TOTAL, ("integer", "number")))
@@ -128,14 +128,14 @@ def _ends(signs: Signs) -> dict[str, Value]:
 
 
 def _doubt(members: Iterable[Member]) -> str:
-    """What is to be checked of the total, where a response has one of all items and one of those that are selected."""
+    """Return what to check about the total, if a response has both the number of all and of matching items."""
     names = {member.name for member in members}
     filtered = [name for name in FILTERED if name in names]
     return f"check: {filtered[0]} is taken for the total" if filtered and names & set(TOTAL) - set(FILTERED) else ""
 
 
 def _around(shapes: Shapes, response: Part | None) -> Iterator[Member]:
-    """The scalars beside a list, outer ones first."""
+    """Yield the scalars next to a list, outer ones first."""
     if response is None:
         return
     level: list[tuple[tuple[str, ...], Schema]] = [((), shapes.of(response))]

@@ -1,4 +1,4 @@
-"""Writes parameters of paths, queries and headers, and arguments of the client."""
+"""Inference of path, query and header parameters, and of arguments of the client."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CLIENT_NAMES: Final = frozenset(
 """Names of arguments that every client has."""
 
 OFTEN: Final = 0.9
-"""The share of operations from which on a parameter is an argument of the client."""
+"""The minimum share of operations with a parameter for it to become an argument of the client."""
 
 TRACES: Final = frozenset(
     [
@@ -77,12 +77,12 @@ class Query:
     description: str
     deprecated: bool
     style: str
-    """The style of the language, empty where none is to be written."""
+    """The style in the spec language, empty to omit it."""
     parameter: Parameter
 
 
 class Parameters:
-    """Makes what is written of parameters."""
+    """Inference of parameters."""
 
     def __init__(self, document: Document, shapes: Shapes, types: Types, last: PreviousChoices = NOTHING) -> None:
         self.document = document
@@ -97,7 +97,7 @@ class Parameters:
     # --------------------------------------------------------------------------------------------------------- queries
 
     def of(self, operation: Operation) -> list[Query]:
-        """The query parameters of an operation, without those of the client."""
+        """Return the query parameters of an operation, without those of the client."""
         known = self.queries.get(id(operation))
         found = self._queries(operation) if known is None else known
         return [query for query in found if query.wire not in self.client_queries]
@@ -154,7 +154,7 @@ class Parameters:
         ]
 
     def _shape(self, schema: Schema) -> str:
-        """The type of a value, of several the one that needs a style most."""
+        """Return the type of a value; of several alternatives the one that needs a style most."""
         kinds = (
             [self.shapes.of(part).type for part in schema.alternatives] if schema.type == "one_of" else [schema.type]
         )
@@ -163,7 +163,7 @@ class Parameters:
         return "array" if "array" in kinds else kinds[0]
 
     def _search_style(self) -> dict[str, str]:
-        """The most frequent style of lists and of objects."""
+        """Return the most frequent style of lists and of objects."""
         if self.last.search_style is not None:
             return self.last.search_style
         lists, objects = Counter[str](), Counter[str]()
@@ -203,7 +203,7 @@ class Parameters:
         }
 
     def search_params(self, queries: Iterable[Query], taken: Iterable[str]) -> tuple[dict[str, Value], dict[str, str]]:
-        """What is written of query parameters, and their Python names by their names in the URL."""
+        """Return the declarations of query parameters, and their Python names by their names in URLs."""
         listed = list(queries)
         names = member_names((query.wire for query in listed), "parameter")
         used = set(taken)
@@ -215,15 +215,15 @@ class Parameters:
         return {names[query.wire]: self._contained(query, names[query.wire]) for query in listed}, names
 
     def _contained(self, query: Query, name: str) -> Value:
-        """What is written of one query parameter; a string, with a finding, where making it fails."""
+        """Return the declaration of a query parameter; a string, with a finding, if inference fails."""
         report, what = self.document.findings.append, f"the parameter {quoted(query.wire)}"
         text: Value = declared(Typed("string"), optional=not query.required)
         return contained(report, what, query.part.where, lambda: self.search_param(query, name), text)
 
     def client_search_params(self, taken: Iterable[str]) -> dict[str, Value]:
-        """What is written of query parameters that are arguments of the client.
+        """Return the declarations of query parameters that are arguments of the client.
 
-        They are sent with every request, so what the server takes for granted is their default here.
+        They are sent with every request, so the defaults of the server become their defaults.
         """
         names = self.search_params(self.client_queries.values(), taken)[1]
         return {
@@ -232,7 +232,7 @@ class Parameters:
         }
 
     def search_param(self, query: Query, name: str, *, sends_default: bool = False) -> Value:
-        """What is written of one query parameter. `sends_default` makes the server's default its own."""
+        """Return the declaration of a query parameter. With `sends_default` it has the server's default."""
         schema = self.shapes.of(query.part)
         typed = self.search_type(query, name)
         extras: dict[str, Value] = {}
@@ -259,7 +259,7 @@ class Parameters:
         return declared(typed, optional=not query.required, extras=extras)
 
     def search_type(self, query: Query, name: str) -> Typed:
-        """The type of a query parameter: a scalar, a list of scalars, or an object."""
+        """Return the type of a query parameter: a scalar, a list of scalars, or an object."""
         schema = self.shapes.of(query.part)
         if schema.type == "object" and query.style not in OBJECT_STYLES:
             return Typed("string")
@@ -268,7 +268,7 @@ class Parameters:
     # --------------------------------------------------------------------------------------------------------- headers
 
     def headers_of(self, operation: Operation) -> list[Parameter]:
-        """The header parameters of an operation that a call gives."""
+        """Return the header parameters of an operation that are arguments of calls."""
         return [
             parameter
             for parameter in operation.parameters
@@ -296,7 +296,7 @@ class Parameters:
         }
 
     def header_params(self, parameters: Iterable[Parameter], taken: Iterable[str]) -> dict[str, Value]:
-        """What is written of header parameters."""
+        """Return the declarations of header parameters."""
         listed = {parameter.name.lower(): parameter for parameter in parameters}
         names = member_names((parameter.name for parameter in listed.values()), "parameter")
         used = set(taken)
@@ -310,7 +310,7 @@ class Parameters:
         return found
 
     def _plain_type(self, parameter: Parameter, name: str) -> Typed:
-        """The type of a parameter of a path or a header: a scalar, an enum or a list of them, else a string."""
+        """Return the type of a path or header parameter: a scalar, an enum or a list of them, else a string."""
         if self._shape(self.shapes.of(parameter.schema)) in ("object", "any"):
             return Typed("string")
         typed = self.types.parameter(parameter.schema, name)
@@ -319,7 +319,7 @@ class Parameters:
         return typed
 
     def header_param(self, parameter: Parameter, name: str) -> Value:
-        """What is written of one header parameter."""
+        """Return the declaration of a header parameter."""
         schema = self.shapes.of(parameter.schema)
         typed = self._plain_type(parameter, name)
         extras: dict[str, Value] = {}
@@ -344,9 +344,9 @@ class Parameters:
     # ----------------------------------------------------------------------------------------------------------- paths
 
     def path_param(self, parameter: Parameter, known: Value, extras: Mapping[str, Value]) -> Value:
-        """What is written of a path parameter; None where nothing is to be said.
+        """Return the declaration of a path parameter; None if it is not needed.
 
-        `known` is the type that it has anyway, for it is called like a field.
+        `known` is the type that it has anyway, from the field with its name.
         """
         schema = self.shapes.of(parameter.schema)
         typed = self._plain_type(parameter, snake_case(parameter.name))
@@ -365,7 +365,7 @@ class Parameters:
 
 
 def described(text: str, schema: Schema) -> str:
-    """A parameter's description, with what the language has no words for: bounds, patterns, a server's default."""
+    """Return a parameter's description, with constraints that the spec language does not support."""
     parts = [text.strip()] if text.strip() else []
     bounds = schema.bounds
     sentences = [
@@ -398,7 +398,7 @@ def _pages(name: str) -> bool:
 
 
 def is_styled(value: Value) -> bool:
-    """Whether values of a type can be written in several styles."""
+    """Return whether values of a type can be written in several styles."""
     if isinstance(value, dict):
         alternatives = value.get("one_of")
         listed = isinstance(alternatives, list) and any(isinstance(each, list) for each in alternatives)
@@ -407,14 +407,14 @@ def is_styled(value: Value) -> bool:
 
 
 def style_of(parameter: Parameter, kind: str) -> str:
-    """The style of the language for a parameter that holds a list, an object or anything."""
+    """Return the style in the spec language for a parameter with a list, an object or any value."""
     if parameter.content_type:
         return "json" if "json" in parameter.content_type else ""
     return style_named(parameter.style, explode=parameter.explode, kind=kind)
 
 
 def style_named(style: str, *, explode: bool, kind: str) -> str:
-    """The style of the language for one of OpenAPI; empty where the language has none."""
+    """Convert a style of OpenAPI to the spec language; empty if it is not supported."""
     if kind == "array":
         named = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "brackets"}
         return named.get(style, "repeat" if explode else "comma")

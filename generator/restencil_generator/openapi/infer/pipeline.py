@@ -1,7 +1,7 @@
-"""Infers the spec of a document: names, entities, resources, shared settings.
+"""The pipeline of inference: names, entities, resources, shared settings.
 
-The steps: `resources` analyzes the paths, `names` names the results, `schema_types` converts schemas to types. This
-module writes all of it: entities first, then resource by resource, then the settings that most of them share.
+Steps: `resources` analyzes the paths, `names` names the results, and `schema_types` converts schemas to types. This
+module builds the spec: entities first, then each resource, then the settings that most of them share.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ RESOURCE_KEYS: Final = (
     "header_params", "search_params", "collection", "pagination_field", "pagination", "body", "request", "response",
     "errors", "auth", "optimistic", "options", "endpoints", "examples",
 )  # fmt: skip
-"""The keys of a resource in the order in which they are written."""
+"""The keys of a resource in their written order."""
 
 ENDPOINT_KEYS: Final = (
     "description", "deprecated", "method", "path", "url_prefix", "headers", "params", "header_params", "search_params",
     "body", "request", "schema", "response", "content", "side_effect", "members", "pagination_field", "pagination",
     "expires", "auth", "errors", "options",
 )  # fmt: skip
-"""The keys of an endpoint in the order in which they are written."""
+"""The keys of an endpoint in their written order."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inferred:
-    """The spec of a document, and what was found on the way."""
+    """The spec of a document, and the results of the analysis."""
 
     tree: Tree
     found: Found
     operations: Mapping[NodePath, Operation]
-    """The operation that each endpoint and member was made of; for a member, the path of its name."""
+    """The operation of each endpoint and member; for a member, the path of its name."""
     counts: Mapping[str, int]
-    """How many resources, groups, entities, objects and enums there are."""
+    """The numbers of resources, groups, entities, objects and enums."""
 
 
 def infer(document: Document, options: Options, package: str, last: PreviousChoices = NOTHING) -> Inferred:
-    """The spec of a document. What the last import chose stays chosen."""
+    """Infer the spec of a document. Choices of the last import are kept."""
     return _Writer(ImportContext(document, options, package, last)).infer()
 
 
@@ -125,7 +125,7 @@ class _Writer:
             document.findings.append(Finding("no-resources", message, Where(document.source, ""), "note"))
 
     def _streams(self) -> None:
-        """What returns JSON or an event stream, or is sent JSON or a form of files, is two endpoints."""
+        """Split operations with both JSON and an event stream or a form with files into two endpoints."""
         for resource in self.context.resources:
             for call in [*resource.members.values(), *(own.call for own in list(resource.own))]:
                 if call.operation.result.stream is not None:
@@ -178,7 +178,7 @@ class _Writer:
             self.context.entities[entity] = member_names(entity.record.members, "field")
 
     def _copies(self, entity: Entity, known: Known) -> None:
-        """Nullable copies of an entity's component are that entity."""
+        """Treat nullable copies of an entity's component as the entity."""
         for source in entity.record.sources:
             for copy in self.context.survey.named.get(plain_name(source.name), ()) if source.name else ():
                 same = copy.properties.keys() == source.properties.keys()
@@ -186,7 +186,7 @@ class _Writer:
                     self.context.types.entities.setdefault(copy.at, known)
 
     def _resource(self, resource: Resource) -> tuple[dict[str, Value], list[Endpoint]]:
-        """What is written of a resource, but for what is inherited or shared, and its endpoints."""
+        """Return the declarations of a resource, except inherited and shared settings, and its endpoints."""
         path: NodePath = ("resources", resource.name)
         values: dict[str, Value] = {}
         self.context.tree.origins[path] = Origin(resource.identity, *self._where(resource))
@@ -216,7 +216,7 @@ class _Writer:
         return values, endpoints
 
     def _contained(self, call: Call, make: Callable[[], Endpoint]) -> Endpoint | None:
-        """An endpoint; None, with a finding, where making it fails."""
+        """Return an endpoint; None, with a finding, if inference fails."""
         document, operation = self.context.document, call.operation
         made = contained(document.findings.append, operation.text, operation.where, make, None)
         if made is None:
@@ -272,7 +272,7 @@ class _Writer:
         return top
 
     def _finished(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> dict[str, Value]:
-        """A resource as it is written, with its endpoints in order."""
+        """Return a resource as it is written, with its endpoints in order."""
         path: NodePath = ("resources", resource.name)
         if resource.kind != "group":
             self._of_list(resource, values, endpoints)
@@ -280,7 +280,7 @@ class _Writer:
         for each in sorted(endpoints, key=lambda each: (MEMBERS.index(each.name) if each.member else 100, each.name)):
             at = (*path, "endpoints", each.name)
             self._noted(at, each)
-            if not each.values and () in each.comments:  # it is not written, so its path says what is to be checked
+            if not each.values and () in each.comments:  # it is not written, so the path gets its comment
                 self.context.tree.comments.setdefault((*path, "path"), f"{each.comments[()]} ({each.name})")
             if each.values:
                 table[each.name] = _ordered(each.values, ENDPOINT_KEYS)
@@ -298,7 +298,7 @@ class _Writer:
         return _ordered(values, RESOURCE_KEYS)
 
     def _noted(self, at: NodePath, endpoint: Endpoint) -> None:
-        """Notes where an endpoint comes from, and its comments."""
+        """Record the origin of an endpoint, and its comments."""
         operation = endpoint.call.operation
         self.context.operations[at] = operation
         self.context.tree.origins[at] = Origin(
@@ -326,7 +326,7 @@ class _Writer:
             self.context.tree.comments[path] = listing.comments.pop(("pagination",))
 
     def _written_members(self, resource: Resource, endpoints: list[Endpoint]) -> Value:
-        """`members`, None where all that fit exist."""
+        """Return `members`, None if all that fit exist."""
         has = set(resource.members)
         listing = next((each for each in endpoints if each.name == "get_list" and each.member), None)
         if resource.kind == "singleton":

@@ -1,7 +1,7 @@
-"""Keeps the choices of the previous import.
+"""The choices of the previous import, which are kept.
 
-Code that uses a package knows its names, its arguments and its errors; that some other style has a majority today is no
-reason to change all of them.
+Code that uses a package depends on its names, arguments and errors; they must not change because another style has
+become more frequent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from restencil_generator.spec.names import wire_name
 class PreviousChoices:
     """The last import: the names that it gave, by the identity of their origin, and its spec as plain data.
 
-    Without a `spec` there was none, and everything is chosen anew.
+    `spec` is None if there was no import before, so that all choices are new.
     """
 
     names: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
@@ -28,7 +28,7 @@ class PreviousChoices:
 
     @property
     def wire_names(self) -> WireNames | None:
-        """The style of names in JSON; None where nothing was chosen."""
+        """The style of names in JSON; None if nothing was chosen."""
         if self.spec is None:
             return None
         style = self.spec.get("wire_names")
@@ -39,7 +39,7 @@ class PreviousChoices:
 
     @property
     def search_style(self) -> dict[str, str] | None:
-        """How lists and objects are written in queries; None where nothing was chosen."""
+        """The style of lists and objects in queries; None if there was no choice."""
         if self.spec is None:
             return None
         style = self.spec.get("search_style")
@@ -49,7 +49,7 @@ class PreviousChoices:
 
     @property
     def headers(self) -> frozenset[str] | None:
-        """The headers that are arguments of the client, in lower case; None where nothing was chosen."""
+        """The headers that are arguments of the client, in lower case; None if there was no choice."""
         if self.spec is None:
             return None
         fields = self._fields("header_params")
@@ -57,7 +57,7 @@ class PreviousChoices:
 
     @property
     def queries(self) -> frozenset[str] | None:
-        """The query parameters that are arguments of the client; None where nothing was chosen."""
+        """The query parameters that are arguments of the client; None if there was no choice."""
         style = self.wire_names
         if style is None:
             return None
@@ -65,7 +65,7 @@ class PreviousChoices:
 
     @property
     def errors(self) -> Mapping[str, Any]:
-        """What errors of all operations are, by status."""
+        """The errors of all operations, by status."""
         found = self.spec.get("errors") if self.spec is not None else None
         return found if is_table(found) else {}
 
@@ -75,7 +75,7 @@ class PreviousChoices:
         return frozenset(_statuses(self.spec)) if self.spec is not None else frozenset()
 
     def envelope(self, key: str) -> str | None:
-        """The envelope that all share: `envelope`, `list_envelope` or `request`; None where nothing was chosen."""
+        """Return the shared envelope: `envelope`, `list_envelope` or `request`; None if there was no choice."""
         if self.spec is None:
             return None
         place, word = ("request", "envelope") if key == "request" else ("response", key)
@@ -89,7 +89,7 @@ class PreviousChoices:
 
 
 NOTHING: Final = PreviousChoices()
-"""What is known where there was no import before."""
+"""No previous import."""
 
 
 def _wire(name: str, field: Any, usual: str) -> str:

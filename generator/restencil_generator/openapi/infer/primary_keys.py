@@ -1,7 +1,7 @@
-"""Finds the primary key of an item, with the reason.
+"""Inference of the primary key of an item, with the reason.
 
-The rules are listed in the order in which they are tried; each gives its reason in a comment. Guesses have `check:` in
-their comment.
+The rules are in the order in which they are tried; each puts its reason in a comment. Comments of guesses contain
+`check:`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from restencil_generator.openapi.infer.records import Record, Shapes
 from restencil_generator.openapi.spec_tree import CHECK
 
 INSIDE: Final = ("metadata", "attributes", "info", "properties")
-"""Members that may hold the key."""
+"""Members that may contain the key."""
 
 NO_PARENTS: Final = frozenset(["version", "api_version", "v", "format", "locale", "lang", "language"])
-"""Parameters that own nothing: what stands below them does not count per value of theirs."""
+"""Parameters that are not owners: records below them are not scoped by their values."""
 
 ID_WORDS: Final = GLOBAL | {"key", "slug", "code", "number", "token", "hash", "symbol"}
-"""Names of members that a parameter called like an id may hold."""
+"""Names of members that a parameter with the name of an id may contain."""
 
 STRONG: Final = 4
-"""The last of the rules whose key makes a response a record and no envelope."""
+"""The last rule whose key shows that a response is a record rather than an envelope."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """Where an item stands: its last parameter as written, the parameters before it, and what its list is of."""
+    """The position of an item: its last parameter as written, the parameters before it, and the name of its kind."""
 
     parameter: str
     parents: tuple[str, ...]
     thing: str
-    """In snake_case, one of it."""
+    """The singular name of the kind, in snake_case."""
 
     @property
     def name(self) -> str:
@@ -43,14 +43,14 @@ class Place:
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """The parents that records may count per."""
+        """The parents that may scope the records."""
         return tuple(parent for parent in self.parents if snake_case(parent) not in NO_PARENTS)
 
     @property
     def is_of_another_thing(self) -> bool:
-        """Whether the last parameter is called after something else than the things of the list.
+        """Whether the last parameter has the name of something other than the items of the list.
 
-        `user_id` in `/channels/{channel_id}/members/{user_id}` tells users apart, and members only per channel.
+        `user_id` in `/channels/{channel_id}/members/{user_id}` identifies users, and members only within a channel.
         """
         last = self.name.split("_")[-1]
         owner = self.name.removesuffix(last).rstrip("_")
@@ -60,14 +60,14 @@ class Place:
 
     @property
     def looks_like_an_id(self) -> bool:
-        """Whether the last parameter is called as ids are, or as the thing itself."""
+        """Whether the last parameter has the name of an id or of the item."""
         named = self.name.partition("_or_")[0]
         return self.name.split("_")[-1] in GLOBAL or named in (self.thing, "id", f"{self.thing}_id")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KeyPart:
-    """A field of a primary key: the members that lead to it, in JSON; or the path parameter that it is."""
+    """A field of a primary key: the JSON names that lead to it, or the path parameter that it is."""
 
     wires: tuple[str, ...] = ()
     parameter: str = ""
@@ -75,7 +75,7 @@ class KeyPart:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """A primary key: the rule that found it, its parts, and the comment that says so."""
+    """A primary key: the rule that found it, its parts, and the comment with the reason."""
 
     rule: int
     parts: tuple[KeyPart, ...]
@@ -83,31 +83,31 @@ class Key:
 
     @property
     def alone(self) -> str:
-        """The one property that it is, by its name in JSON; empty where it is several, dotted or of the path."""
+        """The JSON name of the key if it is a single property; empty if it is several, dotted or from the path."""
         return self.parts[0].wires[0] if len(self.parts) == 1 and len(self.parts[0].wires) == 1 else ""
 
     def doubted(self, doubt: str) -> Key:
-        """Return the key with something to check, unless its comment has something already."""
+        """Return the key with something to check, unless its comment already has that."""
         if CHECK in self.comment:
             return self
         return dataclasses.replace(self, comment=f"{self.comment}; {CHECK}{doubt}".removeprefix("; "))
 
     @property
     def wires(self) -> frozenset[str]:
-        """The members of the record itself that are part of it, or hold it."""
+        """The members of the record that are part of the key, or contain a part."""
         return frozenset(part.wires[0] for part in self.parts if part.wires)
 
 
 class Keys:
-    """Finds keys in the records of a document."""
+    """Search for keys in the records of a document."""
 
     def __init__(self, shapes: Shapes) -> None:
         self.shapes = shapes
 
     def find(self, record: Record, items: Record | None, place: Place, *, guess: bool) -> Key | None:
-        """The key of records that responses of an item, and the items of its list, have; by rules 1 to 7.
+        """Return the key of the records in the responses of an item and its list, by rules 1 to 7.
 
-        `guess` allows rule 6: where there is a list or a mutation.
+        `guess` allows rule 6: if there is a list or a mutation.
         """
         for chosen in ([items], [None]) if items is not None else ([None],):
             both = [record, *[each for each in chosen if each is not None]]
@@ -120,7 +120,7 @@ class Keys:
         return None
 
     def strong(self, records: list[Record], place: Place) -> Key | None:
-        """The key by rules 1 to 4."""
+        """Return the key by rules 1 to 4."""
 
         def has(name: str) -> bool:
             return all(self.shapes.has_scalar(record, name) for record in records)
@@ -128,7 +128,7 @@ class Keys:
         key = _strong(has, lambda name: records[0].by_name[name], place)
         if key is None or not has("id") or key.alone in ("", records[0].by_name["id"]):
             return key
-        # An `id` that every record has goes before a member that some lack.
+        # A required `id` takes precedence over an optional member.
         lacks, has_id = not self._is_required(records, key.alone), self._is_required(records, records[0].by_name["id"])
         return Key(3, (KeyPart((records[0].by_name["id"],)),), "pk: the id") if lacks and has_id else key
 
@@ -148,7 +148,7 @@ class Keys:
     def _guessed(self, records: list[Record], place: Place) -> Key | None:
         for name in (*KEY_WORDS, f"{place.thing}_name", f"{place.thing}_type", "type"):
             if place.name.split("_")[-1] in GLOBAL and name not in ID_WORDS:
-                continue  # an id in the path is no name or title
+                continue  # an id in the path is not a name or title
             if not all(self.shapes.has_scalar(record, name) for record in records):
                 continue
             part = KeyPart((records[0].by_name[name],))
@@ -199,13 +199,13 @@ class Keys:
 
 
 def from_path(place: Place) -> Key:
-    """The key by rule 8: the parameters of the path."""
+    """Return the key by rule 8: the parameters of the path."""
     parameters = (*place.parents, place.parameter)
     return Key(8, tuple(KeyPart((), parameter) for parameter in parameters), "check: pk from the path")
 
 
 def thing_of(place: Place, thing: str) -> str:
-    """What a thing is of, for comments: `orders`."""
+    """Return the plural of a thing for comments: `orders`."""
     from restencil_generator.openapi.infer.names.inflection import plural
 
     return plural(thing or place.thing)
@@ -235,7 +235,7 @@ def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place
 
 
 def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place) -> Iterator[KeyPart]:
-    """The parts of a scoped key for the parents of an item: properties called like them, else the parameters."""
+    """Yield the parts of a scoped key for the parents of an item: properties with their names, else the parameters."""
     for parent in place.owners:
         name = snake_case(parent)
         is_parent = has(name) and name not in GLOBAL  # an `id` of the record is its own

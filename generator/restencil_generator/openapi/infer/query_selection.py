@@ -1,4 +1,4 @@
-"""Finds what selects the record of a path besides its parameters."""
+"""Detection of query parameters and other inputs that select a record in addition to the path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from restencil_generator.openapi.infer.response_layout import ResponseLayout
 from restencil_generator.openapi.infer.routes import Route
 
 _ALIAS: Final = re.compile(r"[`'\"]me[`'\"]|\bor (?:just )?[`'\"]\w+[`'\"]")
-"""What descriptions say of parameters that have fixed values besides the keys of records."""
+"""Words in descriptions of parameters that accept fixed values in addition to keys of records."""
 
 
 _SPELLINGS: Final = re.compile(
@@ -25,11 +25,11 @@ _SPELLINGS: Final = re.compile(
     r"|\bor (?:the )?(?:url[- ]encoded )?(?:key|name|slug|path|code)\b",
     re.IGNORECASE,
 )
-"""What descriptions say of parameters that name one thing in several ways."""
+"""Words in descriptions of parameters that accept several names for one record."""
 
 
 class Selection:
-    """What the operations of a document declare that selects records."""
+    """The inputs that select records, as declared by the operations of a document."""
 
     def __init__(self, calls: Sequence[Call], layout: ResponseLayout, shapes: Shapes) -> None:
         self.calls = calls
@@ -37,7 +37,7 @@ class Selection:
         self.shapes = shapes
 
     def doubted(self, key: Key, found: Route, at: Mapping[str, Call]) -> Key:
-        """A key with what of its operations makes it doubtful."""
+        """Return a key with a comment if its operations make it doubtful."""
         get = at.get("GET") or next(iter(at.values()))
         mutations = [call for method, call in at.items() if method in MUTATIONS]
         if query := self._selecting(get, mutations, is_in_path=not key.wires):
@@ -53,7 +53,7 @@ class Selection:
         return key
 
     def is_one_of_many(self, get: Call, response: Part, record: Record) -> bool:
-        """Whether a query parameter says which record a path without its key returns, or lists hold such records."""
+        """Return whether a query parameter selects the record of a path without key, or lists contain such records."""
         if self.shapes.of(response).at in self._listed:
             return True
         queries = [each for each in get.operation.parameters if each.place == "query"]
@@ -67,9 +67,10 @@ class Selection:
         return frozenset(self.shapes.of(many.items).at for many in found if many is not None)
 
     def _selecting(self, get: Call, mutations: list[Call], *, is_in_path: bool) -> str:
-        """The query parameter by which all operations of an item select its record too; "" for none.
+        """Return the query parameter that all operations of an item use to select its record; "" for none.
 
-        Where the path alone is the key, one of several kinds of a record may be selected: `/users/{id}/token?type=…`.
+        If only the path is the key, a parameter may select one of several kinds of a record:
+        `/users/{id}/token?type=…`.
         """
         everywhere = [{each.name for each in call.operation.parameters} for call in mutations]
         for each in get.operation.parameters:
@@ -84,6 +85,6 @@ class Selection:
 
     @functools.cached_property
     def _frequency(self) -> Counter[str]:
-        """How many operations have a query parameter of each name."""
+        """The number of operations with each query parameter."""
         every = (call.operation.parameters for call in self.calls)
         return Counter(each.name for parameters in every for each in parameters if each.place == "query")

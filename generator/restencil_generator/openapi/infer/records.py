@@ -1,6 +1,6 @@
 """Records: the members of objects and of their alternatives.
 
-A *record* is an object as responses have it: the members of one object schema, or of all the alternatives of one.
+A *record* is an object in responses: the members of one object schema, or of all its alternatives.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ class Member:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """The members of one or several object schemas, by their names in JSON, in order."""
+    """The members of one or several object schemas, by JSON name, in order."""
 
     sources: tuple[Schema, ...]
     members: Mapping[str, Member]
     by_name: Mapping[str, str]
-    """The name in JSON for each name in snake_case."""
+    """The JSON name for each name in snake_case."""
 
     @property
     def name(self) -> str:
-        """The name of the schema, empty where it has none or there are several."""
+        """The name of the schema, empty if it has none or if there are several."""
         return self.sources[0].name if len(self.sources) == 1 else ""
 
 
 class Shapes:
-    """The schemas of a document, asked for what rules need to know of them."""
+    """Queries about the schemas of a document for the rules of inference."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self._records: dict[Where, Record | None] = {}
 
     def of(self, part: Part) -> Schema:
-        """The schema of a part."""
+        """Return the schema of a part."""
         return self.document.schema(part)
 
     def without_empty(self, part: Part) -> Part:
-        """The one alternative of a part that stands beside the empty string, by which forms unset a value.
+        """Return the only alternative of a part other than the empty string, which forms use to unset a value.
 
-        The part itself where it is none of that.
+        Returns the part itself if it has no such alternative.
         """
         schema = self.of(part)
         if schema.type != "one_of":
@@ -62,9 +62,9 @@ class Shapes:
         return kept[0] if len(kept) == 1 and len(schema.alternatives) > 1 else part
 
     def record(self, schema: Schema) -> Record | None:
-        """The record that a schema is; None where it has no members."""
+        """Return the record of a schema; None if it has no members."""
         if schema.at not in self._records:
-            self._records[schema.at] = None  # what leads back to itself is no record of its own alternatives
+            self._records[schema.at] = None  # a cycle is not part of its own alternatives
             self._records[schema.at] = self._record(schema)
         return self._records[schema.at]
 
@@ -75,7 +75,7 @@ class Shapes:
             members = {
                 name: Member((part,), name in schema.required, True)
                 for name, part in schema.properties.items()
-                if name  # the language has no empty names
+                if name  # the spec language has no empty names
             }
             if not members:
                 return None
@@ -87,23 +87,23 @@ class Shapes:
         return merged(known) if known and len(known) == len(records) else None
 
     def record_of(self, part: Part | None) -> Record | None:
-        """The record of a part."""
+        """Return the record of a part."""
         return None if part is None else self.record(self.of(part))
 
     def is_scalar(self, part: Part, depth: int = 0) -> bool:
-        """Whether a value is one text, number or boolean; one of several of them is."""
+        """Return whether a value is a string, number or boolean, or one of several of them."""
         schema = self.of(part)
         if schema.type == "one_of" and depth < 4:
             return all(self.is_scalar(each, depth + 1) for each in schema.alternatives)
         return schema.type in SCALAR_TYPES
 
     def has_scalar(self, record: Record, name: str) -> bool:
-        """Whether a record has a scalar under a name in snake_case."""
+        """Return whether a record has a scalar with a name in snake_case."""
         wire = record.by_name.get(name)
         return wire is not None and all(self.is_key(part) for part in record.members[wire].parts)
 
     def is_key(self, part: Part) -> bool:
-        """Whether a value can identify records: a string, a number, or a value of undeclared type."""
+        """Return whether a value can identify records: a string, a number, or a value of undeclared type."""
         schema = self.of(part)
         if schema.type == "any":
             return not schema.properties and schema.at == schema.where
@@ -111,7 +111,7 @@ class Shapes:
 
 
 def merged(records: Iterable[Record]) -> Record:
-    """One record of several: the members of the first in its order, then those of the others."""
+    """Merge several records: the members of the first in its order, then those of the others."""
     all_of = list(records)
     if len(all_of) == 1:
         return all_of[0]
@@ -134,6 +134,6 @@ def _made(sources: tuple[Schema, ...], members: Mapping[str, Member]) -> Record:
 
 
 def overlap(one: Record, other: Record) -> bool:
-    """Whether half of the members of the smaller record are in the other."""
+    """Return whether half of the members of the smaller record are in the other."""
     smaller, larger = sorted((one, other), key=lambda record: len(record.members))
     return sum(name in larger.members for name in smaller.members) * 2 >= len(smaller.members)

@@ -1,7 +1,7 @@
-"""Finds resources, their members and other endpoints in paths.
+"""Analysis of paths: finds resources, their members and other endpoints.
 
-The rules look at operations in the order of their paths: items, then singletons, then what lies below either, then
-groups. Nothing is written here: what is found are plain values that `infer` writes.
+Operations are analyzed in the order of their paths: items, then singletons, then paths below either, then groups. The
+results are plain objects, which `pipeline` converts to the spec.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ VERSION_CHECK: Final = "check: it may be another version of the record"
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Entity:
-    """An entity: the key of its records and all the records that it is made of, that of the detail first."""
+    """An entity: the key of its records and all its records, with the record of the detail response first."""
 
     key: Key
     records: list[Record]
     identity: str
     wanted: str
-    """The name that it would have: that of its schema, or of its resource."""
+    """The preferred name: that of its schema, or of its resource."""
     name: str = ""
     home: Route | None = None
-    """The path of the resource that it was found at first."""
+    """The path of the resource in which it was first found."""
     choices: list[Entity] = dataclasses.field(default_factory=lambda: list[Entity]())
-    """The entities that a record is one of; it is then none itself."""
+    """The entities of a union; a union is not an entity itself."""
     whole: Record | None = None
 
     @property
@@ -62,16 +62,16 @@ class Entity:
         return self.whole
 
     def add(self, record: Record) -> None:
-        """Another record that it is made of."""
+        """Add a record to the entity."""
         if record not in self.records:
             self.records.append(record)
             self.whole = None
 
     @property
     def scope(self) -> frozenset[str]:
-        """Where records are known to be it: the path parameters that its key has, and its path if that is all it has.
+        """The scope in which records belong to it: the path parameters of its key, and its path if it has no other key.
 
-        Without a member that tells records apart, the same component at another path is another record.
+        Without a member that identifies records, the same component at another path is a different record.
         """
         parameters = frozenset(part.parameter for part in self.key.parts if part.parameter)
         return parameters if self.key.wires or self.home is None else parameters | {self.home.unnamed}
@@ -79,7 +79,7 @@ class Entity:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Own:
-    """An endpoint that is no standard member, and what turns stale after it."""
+    """An added endpoint, and what becomes stale after it."""
 
     call: Call
     expires: tuple[str, ...] = ()
@@ -87,20 +87,20 @@ class Own:
     stream: bool = False
     name: str = ""
     field: KeyPart | None = None
-    """The field that the last parameter of the path holds, where it is not the primary key."""
+    """The field in the last parameter of the path, if it is not the primary key."""
     field_check: str = ""
-    """What is to be checked of that."""
+    """What to check about that field."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Resource:
-    """A resource: what it was made of, its standard members, and endpoints of its own."""
+    """A resource: its origin, its standard members, and its added endpoints."""
 
     kind: Kind
     route: Route | None
     identity: str
     label: str = ""
-    """What made it a group: `the tag Orders`."""
+    """The origin of a group: `the tag Orders`."""
     place: Place | None = None
     entity: Entity | None = None
     key: Key | None = None
@@ -111,23 +111,23 @@ class Resource:
     members: dict[str, Call] = dataclasses.field(default_factory=dict[str, Call])
     listing: Many | None = None
     summary: Record | None = None
-    """The record of the list's items, where it is the entity's."""
+    """The record of the list's items, if they are the entity."""
     ignored: set[str] = dataclasses.field(default_factory=set[str])
-    """Members whose response says nothing of the entity."""
+    """Members whose response does not contain the entity."""
     own: list[Own] = dataclasses.field(default_factory=list[Own])
     name: str = ""
     check: str = ""
     member_checks: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
-    """What is to be checked of a member."""
+    """What to check about a member."""
 
     @property
     def parents(self) -> int:
-        """How many parameters its path has before that of the record."""
+        """The number of parameters in its path before that of the record."""
         return 0 if self.route is None else len(self.route.parameters) - 1
 
     @property
     def lists_objects(self) -> bool:
-        """Whether its list is of something else than its records, so that no change of a record follows in it."""
+        """Whether its list has items other than its records, so that mutations of records do not change it."""
         return "get_list" in self.members and self.summary is None
 
     @property
@@ -140,18 +140,18 @@ class Resource:
 
 @dataclasses.dataclass(slots=True)
 class Found:
-    """What the paths of a document came to."""
+    """The results of the analysis of a document's paths."""
 
     finder: _Finder
     resources: list[Resource]
     entities: list[Entity]
     by_schema: dict[Where, Entity]
     items: int = 0
-    """How many items there are whose GET returns an object."""
+    """The number of items whose GET returns an object."""
     rules: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
-    """How many of them have a key by each rule."""
+    """The number of these items with a key by each rule."""
     guessed: int = 0
-    """How many of these keys are to be checked."""
+    """The number of these keys that are to be checked."""
 
     def locate(self, call: Call, resource: Resource) -> One | None:
         """Locate the entity of a resource in the response of a call; None if it is not there."""
@@ -160,7 +160,7 @@ class Found:
         return self.finder.located(call, resource.entity, resource.place)
 
     def resource_of(self, candidate: _Candidate) -> Resource | None:
-        """The resource of the entity that an item returns."""
+        """Return the resource of the entity that an item returns."""
         entity = self.by_schema.get(self.finder.shapes.of(candidate.one.part).at)
         return next((each for each in self.resources if each.entity is entity), None)
 
@@ -171,18 +171,18 @@ class Found:
 
     @property
     def layout(self) -> ResponseLayout:
-        """Finds records and lists in responses."""
+        """Find records and lists in responses."""
         return self.finder.layout
 
 
 def find(document: Document, shapes: Shapes) -> Found:
-    """The resources of a document."""
+    """Find the resources of a document."""
     return _Finder(document, shapes).find()
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _Candidate:
-    """A path that may be the item of a resource: its record, its own key, and the one of its component."""
+    """A path that may be the item of a resource: its record, its own key, and the key of its component."""
 
     route: Route
     place: Place
@@ -193,22 +193,22 @@ class _Candidate:
 
     @property
     def is_lookup(self) -> bool:
-        """Whether it finds records of another path by one of their fields, and has no list of its own."""
+        """Whether it finds records of another path by one of their fields, and has no list."""
         return self.own_key.parts != self.key.parts and self.many is None and bool(self.own_key.parts[-1].wires)
 
 
 def _rank(candidate: _Candidate) -> tuple[object, ...]:
-    """Which key of several counts: sure ones first, then those of no parent, then `id`."""
+    """Return the sort key of keys: certain ones first, then those without a parent, then `id`."""
     key = candidate.own_key
     scoped = any(part.parameter for part in key.parts)
     return (key.rule in (6, 8), scoped, snake_case(key.alone) != "id", key.rule, len(candidate.route.segments))
 
 
 def _one_key_each(candidates: list[_Candidate], shapes: Shapes) -> None:
-    """Gives all items of one component one key: that of the path whose parameter is named like it, `id` first.
+    """Give all items of one component the same key: that of the path whose parameter has its name, `id` first.
 
-    Items under several kinds of parents, each with the same field below its parent, have keys of their own: properties
-    called `color` of an issue and of a comment are two records.
+    Items under several kinds of parents, each with the same field below its parent, have separate keys: properties
+    `color` of an issue and of a comment are different records.
     """
     groups: dict[Where, list[_Candidate]] = {}
     for candidate in candidates:
@@ -229,7 +229,7 @@ def _one_key_each(candidates: list[_Candidate], shapes: Shapes) -> None:
 
 
 def _list_calls(paths: Mapping[str, dict[str, Call]], found: Route) -> dict[str, Call]:
-    """The operations of the list of an item."""
+    """Return the operations of the list of an item."""
     for path in (found.list, found.list.rstrip("/"), f"{found.list}/"):
         if path in paths and path.strip("/"):
             return paths[path]
@@ -260,7 +260,7 @@ class _Finder:
         """The resource whose item or list has these segments."""
         self.lists: set[tuple[str, ...]] = set()
         self.lookups: dict[tuple[str, ...], _Candidate] = {}
-        """The paths, by their segments, that find records by a field which is not their key."""
+        """The paths, by their segments, that find records by a field other than their key."""
 
     def find(self) -> Found:
         candidates: list[_Candidate] = []
@@ -286,7 +286,7 @@ class _Finder:
     # ----------------------------------------------------------------------------------------------------------- items
 
     def _candidate(self, unnamed: str, found: Route, candidates: list[_Candidate]) -> None:
-        """Adds an item to the candidates if its records have a key."""
+        """Add an item to the candidates if its records have a key."""
         at = self.paths[unnamed]
         listed = _list_calls(self.paths, found)
         get, get_list = at.get("GET"), listed.get("GET")
@@ -329,7 +329,7 @@ class _Finder:
         self.found.resources.append(resource)
 
     def _many(self, call: Call, place: Place, get: Call | None) -> Many | None:
-        """The list of a resource: that of what its GET returns, else one whose items may have a key."""
+        """Return the list of a resource: of the records that its GET returns, else one whose items may have a key."""
         if call.response is None:
             return None
         names = (place.thing, plural(place.thing))
@@ -342,7 +342,7 @@ class _Finder:
         return self.layout.many(call.response, lambda part: self.layout.may_be_item(part, place), *names)
 
     def _entity(self, resource: Resource, one: One, detail: bool) -> None:
-        """Gives a resource its entity: that which has the schema already, if its key is the same, else a new one."""
+        """Set the entity of a resource: the existing one for the schema if it has the same key, else a new one."""
         assert one.key is not None
         key = one.key
         schema = self.shapes.of(one.part)
@@ -364,7 +364,7 @@ class _Finder:
             resource.union = one.part
 
     def _choices(self, entity: Entity, part: Part) -> None:
-        """The entities that a record is one of, where a discriminator tells them apart and each has the key."""
+        """Find the entities of a union, if a discriminator distinguishes them and each has the key."""
         schema = self.shapes.of(part)
         discriminator = schema.discriminator
         if schema.type != "one_of" or discriminator is None or not all(part.wires for part in entity.key.parts):
@@ -443,13 +443,13 @@ class _Finder:
                 self._claim(entity, many.items)
 
     def _is_summary(self, resource: Resource, many: Many, record: Record) -> bool:
-        """Whether the items of a list are records of the resource's entity, though their schema is another one."""
+        """Return whether the items of a list are records of the resource's entity, although their schema differs."""
         assert resource.entity is not None
         assert resource.place is not None
         name = singular(snake_case(many.path[-1])) if many.path else resource.place.thing
         usual = [resource.place.thing, *map(singular, (*LISTS, *LISTS_LATER, *ENVELOPES))]
         if name not in usual and not name.endswith(f"_{resource.place.thing}") and record.name:
-            # A list that is called after something else, of something that is called otherwise, is of something else.
+            # A list with another name, of a component with another name, has other items.
             named = snake_case(record.name)
             if named.startswith(name) and not named.startswith(resource.place.thing + "_summary"):
                 return False
@@ -496,12 +496,12 @@ class _Finder:
         return None
 
     def inner(self, record: Record, place: Place) -> Iterator[str]:
-        """The members of a response in which its record may stand."""
+        """Yield the members of a response that may contain its record."""
         for wire, _ in self.layout.candidates(record, place):
             yield wire
 
     def _returns_entity(self, resource: Resource, call: Call) -> bool:
-        """Whether a call returns the resource's entity, which then has the members of that response."""
+        """Return whether a call returns the resource's entity, and add the members of that response to the entity."""
         assert resource.entity is not None
         assert resource.place is not None
         one = self.located(call, resource.entity, resource.place)
@@ -531,7 +531,7 @@ class _Finder:
             self._own(resource, call, ("self",), check="check: its response is not the entity")
 
     def _is_entity(self, resource: Resource, call: Call) -> bool:
-        """Whether a delete returns the entity, which may then lack members."""
+        """Return whether a delete returns the entity, possibly without some members."""
         assert resource.entity is not None
         assert resource.place is not None
         one = self.located(call, resource.entity, resource.place)
@@ -541,7 +541,7 @@ class _Finder:
         return known or one.record.members.keys() >= resource.entity.record.members.keys()
 
     def _misleads(self, resource: Resource, call: Call) -> bool:
-        """Whether the response of a delete could be mistaken for an entity: a string, or an object with the key."""
+        """Return whether the response of a delete could be taken for an entity: a string or an object with the key."""
         if call.response is None or resource.envelope:
             return True
         schema = self.shapes.of(call.response)
@@ -552,7 +552,7 @@ class _Finder:
         return any(wire in schema.properties for wire in wires) or schema.type == "one_of"
 
     def _is_status_only(self, call: Call) -> bool:
-        """Whether a response such as `{"ok": true}` says nothing that could be an entity."""
+        """Return whether a response is only a status, such as `{"ok": true}`, and cannot be an entity."""
         response = call.response
         if response is None:
             return False
@@ -625,7 +625,7 @@ class _Finder:
         self.found.resources.append(resource)
 
     def known_in(self, response: Part) -> tuple[Entity, tuple[str, ...]] | None:
-        """The entity that a response is, and the envelope in which it stands."""
+        """Return the entity in a response, and the envelope around it."""
         schema = self.shapes.of(response)
         if (entity := self.found.by_schema.get(schema.at)) is not None:
             return entity, ()
@@ -665,7 +665,7 @@ class _Finder:
             resource.own.append(own)
 
     def _deepest(self, call: Call) -> tuple[Resource | None, _Candidate | None]:
-        """The resource below whose item or list a call lies, with the most segments, and the lookup that it is."""
+        """Return the resource whose item or list is the nearest parent of a call, and the lookup if it is one."""
         for each in parents(call.route.segments):
             lookup = self.lookups.get(each)
             resource = self.by_segments.get(each) if lookup is None else self.found.resource_of(lookup)
@@ -674,7 +674,7 @@ class _Finder:
         return None, None
 
     def _index(self) -> None:
-        """Notes what lies below which resource."""
+        """Index the paths below each resource."""
         for resource in self.found.resources:
             if resource.route is None:
                 continue
@@ -704,7 +704,7 @@ class _Finder:
 
 
 def _field_check(lookup: _Candidate, call: Call, alike: Iterable[_Candidate]) -> str:
-    """What is to be checked of a field that finds one record alone; `alike` are the lookups of its component."""
+    """Return what to check about a field that finds a single record; `alike` are the lookups of its component."""
     key = lookup.own_key
     if CHECK in key.comment:
         return key.comment.replace("pk", "field", 1)
@@ -717,11 +717,11 @@ def _field_check(lookup: _Candidate, call: Call, alike: Iterable[_Candidate]) ->
 
 
 def _separate_relations(finder: _Finder) -> None:
-    """Takes the changes of items that only relate records of another path to a parent out of the members.
+    """Remove mutations from the members of items if they only relate records of another path to a parent.
 
-    `DELETE /teams/{team}/members/{login}` takes a user out of a team; as the `delete` of users it would take the
-    user out of all lists. If records are returned under fewer parents, or a DELETE below a parent says that it removes
-    something from there, that is no certain delete of the record.
+    `DELETE /teams/{team}/members/{login}` removes a user from a team; as the `delete` of users it would remove the user
+    from all lists. If records are also returned under fewer parents, or the description of a DELETE says that it
+    removes something from a parent, the record may still exist.
     """
     resources = [each for each in finder.found.resources if each.kind == "item" and each.route is not None]
     fewest = _fewest_parents(finder)
@@ -745,7 +745,7 @@ def _separate_relations(finder: _Finder) -> None:
 
 
 def _separate(resource: Resource, names: Iterable[str]) -> None:
-    """Makes members of a resource endpoints of their own, which change its list."""
+    """Convert members of a resource to added endpoints, which change its list."""
     for name in names:
         if name in resource.members:
             expires = ("get_list",) if "get_list" in resource.members else ()
@@ -756,7 +756,7 @@ def _separate(resource: Resource, names: Iterable[str]) -> None:
 
 
 def _doubt_versions(resources: Iterable[Resource]) -> None:
-    """Marks resources below an item that return its entity: `/runs/{id}/attempts/{n}` may be an older run."""
+    """Mark resources below an item that return its entity: `/runs/{id}/attempts/{n}` may be an older run."""
     items = [each for each in resources if each.kind == "item" and each.route is not None and "get" in each.members]
     for resource in resources:
         for item in items:
@@ -767,7 +767,7 @@ def _doubt_versions(resources: Iterable[Resource]) -> None:
 
 
 def _fewest_parents(finder: _Finder) -> dict[Entity, int]:
-    """The fewest parents under which a GET returns each entity, alone or in a list."""
+    """Return the minimum number of parents under which a GET returns each entity, alone or in a list."""
     found: dict[Entity, int] = {}
     by_schema, shapes = finder.found.by_schema, finder.shapes
     for call in finder.calls:
@@ -791,9 +791,10 @@ def _place(found: Route) -> Place:
 
 
 def _is_shared(entity: Entity, resource: Resource) -> bool:
-    """Whether records at the path of a resource are those of an entity with the same key.
+    """Return whether records at the path of a resource belong to an entity with the same key.
 
-    Secrets of one component and one name below `/repos/{repo}/actions` and `/repos/{repo}/agents` are two.
+    Secrets of one component and with one name below `/repos/{repo}/actions` and `/repos/{repo}/agents` are different
+    records.
     """
     if entity.home is None or resource.route is None or not any(part.parameter for part in entity.key.parts):
         return True
@@ -805,14 +806,14 @@ def _same_key(one: Key, other: Key) -> bool:
 
 
 def _alike(record: Record, entity: Entity) -> bool:
-    """Whether a record has much in common with an entity; where no member is the key, with what it is itself."""
+    """Return whether a record has many members in common with an entity, or most of them if no member is the key."""
     if entity.key.wires:
         return any(overlap(record, each) for each in entity.records)
     return any(len(each.members.keys() & record.members.keys()) * 2 > len(each.members) for each in entity.records)
 
 
 def _group(call: Call) -> tuple[str, str]:
-    """What makes a call part of a group, in words, and the name of the group."""
+    """Return the reason why a call is in a group, in words, and the name of the group."""
     last = call.route.segments[-1] if call.route.segments else ""
     if "." in last.strip(".") and "{" not in last:
         head = last.rpartition(".")[0]
@@ -825,6 +826,6 @@ def _group(call: Call) -> tuple[str, str]:
 
 
 def all_calls(resource: Resource) -> Iterable[Call]:
-    """All operations of a resource."""
+    """Yield all operations of a resource."""
     yield from resource.members.values()
     yield from (own.call for own in resource.own)

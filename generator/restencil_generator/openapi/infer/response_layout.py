@@ -1,4 +1,4 @@
-"""Finds records and lists in responses, and their envelopes."""
+"""Search for records and lists in responses, and for their envelopes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from restencil_generator.openapi.infer.primary_keys import STRONG, Key, Keys, Pl
 from restencil_generator.openapi.infer.records import Record, Shapes
 
 ENVELOPES = ["data", "result", "results", "response", "item", "value", "payload", "body", "object", "content"]
-"""Members that a response is wrapped in, the likelier ones first."""
+"""Members that wrap a record in responses, in order of likelihood."""
 
 LISTS = ["data", "items", "results", "values"]
 LISTS_LATER = ["entries", "records", "rows"]
-"""Members that hold the list of a response, before and after one that is called like the resource."""
+"""Members that contain the list of a response, before and after one with the name of the resource."""
 
 STATUS = frozenset(
     [
@@ -47,22 +47,22 @@ STATUS = frozenset(
         "result_info",
     ]
 )
-"""Members that say something of the response and not of a record."""
+"""Members that describe the response rather than a record."""
 
 PAGE_WORDS = frozenset(
     ("page", "pages", "limit", "offset", "total", "totals", "count", "next", "previous", "prev", "first", "last",
      "cursor", "cursors", "size", "href", "self", "more", "paging", "pagination", "after", "before", "current", "token",
      "start", "end", "per", "skip", "results", "index")
 )  # fmt: skip
-"""Words in the names of members that say something of a page."""
+"""Words in the names of members that describe a page."""
 
 DETAILS = frozenset(
     ("message", "messages", "msg", "kind", "time", "version", "info", "links", "link", "errors", "error")
 )
-"""Those of them that records have as well: beside an object that is no usual envelope they are the record's."""
+"""Those that records have as well: next to an object that is not a common envelope they belong to the record."""
 
 MOST = 6
-"""How many members an envelope has at most that has no member called like one."""
+"""Maximum number of members of an envelope without a typical name."""
 
 DEPTH = 3
 """The maximum nesting of envelopes and lists."""
@@ -81,9 +81,9 @@ class One:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Many:
-    """A response that holds a list: where it stands, its items, and whether it is a map (`values`).
+    """A response with a list: its path, its items, and whether it is a mapping (`values`).
 
-    `bare` says that nothing stands beside it.
+    `bare` means that there are no members next to it.
     """
 
     path: tuple[str, ...]
@@ -94,7 +94,7 @@ class Many:
 
 
 class ResponseLayout:
-    """Finds records and lists in responses."""
+    """Search for records and lists in responses."""
 
     def __init__(self, shapes: Shapes, keys: Keys) -> None:
         self.shapes = shapes
@@ -103,7 +103,7 @@ class ResponseLayout:
     # ------------------------------------------------------------------------------------------------------ one record
 
     def one(self, part: Part, items: Record | None, place: Place, *, guess: bool) -> One | None:
-        """The record that a response of an item is; None where it is no object."""
+        """Return the record in the response of an item; None if it is not an object."""
         record = self.shapes.record_of(part)
         if record is None:
             return None
@@ -137,7 +137,7 @@ class ResponseLayout:
         return None
 
     def unwrapped(self, response: Part, place: Place) -> tuple[tuple[str, ...], Part]:
-        """The object that a response without key is wrapped around, and the envelope in which it stands."""
+        """Return the object in a response without a key, and the envelope around it."""
         record = self.shapes.record_of(response)
         if record is not None:
             for wire, named in self.candidates(record, place):
@@ -148,12 +148,12 @@ class ResponseLayout:
         return (), response
 
     def may_be_item(self, part: Part, place: Place) -> bool:
-        """Whether what a list holds may be the records of an item."""
+        """Return whether the items of a list may be the records of an item."""
         record = self.shapes.record_of(part)
         return record is not None and self.keys.find(record, None, place, guess=True) is not None
 
     def candidates(self, record: Record, place: Place) -> Iterator[tuple[str, bool]]:
-        """Members that may be wrapped, each with whether it is called like one, the likelier ones first."""
+        """Yield members that may be wrapped records, with whether their name is typical, in order of likelihood."""
         named = [*ENVELOPES, place.thing, plural(place.thing)]
         for name in named:
             if name in record.by_name:
@@ -164,11 +164,11 @@ class ResponseLayout:
                     yield wire, False
 
     def alone(self, record: Record, wire: str) -> bool:
-        """Whether all other members of a record say something of the response alone."""
+        """Return whether all other members of a record only describe the response."""
         return all(name in STATUS - DETAILS for name, other in record.by_name.items() if other != wire)
 
     def _in_a_list(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
-        """The record that is the one item of a list in the response."""
+        """Return the record that is the only item of a list in the response."""
         for name in (*ENVELOPES, place.thing, plural(place.thing)):
             wire = record.by_name.get(name)
             schema = self.shapes.of(record.members[wire].parts[0]) if wire is not None else None
@@ -183,9 +183,10 @@ class ResponseLayout:
     # ---------------------------------------------------------------------------------------------------------- lists
 
     def many(self, part: Part, fits: Callable[[Part], bool], *names: str) -> Many | None:
-        """The list that a response is or holds.
+        """Return the list that a response is or contains.
 
-        Among several the one counts whose items fit, else one that is called like lists are, else `names`.
+        Of several lists, the one with fitting items is selected, else one with a typical name, else one with one of
+        `names`.
         """
         schema = self.shapes.of(part)
         found = list(self._lists(schema, (), 0, True))
@@ -201,7 +202,7 @@ class ResponseLayout:
         return found[0] if len(found) == 1 and self.shapes.record_of(found[0].items) is not None else None
 
     def is_page(self, part: Part) -> bool:
-        """Whether a response is a page of a list: all that stands beside the list says something of the page."""
+        """Return whether a response is a page of a list: all members next to the list describe the page."""
         many = self.many(part, lambda _: False)
         if many is None or not many.path:
             return many is not None
@@ -231,7 +232,7 @@ class ResponseLayout:
             alone = bare and len(schema.properties) == 1
             for wire, part in schema.properties.items():
                 if not wire:
-                    continue  # the language has no empty names
+                    continue  # the spec language has no empty names
                 inner = self.shapes.of(part)
                 if depth and inner.type == "object" and snake_case(wire) not in (*ENVELOPES, "embedded"):
                     continue
@@ -246,5 +247,5 @@ def _describes_page(name: str) -> bool:
 
 
 def keyed_by_path(one: One, place: Place) -> One:
-    """A record with the parameters of the path as its key, where it has none."""
+    """Return a record with the parameters of the path as its key, if it has none."""
     return one if one.key is not None else dataclasses.replace(one, key=from_path(place))

@@ -1,4 +1,4 @@
-"""Splits paths into literals and parameters; parent and child paths."""
+"""Splitting of paths into literals and parameters; parent and child paths."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _RESERVED: Final = re.compile(r"[\\:?(){}*+]")
 VERSION: Final = re.compile(
     r"v?\d+(?:[._]\d+)*(?:[._-]?(?:alpha|beta|preview|rc)\d*)?\Z|v\d+\w*\Z|\d{4}-\d{2}(?:-\d{2})?\Z", re.IGNORECASE
 )
-"""A segment that is the version of an API."""
+"""A segment with the version of an API."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Route:
-    """A path, taken apart: texts and parameters by turns, texts first and last (`/users/`, `id`, ``)."""
+    """A split path: alternating literals and parameters, literals first and last (`/users/`, `id`, ``)."""
 
     path: str
     texts: tuple[str, ...]
     parameters: tuple[str, ...]
     unnamed: str
-    """The path with all parameters called the same, so that it is equal for paths that read the same."""
+    """The path with unnamed parameters, so that equivalent paths are equal."""
     segments: tuple[str, ...]
-    """The parts between slashes, parameters unnamed."""
+    """The parts between slashes, with unnamed parameters."""
 
     @property
     def literals(self) -> tuple[str, ...]:
-        """The segments without parameter, those that are versions left out."""
+        """The segments without parameters and versions."""
         return tuple(part for part in self.segments if "{}" not in part and not VERSION.match(part))
 
     @property
     def version(self) -> str:
-        """The segment that is a version, or an empty text."""
+        """The segment with the version, or an empty string."""
         return next((part for part in self.segments if "{}" not in part and VERSION.match(part)), "")
 
     @property
@@ -57,7 +57,7 @@ class Route:
 
 
 def route(path: str) -> Route:
-    """The route of a path."""
+    """Return the route of a path."""
     parts = _PARAMETER.split(path)
     unnamed = "{}".join(parts[::2])
     segments = tuple(part for part in unnamed.split("/") if part)
@@ -65,7 +65,7 @@ def route(path: str) -> Route:
 
 
 def parents(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """What segments may lie below, or at, from the deepest on; a suffix such as `.json` or `:verb` does not count."""
+    """Yield the segments and their parents, deepest first; also without a suffix such as `.json` or `:verb`."""
     for length in range(len(segments), 0, -1):
         found = segments[:length]
         yield found
@@ -78,12 +78,12 @@ def parents(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def stem(segments: tuple[str, ...]) -> tuple[str, ...]:
-    """Segments without a suffix such as `.json` at their end."""
+    """Return segments without a suffix such as `.json` at the end."""
     return (*segments[:-1], segments[-1].partition(".")[0] or segments[-1]) if segments else ()
 
 
 def is_nested_in(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:
-    """Whether segments begin with those of a parent, and go on; a suffix such as `.json` at its end does not count."""
+    """Return whether segments are below those of a parent; a suffix such as `.json` of the parent is ignored."""
     if not parent or len(path) < len(parent) or path == parent:
         return False
     stem = parent[-1].partition(".")[0]
@@ -94,7 +94,7 @@ def is_nested_in(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:
 
 
 def template(found: Route, names: Mapping[int, str], query: tuple[tuple[str, str], ...] = ()) -> str:
-    """A path in the grammar of specs; `names` are those of the parameters, by position."""
+    """Return a path as a template of the spec language; `names` are the names of the parameters, by position."""
     texts = [_RESERVED.sub(_escaped, _UNSENT.sub(_percent, text)) for text in found.texts]
     result = texts[0]
     for index, text in enumerate(texts[1:]):
@@ -115,7 +115,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def owner_name(found: Route, index: int) -> str:
-    """What a parameter is called whose own name is taken: `/users/{id}` → `user_id`."""
+    """Return a parameter's name with its owner, if its own name is taken: `/users/{id}` → `user_id`."""
     literals = [part for part in found.texts[index].split("/") if part and "{" not in part]
     own = snake_case(found.parameters[index])
     owner = singular(snake_case(literals[-1])) if literals else "parent"
@@ -123,7 +123,7 @@ def owner_name(found: Route, index: int) -> str:
 
 
 def parameter_names(found: Route, fixed: Mapping[int, str], apart: Iterable[str] = ()) -> dict[int, str]:
-    """The names of a path's parameters by position, each once; `fixed` are given, others give way, also to `apart`."""
+    """Return distinct names of a path's parameters by position; `fixed` ones are given, others also avoid `apart`."""
     taken = {*fixed.values(), *apart}
     names = dict(fixed)
     last = len(found.parameters) - 1
@@ -131,7 +131,7 @@ def parameter_names(found: Route, fixed: Mapping[int, str], apart: Iterable[str]
         if index in names:
             continue
         name = snake_case(found.parameters[index])
-        if index < last and name in GLOBAL:  # the id of an owner is called after it
+        if index < last and name in GLOBAL:  # the id of an owner is named after it
             name = owner_name(found, index)
         while name in taken:
             longer = owner_name(found, index)

@@ -1,4 +1,4 @@
-"""Converts schemas to types; the tables of objects and enums."""
+"""Conversion of schemas to types; the tables of objects and enums."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ STRINGS: Final = {
     "date-time": "datetime", "datetime": "datetime", "date": "date", "time": "time", "uuid": "uuid", "guid": "uuid",
     "decimal": "decimal",
 }  # fmt: skip
-"""Formats of texts that are types of their own."""
+"""Formats of strings with their own types."""
 
 MOMENTS: Final = frozenset(("unix-time", "unixtime", "timestamp"))
 """Formats of numbers that count from 1970."""
 
 MILLISECONDS: Final = 10**11
-"""An example of a moment above this counts milliseconds."""
+"""Examples of such numbers above this limit are milliseconds."""
 
 DEEPEST: Final = 40
 """The maximum nesting of inline types; deeper ones are any JSON."""
 
 PARAMETERS: Final = frozenset(("string", "integer", "number", "boolean", "datetime", "date", "time", "uuid", "decimal"))
-"""What a parameter may hold, or a list of them."""
+"""Types of parameters, or of items of list parameters."""
 
 IDS: Final = frozenset(("string", "integer", "uuid"))
 """Types of primary keys, which may replace an entity in unions."""
@@ -41,38 +41,38 @@ IDS: Final = frozenset(("string", "integer", "uuid"))
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Typed:
-    """A type of the spec, without the mark that it may be null."""
+    """A type of the spec, without the mark for null."""
 
     value: Value
     nullable: bool = False
     format: str = ""
-    """Of a datetime that is no RFC 3339 text."""
+    """The format of a datetime other than RFC 3339."""
     entity: bool = False
 
     @property
     def text(self) -> str:
-        """The type as one text, equal for equal types."""
+        """The type as a string, equal for equal types."""
         return json.dumps([self.value, self.format], sort_keys=True)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Known:
-    """An entity, as far as types need it: its name, the path parameters that its key has, and its record."""
+    """The data of an entity that types need: its name, the path parameters in its key, and its record."""
 
     name: str
     scope: frozenset[str]
     record: Callable[[], Record]
     values: set[Where] = dataclasses.field(default_factory=set[Where])
-    """The schemas that it is made of."""
+    """The schemas of the entity."""
     nested: set[Where] = dataclasses.field(default_factory=set[Where])
-    """Those of them that are nested in other responses."""
+    """Those that are nested in other responses."""
 
 
 ANY: Final = Typed("any")
 
 
 class Types:
-    """Makes types of schemas; objects and enums go to tables, entities are known beforehand."""
+    """Conversion of schemas to types; objects and enums are added to tables, entities are given."""
 
     def __init__(
         self,
@@ -95,24 +95,27 @@ class Types:
         self.checks: dict[tuple[str, ...], str] = {}
         self.entities: dict[Where, Known] = {}
         self.wire_of = wire_of
-        """The name in JSON that has to be written for a name of Python: where `wire_names` does not give it."""
+        """Returns the JSON name to declare for a Python name, None if `wire_names` implies it."""
         self._named: dict[Where, str] = {}
         self._data: dict[str, str] = {}
         self._open: set[Where] = set()
         self._depth = 0
         self._field = "value"
-        """The member whose type is being made, by its name in JSON."""
+        """The JSON name of the member whose type is being converted."""
         self.circles = Circles()
 
     # ----------------------------------------------------------------------------------------------------------- types
 
     def of(self, part: Part, owner: str, scope: frozenset[str] | None = None) -> Typed:
-        """The type of a schema. `owner` names what has no name; `scope` are the parameters of the path it stands under,
-        None where entities that count per parameter cannot be known."""
+        """Return the type of a schema.
+
+        `owner` is used to name unnamed types; `scope` are the parameters of the path, or None if entities whose key
+        includes path parameters cannot be identified.
+        """
         return self.of_schema(self.document.schema(part), owner, scope)
 
     def of_schema(self, schema: Schema, owner: str, scope: frozenset[str] | None = None) -> Typed:
-        """The type of a schema that was read already."""
+        """Return the type of a schema that is already read."""
         if schema.at in self._open or self._depth > DEEPEST:
             return dataclasses.replace(ANY, nullable=schema.nullable)
         known = self.entities.get(schema.at)
@@ -167,7 +170,7 @@ class Types:
         return Typed([self.item(item)])
 
     def item(self, typed: Typed) -> Value:
-        """A type as the item of a list or map, where no format can be said, and null only of what has a name."""
+        """Return a type as the item of a list or mapping, which supports no format, and null only for named types."""
         value = "integer" if typed.format.startswith("unix") else "string" if typed.format else typed.value
         return f"{value}?" if typed.nullable and isinstance(value, str) and value != "any" else value
 
@@ -183,7 +186,7 @@ class Types:
             self._open.discard(schema.at)
 
     def parameter(self, part: Part, name: str) -> Typed:
-        """The type of a parameter: a scalar or enum, a list of them, an object or map; else a string."""
+        """Return the type of a parameter: a scalar or enum, a list of them, an object or mapping; else a string."""
         field, self._field = self._field, name
         try:
             typed = self.of(part, pascal_case(name))
@@ -207,7 +210,7 @@ class Types:
         return plain if value == "any" or self._is_scalar(value) or self.is_object(value) else Typed("string")
 
     def _parameter_choice(self, value: dict[str, Value]) -> Typed:
-        """The type of a parameter that is one of several: of scalars and lists of them, else any."""
+        """Return the type of a parameter with alternatives: of scalars and lists of them, else any."""
         alternatives = value.get("one_of")
         if not isinstance(alternatives, list) or "attribute" in value:
             return ANY
@@ -216,13 +219,13 @@ class Types:
         if len(scalars) + len(lists) < len(alternatives):
             return ANY
         if len(lists) == 1 and all(each == lists[0][0] for each in scalars):
-            return Typed(lists[0])  # a list of one is sent as its item is
+            return Typed(lists[0])  # a list with one item is sent like its item
         if not lists and "string" in scalars:
             return Typed("string")
         return Typed({"one_of": alternatives}) if len(lists) < 2 else ANY
 
     def is_object(self, value: Value) -> bool:
-        """Whether a type is an object of the table."""
+        """Return whether a type is an object of the table."""
         return isinstance(value, str) and value in self.objects
 
     def _is_scalar(self, value: Value) -> bool:
@@ -254,7 +257,7 @@ class Types:
         return several
 
     def _has_discriminator(self, schema: Schema, alternatives: list[Schema]) -> bool:
-        """Whether a discriminator tells all alternatives apart, which are objects that have it."""
+        """Return whether a discriminator distinguishes all alternatives, which are objects with it."""
         found = schema.discriminator
         if found is None:
             return False
@@ -263,7 +266,7 @@ class Types:
         return all(found.property in each.properties for each in alternatives)
 
     def _alternative(self, owner: str, schema: Schema) -> str:
-        """What an alternative without a name is called."""
+        """Return a name for an alternative without a name."""
         for part in schema.properties.values():
             inner = self.document.schema(part)
             value = inner.const if inner.const is not None else inner.enum[0] if len(inner.enum) == 1 else None
@@ -272,7 +275,7 @@ class Types:
         return owner + pascal_case(schema.title) if schema.title else owner
 
     def _several(self, typed: list[Typed], *, is_distinguished: bool = False) -> Typed:
-        """One type of several alternatives. With `is_distinguished`, entities can be told from other objects."""
+        """Combine alternatives to one type. `is_distinguished` if entities can be distinguished from other objects."""
         nullable = any(each.nullable for each in typed)
         if len({each.text for each in typed}) == 1:
             return dataclasses.replace(typed[0], nullable=nullable)
@@ -291,7 +294,7 @@ class Types:
         if len(found) == 1:
             return dataclasses.replace(found[0], nullable=nullable)
         if len(entities) == 1 and all(each.entity or _is_id(each.value) for each in found):
-            # Where it is the id alone, the record may not be known.
+            # If it is only the id, the record may not be known.
             return dataclasses.replace(entities[0], nullable=True)
         unions = [each for each in found if _is_form(each.value, "union")]
         if len(unions) == 1 and all(each is unions[0] or _is_id(each.value) for each in found):
@@ -344,14 +347,14 @@ class Types:
         return {"enum": list(schema.enum)}
 
     def _shared_enum(self, schema: Schema, key: tuple[str, tuple[str | int, ...]], owner: str) -> Value:
-        """The name of an unnamed enum that has constants or is used in several places."""
+        """Return the name of an unnamed enum that has constants or is used in several places."""
         identity = f"type:{key[0]}:{json.dumps(key[1])}"
         for name, values in self.enums.items():
             if self.origins.get(("enums", name), Origin("")).identity == identity and values == _enum_values(schema):
                 return name
         names, values = (pascal_case(key[0]), owner), _enum_values(schema)
         if isinstance(values, list) and self.names.are_taken(identity, *names):
-            return {"enum": list(schema.enum)}  # others of its name have other values
+            return {"enum": list(schema.enum)}  # others with its name have different values
         name = self.names.claim(identity, *names, sent=False)
         self.enums[name] = _enum_values(schema)
         self.origins["enums", name] = Origin(identity, schema.where.pointer, schema.where.file)
@@ -398,7 +401,7 @@ class Types:
         return name
 
     def data_of(self, known: Known) -> str:
-        """The object used for an entity if its key cannot be known."""
+        """Return the object used for an entity if its key cannot be known."""
         if known.name not in self._data:
             name = self.names.claim(f"type:{known.name}:data", f"{known.name}Data")
             self._data[known.name] = name
@@ -413,7 +416,7 @@ class Types:
     def fields(
         self, record: Record, owner: str, table: str, *, sent: bool, keys: Mapping[str, str] | None = None
     ) -> dict[str, Value]:
-        """The fields of a record, in order. `sent` marks what bodies must hold; `table` is the object that it is."""
+        """Return the fields of a record, in order. `sent` marks fields that bodies require; `table` is its object."""
         names = keys or member_names(record.members)
         found: dict[str, Value] = {}
         is_distinguished = any(source.at in self.survey.alternatives for source in record.sources)
@@ -435,12 +438,12 @@ class Types:
         return found
 
     def origin_of(self, wire: str, member: Member) -> Origin:
-        """Where a member comes from."""
+        """Return the origin of a member."""
         where = member.parts[0].where
         return Origin(f"wire:{wire}", where.pointer, where.file)
 
     def member(self, member: Member, owner: str, wire: str) -> tuple[Typed, str]:
-        """The type of a member of a record, and what is to be checked of it."""
+        """Return the type of a member of a record, and what to check about it."""
         field, self._field = self._field, wire
         try:
             typed = [self.of(part, owner + pascal_case(wire)) for part in member.parts]
@@ -459,7 +462,7 @@ class Types:
         return one, "check: its type differs from response to response"
 
     def is_optional(self, member: Member, typed: Typed) -> bool:
-        """Whether a member may be null or absent."""
+        """Return whether a member may be null or absent."""
         if typed.nullable or not member.everywhere:
             return True
         return not (member.required if self.certain is None else self.certain or member.required)
@@ -475,7 +478,7 @@ class Types:
         must: bool,
         constant: Scalar = None,
     ) -> Value:
-        """What is written of a field."""
+        """Return the declaration of a field."""
         schema = self.document.schema(member.parts[0])
         extras: dict[str, Value] = {}
         if (spelled := self.wire_of(name, wire)) is not None:
@@ -497,12 +500,12 @@ class Types:
         return declared(typed, optional=optional, must=must and not schema.read_only, extras=extras)
 
     def constant(self, member: Member) -> Scalar:
-        """The one value that a member has, which tells an alternative apart."""
+        """Return the constant value of a member, which distinguishes an alternative."""
         found = [_constant(self.document.schema(part)) for part in member.parts]
         return found[0] if all(value == found[0] for value in found) else None
 
     def description(self, part: Part, schema: Schema, wire: str) -> str:
-        """The description of a member or of the scalar it refers to; else a title that differs from its name."""
+        """Return the description of a member or of the scalar it refers to; else a title that differs from its name."""
         value: Mapping[str, object] = part.value if is_table(part.value) else {}
         named = "$ref" in value and (schema.type in ("object", "one_of") or len(schema.enum) > 1)
         if named and not any(key in value for key in ("description", "title")):
@@ -516,13 +519,13 @@ class Types:
 
 
 class Mixture:
-    """Whether an entity stands beside other objects that nothing tells from it."""
+    """Detection of unions in which an entity cannot be distinguished from other objects."""
 
     def __init__(self, types: Types) -> None:
         self.types = types
 
     def is_one(self, alternatives: list[Schema]) -> bool:
-        """Whether alternatives hold an entity and other objects, and no constant tells them apart."""
+        """Return whether alternatives contain an entity and other objects, and no constant distinguishes them."""
         objects = {self._identity(each): each for each in alternatives if each.type in ("object", "one_of")}
         if len(objects) < 2 or not any(each.at in self.types.entities for each in objects.values()):
             return False
@@ -537,7 +540,7 @@ class Mixture:
         return schema.at if known is None else known.name
 
     def _constants(self, schema: Schema) -> dict[str, Scalar]:
-        """The members of an object that have one value."""
+        """Return the members of an object that have a constant value."""
         known = self.types.entities.get(schema.at)
         record = self.types.shapes.record(schema) if known is None else known.record()
         members = list(record.members.items()) if record is not None else []
@@ -546,20 +549,20 @@ class Mixture:
 
 
 class Circles:
-    """Which objects hold which others for certain, so that no object holds itself without an end."""
+    """The objects that each object always contains, to prevent objects that contain themselves endlessly."""
 
     def __init__(self) -> None:
         self._held: dict[str, set[str]] = {}
 
     def closes(self, table: str, target: str) -> bool:
-        """Whether an object that holds another for certain would so hold itself; if not, that is noted."""
+        """Return whether one object in another would close a cycle; if not, record the relation."""
         if table and self._reaches(target, table):
             return True
         self._held.setdefault(table, set()).add(target)
         return False
 
     def rename(self, old: str, new: str) -> None:
-        """Notes the name of an object that had none yet."""
+        """Record the name of an object that had none yet."""
         self._held.setdefault(new, set()).update(self._held.pop(old, ()))
 
     def _reaches(self, start: str, goal: str) -> bool:
@@ -575,7 +578,7 @@ class Circles:
 
 
 def declared(typed: Typed, *, optional: bool, must: bool = False, extras: Mapping[str, Value] | None = None) -> Value:
-    """A field: its type alone where nothing else is to be said."""
+    """Return a field: only its type if there are no other keys."""
     more: dict[str, Value] = dict(extras or {})
     if typed.format:
         more = {"format": typed.format, **more}
@@ -630,7 +633,7 @@ def _is_form(value: Value, word: str) -> bool:
 
 
 def fits(default: object, typed: Value, enums: Mapping[str, Value]) -> bool:
-    """Whether a default fits a type; only scalars have one that is worth its place."""
+    """Return whether a default fits a type; only defaults of scalars are imported."""
     if isinstance(typed, dict):
         listed = typed.get("enum")
         return isinstance(listed, list) and default in listed

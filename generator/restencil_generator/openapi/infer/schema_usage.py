@@ -1,7 +1,7 @@
-"""Counts in one walk where schemas are used.
+"""Collection of the uses of schemas, in one pass.
 
-What is to be known of a schema before its first use is written: whether bodies hold it, whether it is one of several
-alternatives, how often an enum without a name is used.
+Some properties of a schema must be known before its first use is converted: whether bodies contain it, whether it is an
+alternative, and how often an unnamed enum is used.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from restencil_generator.openapi.infer.names.inflection import snake_case
 
 @dataclasses.dataclass(slots=True)
 class Survey:
-    """What the schemas of a document are used for, by their identities."""
+    """The uses of the schemas of a document, by their identities."""
 
     sent: set[Where] = dataclasses.field(default_factory=set[Where])
     returned: set[Where] = dataclasses.field(default_factory=set[Where])
     alternatives: set[Where] = dataclasses.field(default_factory=set[Where])
     properties: list[str] = dataclasses.field(default_factory=list[str])
-    """The names of properties in JSON, each as often as it is declared."""
+    """The JSON names of properties, each as often as it is declared."""
     enums: dict[tuple[str, tuple[str | int, ...]], set[Where]] = dataclasses.field(
         default_factory=dict[tuple[str, tuple[str | int, ...]], set[Where]]
     )
-    """The enums without a name, by the name of what has them and their values: where they stand."""
+    """The places of unnamed enums, by the name of their property and their values."""
     named: dict[str, list[Schema]] = dataclasses.field(default_factory=dict[str, list[Schema]])
-    """The components that are objects, by their names without what says that they may be null."""
+    """The components that are objects, by their names except words for nullability."""
 
 
 def survey(document: Document) -> Survey:
-    """Walks over all schemas of a document's operations."""
+    """Collect the uses of all schemas in a document's operations."""
     found = Survey()
     for operation in document.operations:
         _walk(document, _sent(operation), found, found.sent)
@@ -40,7 +40,7 @@ def survey(document: Document) -> Survey:
 
 
 def plain_name(name: str) -> str:
-    """The name of a component without what says that it may be null."""
+    """Return the name of a component except words for nullability."""
     return "_".join(word for word in snake_case(name).split("_") if word not in ("nullable", "optional"))
 
 

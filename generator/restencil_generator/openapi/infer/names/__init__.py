@@ -1,1 +1,1 @@
-"""The names that an import gives."""
+"""The names in an imported spec."""

@@ -18,9 +18,9 @@ from restencil_generator.spec import names as python
 def name_resources(
     resources: list[Resource], given: Mapping[str, str], package: str
 ) -> tuple[list[Resource], list[Finding]]:
-    """Gives each resource its name. A group that is called like a resource becomes a part of it.
+    """Name all resources. A group with the name of a resource becomes a part of it.
 
-    `given` are the names of the last import, by identity. Returns the resources that are left, by name, and findings.
+    `given` are the names of the last import, by identity. Returns the remaining resources, by name, and findings.
     """
     named = [resource for resource in resources if resource.kind != "group"]
     taken = _named(named, given)
@@ -38,7 +38,7 @@ def name_resources(
 
 
 def _freed(resource: Resource, taken: set[str], package: str) -> Iterator[Finding]:
-    """Gives a resource another name where its own is a member of every client."""
+    """Rename a resource whose name is a member of every client."""
     name = resource.name
     if python.python_name(name, "resource") not in python.CLIENT_MEMBERS:
         return
@@ -60,7 +60,7 @@ def _freed(resource: Resource, taken: set[str], package: str) -> Iterator[Findin
 
 
 def _named(resources: list[Resource], given: Mapping[str, str]) -> set[str]:
-    """Names items and singletons: literals, then versions, then parameters, then all of the path."""
+    """Name items and singletons: by literals, then versions, then parameters, then the whole path."""
     taken = {given[resource.identity] for resource in resources if resource.identity in given}
     for resource in resources:
         resource.name = given.get(resource.identity, "")
@@ -74,7 +74,7 @@ def _named(resources: list[Resource], given: Mapping[str, str]) -> set[str]:
 
     while clashes := _clashes(pending, name, taken):
         longer = [each for each in clashes if level[each] + 1 < len(steps[each])]
-        # Where one of them has nothing before its name, the name is its own, and the others say whose they are.
+        # If one of them has nothing before its name, it gets the short name, and the others include their owners.
         if not longer:
             break
         for each in longer:
@@ -105,7 +105,7 @@ def _literal_names(resource: Resource, shared: int) -> list[str]:
 
 
 def _literals(resource: Resource) -> list[str]:
-    """The literal segments of a resource's path, or of that of its list, without versions."""
+    """Return the literal segments of a resource's path, or of its list's path, without versions."""
     assert resource.route is not None
     segments = resource.list_segments if resource.kind == "item" else resource.route.segments
     kept = [part.partition(".")[0] or part for part in segments if "{}" not in part and not VERSION.match(part)]
@@ -113,7 +113,7 @@ def _literals(resource: Resource) -> list[str]:
 
 
 def _shared_prefix(resources: list[Resource]) -> int:
-    """How many literals all paths begin with (`api`, `rest`), which so say nothing."""
+    """Return the number of literals that all paths begin with (`api`, `rest`)."""
     found = [_literals(resource) for resource in resources]
     if len(found) < 2:
         return 0
@@ -179,7 +179,7 @@ def _spelled(group: list[Resource], name: str) -> dict[Resource, str]:
 
 
 def name_endpoints(resource: Resource, given: Mapping[str, str], operation_ids: set[str]) -> None:
-    """Gives the endpoints of a resource their names. `operation_ids` are those that are given once."""
+    """Name the endpoints of a resource. `operation_ids` are the unique ones."""
     taken = {*resource.members, *python.RESOURCE_MEMBERS}
     if "push" in taken:
         taken |= {"create", "unshift", "assign", "get_page"}
@@ -206,14 +206,14 @@ def _is_free(taken: set[str], name: str) -> bool:
 
 
 def identity_of(call: Call, *, stream: bool = False) -> str:
-    """What an endpoint is recognised by: its method and path."""
+    """Return the identity of an endpoint across imports: its method and path."""
     form = " file" if call.operation.body is not None and call.operation.body.is_file else ""
     query = "&".join(f"{name}={value}" for name, value in call.operation.query)
     return f"{call.method} {call.operation.path}{'?' if query else ''}{query}{' stream' if stream else ''}{form}"
 
 
 def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:
-    """The preferred name of an endpoint."""
+    """Return the preferred name of an endpoint."""
     segments = call.route.segments
     last = segments[-1] if segments else ""
     dotted = "." in last.strip(".") and "{" not in last and not re.search(r"\.(json|xml|csv|txt|html)$", last)
@@ -230,7 +230,7 @@ def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:
 
 
 def _cleaned(operation_id: str, call: Call) -> str:
-    """An operationId without its tag, and without the path and method that frameworks put at its end."""
+    """Return an operationId without its tag, and without the path and method that frameworks append."""
     text = operation_id
     ending = re.sub(r"\W", "_", f"{call.operation.path}") + f"_{call.method.lower()}"
     if text.endswith(ending) and len(text) > len(ending):
@@ -253,7 +253,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def _without_resource(name: str, resource: Resource) -> str:
-    """A name without the resource's at its end, where one word stays."""
+    """Return a name without the resource's name at its end, if one word is left."""
     for ending in (resource.name, singular(resource.name)):
         rest = name.removesuffix(f"_{ending}")
         if rest != name and len(rest.split("_")) == 1:
@@ -280,7 +280,7 @@ def _longer(name: str, call: Call) -> Iterator[str]:
 
 
 def once(ids: Iterable[str]) -> set[str]:
-    """The texts that are there once."""
+    """Return the strings that occur once."""
     seen: dict[str, int] = {}
     for each in ids:
         seen[each] = seen.get(each, 0) + 1
@@ -288,5 +288,5 @@ def once(ids: Iterable[str]) -> set[str]:
 
 
 def place_of(call: Call) -> Where:
-    """Where an operation stands."""
+    """Return the place of an operation."""
     return call.operation.where

@@ -1,4 +1,4 @@
-"""Snake_case and PascalCase names; singular and plural; words with a meaning in many APIs."""
+"""Conversion to snake_case and PascalCase; singular and plural; words with a meaning in many APIs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 from typing import Final
 
 GLOBAL: Final = frozenset(["id", "uuid", "guid", "uid", "sid", "gid", "oid", "arn", "urn", "identifier", "pk"])
-"""Names of properties that tell records apart all over an API, whatever they stand below."""
+"""Names of properties that identify records in a whole API, whatever their parent."""
 
 KEY_WORDS: Final = [
     "uuid",
@@ -42,7 +42,7 @@ KEY_WORDS: Final = [
     "path",
     "label",
 ]
-"""Names of properties that often tell records apart, the likelier ones first."""
+"""Names of properties that often identify records, in order of likelihood."""
 
 SIGNS: Final = {
     "+": "plus", "-": "dash", ".": "dot", "/": "slash", ":": "colon", "@": "at", "$": "dollar", "#": "hash",
@@ -51,7 +51,7 @@ SIGNS: Final = {
     "[": "open", "]": "close", "{": "open", "}": "close", "_": "underscore", " ": "space", "'": "quote", '"': "quote",
     "\\": "backslash",
 }  # fmt: skip
-"""What signs are called where names differ by signs alone."""
+"""The names of punctuation characters, for names that differ only by them."""
 
 _PLURAL_ACRONYM: Final = re.compile(r"([A-Z]{2,})s(?![a-z])")
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -75,15 +75,15 @@ _MANY: Final = {one: many for many, one in _ONE.items()}
 
 
 def shortened(name: str) -> str:
-    """A name cut to what file names and keys of YAML allow: 200 characters of ASCII, or 60 of others."""
+    """Shorten a name to the limits of file names and YAML keys: 200 characters of ASCII, or 60 of others."""
     return name[:200] if name.isascii() else name[:60]
 
 
 @functools.lru_cache(maxsize=100_000)
 def snake_case(name: str, default: str = "value") -> str:
-    """A name of Python for a name of a document: `userId` → `user_id`, `+1` → `plus_1`, `2fa` → `n2fa`.
+    """Convert a name of a document to Python: `userId` → `user_id`, `+1` → `plus_1`, `2fa` → `n2fa`.
 
-    Signs are word breaks. `default` is what is left where nothing is.
+    Punctuation separates words. `default` is returned if nothing is left.
     """
     text = unicodedata.normalize("NFKC", name)
     if text[:1] in "+-" and text[1:2].isdigit():
@@ -101,13 +101,13 @@ def snake_case(name: str, default: str = "value") -> str:
 
 
 def spelled(name: str, default: str = "value") -> str:
-    """A name whose signs are words, for names that differ by signs alone: `t-` → `t_dash`, `a.b` → `a_dot_b`."""
+    """Convert a name with words for punctuation, if names differ only by it: `t-` → `t_dash`, `a.b` → `a_dot_b`."""
     return snake_case("".join(f" {SIGNS[char]} " if char in SIGNS and char != "_" else char for char in name), default)
 
 
 @functools.lru_cache(maxsize=100_000)
 def pascal_case(name: str) -> str:
-    """The name of a class: `blog_posts` → `BlogPosts`, `HTTPError` stays, `2fa` → `N2fa`."""
+    """Return the name of a class: `blog_posts` → `BlogPosts`, `HTTPError` stays, `2fa` → `N2fa`."""
     text = unicodedata.normalize("NFKC", name)
     parts = [part for part in _BREAK.split(text) if part]
     joined = "".join(part[:1].upper() + part[1:] for part in parts)
@@ -119,20 +119,20 @@ def pascal_case(name: str) -> str:
 
 
 def words(name: str) -> list[str]:
-    """The words of a name in snake_case."""
+    """Return the words of a name in snake_case."""
     return snake_case(name).split("_")
 
 
 @functools.lru_cache(maxsize=20_000)
 def singular(word: str) -> str:
-    """One of what a word says: `users` → `user`, `categories` → `category`. Only the last word of a name changes."""
+    """Return the singular of a word: `users` → `user`, `categories` → `category`. Only the last part changes."""
     head, _, last = word.rpartition("_")
     return f"{head}_{_singular(last)}" if head else _singular(last)
 
 
 @functools.lru_cache(maxsize=20_000)
 def plural(word: str) -> str:
-    """Many of what a word says: `store` → `stores`, `category` → `categories`."""
+    """Return the plural of a word: `store` → `stores`, `category` → `categories`."""
     head, _, last = word.rpartition("_")
     if _singular(last) != last and last not in _MANY:
         return word

@@ -19,26 +19,26 @@ _VERSION: Final = re.compile(r"v?\d+(?:(?:alpha|beta)\d+)?\Z", re.IGNORECASE)
 
 
 class TypeNames:
-    """Names of entities, objects and enums.
+    """The names of entities, objects and enums.
 
-    `given` are those that the last import gave, by identity; `held` are the identities of those that are kept, by name.
+    `given` are the names of the last import, by identity; `held` are the identities of names that are kept.
     """
 
     def __init__(self, given: Mapping[str, str], held: Mapping[str, str] | None = None) -> None:
         self.given = given
         self.held = held or {}
         self._spare: dict[str, Iterator[str]] = {}
-        """The names that are left where all candidates are taken, by the last of them."""
+        """Fallback names if all candidates are taken, by the last candidate."""
         self.taken: set[str] = {*RESERVED, BASE, *CLASSES, *keyword.kwlist}
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Takes names that others of the package have."""
+        """Reserve names of other parts of the package."""
         self.taken.update(names)
 
     def claim(self, identity: str, *candidates: str, sent: bool = True) -> str:
-        """The first name that is free, else one that ends in `Data`.
+        """Return the first free candidate, else one that ends in `Data`.
 
-        What is `sent` has types of bodies as well, whose names have to be free too.
+        A `sent` type also has types for bodies, whose names must be free too.
         """
         known = self.given.get(identity)
         candidates = tuple(map(shortened, candidates))
@@ -49,7 +49,7 @@ class TypeNames:
         return next(name for name in spare if self.held.get(name, identity) == identity and self._take(name, sent))
 
     def are_taken(self, identity: str, *candidates: str) -> bool:
-        """Whether other types have all of these names."""
+        """Return whether other types have all of these names."""
         return all(
             name in self.taken or self.held.get(name, identity) != identity
             for name in (self.given.get(identity, candidates[0]), *candidates)
@@ -64,7 +64,7 @@ class TypeNames:
 
 
 def type_names(name: str) -> list[str]:
-    """What a schema may be called, the shortest first: of a dotted or generic name the last part, then more of them."""
+    """Return names for a schema, the shortest first: the last part of a dotted or generic name, then more."""
     parts = [pascal_case(part) for part in _PARTS.split(name) if part.strip("_- ")]
     if not parts:
         return ["Value"]
@@ -75,9 +75,9 @@ def type_names(name: str) -> list[str]:
 
 
 def member_names(wires: Iterable[str], use: python.Use = "member") -> dict[str, str]:
-    """A Python name for each name in JSON, all different also with what Python adds to keywords.
+    """Return a unique Python name for each JSON name, also with the underscores of keywords.
 
-    What is a name of Python as it stands keeps it; others give way.
+    JSON names that are valid in Python are kept; others are changed.
     """
     listed = list(dict.fromkeys(wires))
     plain = [wire for wire in listed if snake_case(wire) == wire]
@@ -99,7 +99,7 @@ def _candidates(wire: str) -> Iterable[str]:
 
 
 def spare_names(name: str, suffix: str) -> Iterator[str]:
-    """Endlessly many names for what has no other left: the suffix up to three times, then letters behind it."""
+    """Yield endless fallback names: the suffix up to three times, then with letters."""
     for count in range(1, 4):
         yield name + suffix * count
     joint = "_" if suffix.startswith("_") else ""
@@ -110,6 +110,6 @@ def spare_names(name: str, suffix: str) -> Iterator[str]:
 
 
 def first_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> str:
-    """The first candidate that is free; the last one with `_other` behind it where none is."""
+    """Return the first free candidate; the last one with the suffix `_other` if there is none."""
     listed = list(candidates) or ["value"]
     return next(name for name in itertools.chain(listed, spare_names(listed[-1], "_other")) if is_free(name))
