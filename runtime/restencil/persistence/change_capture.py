@@ -1,4 +1,4 @@
-"""Change capture: each action records references to what it wrote; the first consumer decodes them.
+"""Change capture: each action records references to what it wrote; the first consumer decides what of it is stored.
 
 The first consumer is usually the thread that writes. Whoever reads the queue or the version map decodes them before
 (`WriteQueue.drain_capture`), in the order of the actions.
@@ -6,7 +6,7 @@ The first consumer is usually the thread that writes. Whoever reads the queue or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.logs import logger
@@ -15,7 +15,7 @@ from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..cache.tables import EMPTY
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..schema.protocol import definitions
-from .pending_write import NO_NAMES, BulkInvalidation, CapturedAction, PageExtension, PendingWrite, Result
+from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
 from .stored_validators import is_bare
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..cache.transition import Transition
     from ..schema.protocol import Schema
     from .connection import StorageConnection
-    from .pending_write import Key
+    from .pending_write import Key, Table
     from .stored_forms import StoredForms
 
 _ANSWERS: Final = frozenset({SetResponse, Freshen})
@@ -42,7 +42,7 @@ class ChangeCapture:
         store_state: StoreState,
         connection: StorageConnection,
         forms: StoredForms,
-        wrote: Callable[[PendingWrite, CapturedAction], object],
+        wrote: Callable[[PendingWrite], object],
     ) -> None:
         self._store_state = store_state
         self._connection = connection
@@ -65,56 +65,51 @@ class ChangeCapture:
 
     # -- by who acts
 
-    def captured(self, action: Action, transition: WriteChange) -> list[Any]:
-        """Captures an action that is about to write a change, as a list for `CapturedAction.of`.
-
-        It is one list, as Python's garbage collector looks through each object that waits, again and again.
-        (Benchmark: write of one entity over a storage.)
-        """
+    def captured(self, action: Action, transition: WriteChange) -> PendingWrite:
+        """Captures an action that is about to write a change."""
         base = self._store_state.base
         change, write_set = transition.change, transition.write_set
-        request, is_stored = None, True
+        pending = PendingWrite(change.times)
+        pending.is_decoded = False
         if type(action) in _ANSWERS:
             answer: Any = action
-            request, is_stored = answer.request, answer.stored
-        flat: list[Any] = [
-            0,
-            change.times,
-            request,
-            write_set,
-            change.differing,
-            change.indexes,
-            change.metas,
-            frozenset(change.complete_tables) if change.complete_tables else NO_NAMES,
-            transition.stale or None,
-            None,
-            change.partial,
-            None if transition.record is None else transition.record.validators,
-            type(action) is SetResponse,
-            is_stored,
-            0.0 if write_set is None or not write_set.stale else self._store_state.clock(),
-            len(change.entities),
-        ]
-        rows = 0
-        for table, written in change.entities.items():
-            count = len(written)
-            rows += count
-            stored = base.entities.get(table)
-            if stored is None:
-                flat += table, {**written}, 0  # what is written to a table that is not there becomes it
-            elif count > _FEW or table in change.differing:
-                flat += table, written, 0
-            else:
-                flat += table, written, count
-                flat += map(stored.get, written)
-        flat[0] = rows
+            pending.request, pending.is_allowed = answer.request, answer.stored
+            pending.is_answer = type(action) is SetResponse
+        pending.write_set, pending.metas, pending.partial = write_set, change.metas, change.partial
+        pending.known_to_differ, pending.indexes = change.differing, change.indexes
+        if change.complete_tables:
+            pending.listed = frozenset(change.complete_tables)
+        if transition.stale:
+            pending.stale = transition.stale
+        if transition.record is not None:
+            pending.validators = transition.record.validators
+        if write_set is not None and write_set.stale:
+            pending.moment = self._store_state.clock()
+        pending.tables = [*self._tables(change)]
+        pending.rows = sum(len(written) for _, written, _ in pending.tables)
         results, metas, were, had = change.results, change.key_metas, base.key_metas, base.results
-        for key, meta in metas.items():
-            flat += key, results.get(key, UNDEFINED), meta, had.get(key, UNDEFINED), were.get(key)
-        for key in results:
-            if key not in metas:
-                flat += key, results[key], None, base.result(key), base.key_meta(key)
-        return flat
+        keys: list[Key] = [
+            (key, results.get(key, UNDEFINED), meta, had.get(key, UNDEFINED), were.get(key))
+            for key, meta in metas.items()
+        ]
+        keys += [
+            (key, value, None, base.result(key), base.key_meta(key))
+            for key, value in results.items()
+            if key not in metas
+        ]
+        pending.keys = keys
+        return pending
+
+    def _tables(self, change: ChangeSet) -> Iterator[Table]:
+        """The rows that a change writes, with their previous values if comparing these is cheap."""
+        entities = self._store_state.base.entities
+        for table, written in change.entities.items():
+            stored = entities.get(table)
+            if stored is None:
+                yield table, {**written}, None  # what is written to a table that is not there becomes it
+            elif written:
+                is_compared = len(written) <= _FEW and table not in change.differing
+                yield table, written, [*map(stored.get, written)] if is_compared else None
 
     def taken(self, action: Action, transition: Transition) -> PendingWrite | None:
         """Captures an action without a change; None if there is nothing to store."""
@@ -163,85 +158,73 @@ class ChangeCapture:
 
     # -- by who asks
 
-    def decoded(self, given: list[Any] | PendingWrite) -> PendingWrite:
-        """Decodes a captured action."""
-        pending = PendingWrite.of(given) if isinstance(given, list) else given
-        if pending.captured is not None:
-            captured = CapturedAction.of(pending.captured)
-            pending.take_header(captured.header)
-            try:
-                self._wrote(pending, captured)
-                self._decode(pending, captured)
-            except Exception:
-                logger.exception("a response cannot be stored; older versions of it are deleted from the storage")
-                pending.cells = {table: written for table, written, _ in captured.tables}
-                pending.drop = dict.fromkeys(key for key, *_ in captured.keys)
-                self._leave_out(pending)
-            pending.captured = None
-        return pending
+    def decode(self, pending: PendingWrite) -> None:
+        """Decides what of a captured action is stored; after an interrupt it is called again."""
+        if pending.is_decoded:
+            return
+        try:
+            self._wrote(pending)
+            self._decode(pending)
+        except Exception:
+            logger.exception("a response cannot be stored; older versions of it are deleted from the storage")
+            pending.cells = {table: written for table, written, _ in pending.tables}
+            pending.drop = dict.fromkeys(key for key, *_ in pending.keys)
+            self._leave_out(pending)
+        pending.end_capture()
 
-    def _decode(self, pending: PendingWrite, captured: CapturedAction) -> None:
-        request = pending.request
-        if not self._connection.storage.writable:
+    def _decode(self, pending: PendingWrite) -> None:
+        request, write_set = pending.request, pending.write_set
+        if not self._connection.storage.writable or (not pending.tables and self._is_error(pending)):
             pending.forget_values()
             return
-        if not captured.tables and self._is_error(captured):
-            pending.forget_values()
+        if request is not None and not (request.rules.persistence.persist and pending.is_allowed):
+            self._keep_out(pending, request)
             return
-        if request is not None and not (request.rules.persistence.persist and captured.header.is_stored):
-            self._keep_out(pending, captured, request)
-            return
-        pending.take_tables(captured)
-        write_set = pending.write_set
+        pending.take_tables()
+        bulk_invalidations: list[BulkInvalidation | PageExtension] = []
         if write_set is not None:
             for node in write_set.classes:
                 if self._met.get(node) != definitions.count:
                     schema: Any = node
                     self._forms.registry.register_class(schema.model)
                     self._met[node] = definitions.count
-            if write_set.stale:
-                pending.bulk_invalidations = [
-                    BulkInvalidation(test, False, captured.header.moment) for test in write_set.stale
-                ]
+            bulk_invalidations += (BulkInvalidation(test, False, pending.moment) for test in write_set.stale)
         if request is not None and request.rules.schema is not None:
             met: Schema = request.rules.schema
             if self._met.get(met) != definitions.count:
                 self._forms.registry.register(met)
                 self._met[met] = definitions.count
-        results = self._results(pending, captured)
-        validators = captured.header.validators
+        results = self._results(pending)
+        validators = pending.validators
         own = None if request is None else results.get(request.key)
         if validators is not None and request is not None and own is not None and is_bare(validators, request):
             results[request.key] = own._replace(validators=validators)
-        pending.results = results
-        if write_set is not None and write_set.page is not None:
-            self._extend(pending, *write_set.page, results)
+        if write_set is not None and write_set.page is not None and self._extends(write_set.page[0], results):
+            key, header = write_set.page
+            results.pop(key, None)
+            refreshes = request is None or request.rules.lists.joins_refresh
+            bulk_invalidations.append(PageExtension(key, header, pending.times, refreshes))
+        pending.results, pending.bulk_invalidations = results, bulk_invalidations
 
-    def _extend(self, pending: PendingWrite, key: str, header: Any, results: dict[str, Result]) -> None:
-        """Extends the stored list by a page if memory does not have the latest list."""
+    def _extends(self, key: str, results: dict[str, Result]) -> bool:
+        """Whether a page extends the stored list, as memory does not have the latest list."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
-        if not is_latest and key not in self.unstored_keys and self._forms.registry.keeps_key(key):
-            results.pop(key, None)
-            refreshes = pending.request is None or pending.request.rules.lists.joins_refresh
-            pending.bulk_invalidations = [
-                *pending.bulk_invalidations,
-                PageExtension(key, header, pending.times, refreshes),
-            ]
+        return not is_latest and key not in self.unstored_keys and self._forms.registry.keeps_key(key)
 
-    def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
+    def _keep_out(self, pending: PendingWrite, request: Request) -> None:
         """Stores nothing of a response; also deletes what was stored before if the server forbids storing."""
-        if captured.header.is_answer or not request.rules.persistence.persist:
-            self.local_only.update((table, pk) for table, written, _ in captured.tables for pk in written)
+        if pending.is_answer or not request.rules.persistence.persist:
+            self.local_only.update((table, pk) for table, written, _ in pending.tables for pk in written)
         pending.forget_values()
         if not request.rules.persistence.persist:
             self.unstored_keys.add(request.key)
         else:
             pending.drop = {request.key: None}
 
-    def _is_error(self, captured: CapturedAction) -> bool:
+    def _is_error(self, pending: PendingWrite) -> bool:
         """Whether all that it says is that a request failed: an error changes nothing in a storage."""
-        metas = [(key, meta, were) for key, _, meta, _, were in captured.keys if meta is not None]
+        metas = [(key, meta, were) for key, _, meta, _, were in pending.keys if meta is not None]
         if not metas or any(meta.error is None for _, meta, _ in metas):
             return False
         for key, _, were in metas:
@@ -249,10 +232,10 @@ class ChangeCapture:
                 self._under_error[key] = were.times
         return True
 
-    def _results(self, pending: PendingWrite, captured: CapturedAction) -> dict[str, Result]:
+    def _results(self, pending: PendingWrite) -> dict[str, Result]:
         request, found = pending.request, dict[str, Result]()
         own = None if request is None else request.key
-        for written in captured.keys:
+        for written in pending.keys:
             key = written[0]
             if key in self.unstored_keys or not self._forms.registry.keeps_key(key):
                 continue

@@ -1,15 +1,14 @@
 """What one action wrote, until it is committed: its values in memory, and the operations that led to them.
 
 An action captures references, under the store's lock before it changes memory: records and what a change writes are
-never edited in place, other objects are copied. The captured list is decoded at first use, as a rule by the thread of
-the storage.
+never edited in place, other objects are copied. What of it is stored is decided at first use, as a rule by the thread
+of the storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.logs import logger
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}
+_NO_INDEXES: Final[Mapping[tuple[str, str], Mapping[str, str | None]]] = {}
 _NO_PLACES: Final[Mapping[Place, None]] = {}
 _NO_RESULTS: Final[Mapping[str, Result]] = {}
 NO_NAMES: Final[frozenset[str]] = frozenset()
@@ -85,73 +85,35 @@ class PageExtension(NamedTuple):
         return key == self.key
 
 
+Table: TypeAlias = "tuple[str, Mapping[str, Any], Sequence[Any] | None]"
+"""A table, the rows that an action writes to it, and their previous values if these are compared."""
 Key: TypeAlias = "tuple[str, Any, ResultMeta | None, Any, ResultMeta | None]"
 """A key, what an action writes under it (UNDEFINED for no result, None for nothing else), and both as they were."""
-
-
-class ActionHeader(NamedTuple):
-    """The members of a captured action that are about the action as a whole."""
-
-    rows: int
-    times: Meta
-    request: Request | None
-    """The request, if the action is a response."""
-    write_set: WriteSet | None
-    differing: Mapping[str, Sequence[str]]
-    indexes: Mapping[tuple[str, str], Mapping[str, str | None]]
-    metas: Mapping[str, Mapping[str, Meta]]
-    listed: frozenset[str]
-    stale: StaleSet | None
-    """The stale marks that the action sets, if any."""
-    event: Event | None
-    """The event of these marks on the timeline; set after the commit to memory."""
-    partial: Mapping[str, Mapping[str, Whole]]
-    """The responses that last contained complete records, if not this one."""
-    validators: Validators | None
-    """The validators of the response."""
-    is_answer: bool
-    """Whether it is a response with a value, and not an unchanged one."""
-    is_stored: bool
-    """Whether the server lets others keep it."""
-    moment: float
-    """When the action happened, if that matters; else 0."""
-    tables: int
-    """How many tables follow: for each its name, the written rows, the number of previous values, and these values.
-
-    Then all keys follow, each with the other members of `Key`.
-    """
-
-
-STALE_AT: Final = ActionHeader._fields.index("stale")
-"""The index of `stale` in a captured list; `event` follows it."""
-
-
-class CapturedAction(NamedTuple):
-    """A captured action: references to objects that are not edited any more."""
-
-    header: ActionHeader
-    tables: Sequence[tuple[str, Mapping[str, Any], Sequence[Any] | None]]
-    """The written rows by table, and the previous values if these are compared."""
-    keys: Sequence[Key]
-
-    @classmethod
-    def of(cls, flat: list[Any]) -> CapturedAction:
-        """Decodes a captured list."""
-        rest = iter(flat)
-        header = ActionHeader(*islice(rest, len(ActionHeader._fields)))
-        tables: list[tuple[str, Mapping[str, Any], Sequence[Any] | None]] = []
-        for _ in range(header.tables):
-            table, written, count = islice(rest, 3)
-            before = [*islice(rest, count)]
-            if written:
-                tables.append((table, written, before or None))
-        return cls(header, tables, [*zip(rest, rest, rest, rest, rest, strict=True)])
 
 
 class PendingWrite:
     """What one action wrote in memory and the operations that led to it, until it is committed."""
 
     # Rare members are the class's as long as they are empty. (Benchmark: write of one entity over a storage.)
+    is_decoded = True
+    """Whether it was decided what of it is stored; until then, it has only what the action captured."""
+    tables: Sequence[Table] = ()
+    """The captured rows, until it is decoded."""
+    keys: Sequence[Key] = ()
+    """The captured keys, until it is decoded."""
+    known_to_differ: Mapping[str, Sequence[str]] = EMPTY
+    """By table, the captured primary keys whose value changed, as far as the change knows them."""
+    indexes: Mapping[tuple[str, str], Mapping[str, str | None]] = _NO_INDEXES
+    """The captured index entries."""
+    validators: Validators | None = None
+    """The validators of the response."""
+    is_answer = False
+    """Whether it is a response with a value, and not an unchanged one."""
+    is_allowed = True
+    """Whether the server lets others keep it."""
+    moment = 0.0
+    """When the action happened, if that matters."""
+
     cells: Mapping[str, Mapping[str, Any]] = EMPTY
     """By table and primary key, the values that it wrote in memory."""
     metas: Mapping[str, Mapping[str, Meta]] = EMPTY
@@ -175,6 +137,7 @@ class PendingWrite:
     stale: StaleSet | None = None
     """The stale marks that the action sets, if any."""
     event: Event | None = None
+    """The event of these marks on the timeline; set after the commit to memory."""
     partial: Mapping[str, Mapping[str, Whole]] = EMPTY
     """The responses that last contained complete records, if not this one."""
     request: Request | None = None
@@ -183,8 +146,6 @@ class PendingWrite:
     """By table and primary key, the class that wrote a record; computed at first use."""
     written_keys: frozenset[str] = NO_NAMES
     """The keys of its results, after these were released."""
-    captured: list[Any] | None = None
-    """The captured list, until it is decoded."""
     results: Mapping[str, Result] = _NO_RESULTS
     order = 0
     """Its position among all pending writes."""
@@ -193,20 +154,6 @@ class PendingWrite:
     def __init__(self, times: Meta) -> None:
         self.times = times
         """The action's."""
-
-    @classmethod
-    def of(cls, captured: list[Any]) -> PendingWrite:
-        """A pending write of a captured list, which is decoded later."""
-        rows, times = captured[:2]
-        made = cls(times)
-        made.captured, made.rows = captured, rows
-        return made
-
-    def take_header(self, header: ActionHeader) -> None:
-        """Copies the members of the header."""
-        self.request, self.write_set, self.metas = header.request, header.write_set, header.metas
-        self.listed, self.partial = header.listed, header.partial
-        self.stale, self.event = header.stale, header.event
 
     @property
     def label(self) -> str:
@@ -288,26 +235,31 @@ class PendingWrite:
             return [DeleteRecord()] if stored is INVALID else [Expire()]
         return pieces
 
-    def take_tables(self, captured: CapturedAction) -> None:
+    def take_tables(self) -> None:
         """Takes over what was written to the tables of memory."""
-        self.cells = {table: written for table, written, _ in captured.tables}
+        self.cells = {table: written for table, written, _ in self.tables}
         differing: dict[str, frozenset[str]] = {}
-        for table, written, before in captured.tables:
-            known = captured.header.differing.get(table)
+        for table, written, before in self.tables:
+            known = self.known_to_differ.get(table)
             if known is None and before is not None:
                 known = [pk for (pk, stored), was in zip(written.items(), before, strict=True) if stored is not was]
             if known is not None and len(known) < len(written):
                 differing[table] = frozenset(known)
         if differing:
             self.differing = differing
-        if captured.header.indexes:
+        if self.indexes:
             self.index = {
                 (table, name, text): pk
-                for (table, name), entries in captured.header.indexes.items()
+                for (table, name), entries in self.indexes.items()
                 for text, pk in entries.items()
             }
         if self.write_set is not None and self.write_set.collections:
             self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]
+
+    def end_capture(self) -> None:
+        """It is decoded: what was captured is not needed any more."""
+        self.is_decoded = True
+        self.tables, self.keys, self.known_to_differ, self.indexes = (), (), EMPTY, _NO_INDEXES
 
     def all_cells(self) -> list[EntityPath]:
         """All cells that it wrote in memory."""
@@ -323,7 +275,7 @@ class PendingWrite:
         """Drops the values; bulk invalidations stay."""
         self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
-        self.write_set, self.joins, self.nodes, self.rows = None, (), EMPTY, 0
+        self.write_set, self.joins, self.nodes = None, (), EMPTY
         self.listed, self.differing = NO_NAMES, EMPTY
 
     def leave_out(self) -> None:
@@ -337,16 +289,7 @@ class PendingWrite:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
-        header = (
-            self.cells,
-            self.results,
-            self.index,
-            self.listed,
-            self.drop,
-            self.bulk_invalidations,
-            self.joins,
-            self.misses,
-        )
-        if self.stale is not None:
+        if self.stale is not None or self.is_reset:
             return False
-        return not (any(header) or self.release or self.is_reset)
+        written = (self.cells, self.results, self.index, self.listed, self.joins)
+        return not any((*written, self.drop, self.bulk_invalidations, self.misses, self.release))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
-    from .pending_write import CapturedAction, PendingWrite
+    from .pending_write import PendingWrite
     from .row_codec import LeftOut, Validator
     from .write_behind import WriteBehind
 
@@ -103,15 +103,15 @@ class Provenance:
         self.generation += 1
         self.absent = 0
 
-    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+    def wrote(self, pending: PendingWrite) -> None:
         """An action of this process wrote these."""
         if self.loaded:
-            for table, written, _ in captured.tables:
+            for table, written, _ in pending.tables:
                 known = self.loaded.get(table)
                 if known:
                     known.difference_update(written)
         if self.loaded_keys or self.unusable_keys:
-            for key, value, meta, _, _ in captured.keys:
+            for key, value, meta, _, _ in pending.keys:
                 if meta is not None and meta.error is None:
                     # What a function of `update` made of it is still from the storage.
                     self.loaded_keys.discard(key)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from ..storage.protocol import Changes
     from .connection import StorageConnection
-    from .pending_write import CapturedAction, PendingWrite
+    from .pending_write import PendingWrite
     from .read_set import References
     from .schema_fingerprint import SchemaRegistry
     from .waiters import Waiters
@@ -311,11 +311,11 @@ class ReadThrough:
             self.hydrator.just_loaded.discard(key)
             self._write_behind.use([key, *touched])
 
-    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+    def wrote(self, pending: PendingWrite) -> None:
         """An action of this process has written this."""
-        self.hydrator.wrote(pending, captured)
+        self.hydrator.wrote(pending)
         request = pending.request
-        if request is None or not captured.header.is_answer or request.key not in self._store_state.base.key_metas:
+        if request is None or not pending.is_answer or request.key not in self._store_state.base.key_metas:
             return  # or memory has let go of it since
         if self._registry.keeps_result(request.key, request.rules):
             self.hydrator.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)

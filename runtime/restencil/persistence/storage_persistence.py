@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 from urllib import parse as urls
@@ -16,7 +16,6 @@ from ..cache.transition import Failure, WriteChange
 from ..storage.protocol import NamespaceStats, Storage
 from .connection import StorageConnection
 from .leases import Leases
-from .pending_write import PendingWrite
 from .read_through import ReadThrough
 from .schema_fingerprint import SchemaRegistry
 from .stored_forms import StoredForms
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..cache.transition import Transition
     from ..storage.protocol import Place
-    from .pending_write import CapturedAction
+    from .pending_write import PendingWrite
 
 _in_use: WeakSet[Any] = WeakSet()
 
@@ -54,7 +53,7 @@ class StoragePersistence:
         self.leases = Leases(connection, self.read_through, registry, waiters)
         self.trim_schedule = TrimSchedule(connection)
         # Methods of the port that its parts have.
-        self.committed: Callable[[list[Any] | PendingWrite], None] = write_behind.take
+        self.committed = write_behind.take
         self.is_pinned = write_behind.is_pending
         self.before_read = self.read_through.ensure_loaded
         self.before_value = self.read_through.ensure_value_loaded
@@ -138,18 +137,25 @@ class StoragePersistence:
             connection.drain_capture()
             self.read_through.hydrator.writes(change)
         try:
-            captured: list[Any] | PendingWrite = self._capture.captured(action, transition)
+            pending = self._capture.captured(action, transition)
         except Exception:
             logger.exception("what came is not stored, nor is anything older shown in its place")
             connection.drain_capture()
-            captured = self._capture.left_out(change)
+            pending = self._capture.left_out(change)
         if self.leases.are_held:
-            return _giving_back(self.leases, self.write_behind, action, captured)
-        return captured
+            self._release(action, pending)
+        return pending
 
-    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+    def _release(self, action: Action, pending: PendingWrite) -> None:
+        """The lease of a response ends with the commit of what it brought."""
+        if isinstance(action, SetResponse | Freshen):
+            name = self.leases.committing(action.fetch_id, lambda: self.write_behind.waits(pending))
+            if name is not None:
+                pending.release = (*pending.release, name)
+
+    def wrote(self, pending: PendingWrite) -> None:
         """Notes what an action of this process has written (locked)."""
-        self.read_through.wrote(pending, captured)
+        self.read_through.wrote(pending)
 
     def drained(self) -> None:
         """Nothing waits any more (locked)."""
@@ -280,20 +286,6 @@ def persistence_of(
     made = StoragePersistence(store, store_state, cache_reader, storage)
     _in_use.add(storage)
     return made
-
-
-def _giving_back(
-    leases: Leases, write_behind: WriteBehind, action: Action, captured: list[Any] | PendingWrite
-) -> list[Any] | PendingWrite:
-    """What an action hands over; the lease of an answer ends with the commit of what that brought."""
-    if not isinstance(action, SetResponse | Freshen):
-        return captured
-    pending = PendingWrite.of(captured) if isinstance(captured, list) else captured
-    name = leases.committing(action.fetch_id, lambda: write_behind.waits(pending))
-    if name is None:
-        return captured
-    pending.release = (*pending.release, name)
-    return pending
 
 
 def _look_again(persistence: ref[StoragePersistence], scheduler: Scheduler, poll: float) -> None:

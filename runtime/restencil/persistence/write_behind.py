@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .connection import StorageConnection
-    from .pending_write import CapturedAction
     from .stored_forms import StoredForms
     from .timeline import Event
 
@@ -56,7 +55,7 @@ _USED: Final = 5_000
 class WriteEvents(Protocol):
     """The owner of a writer: what the writer asks it, and what it notifies it of."""
 
-    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+    def wrote(self, pending: PendingWrite) -> None:
         """An action has written this, which is not decoded yet (locked)."""
         ...
 
@@ -123,15 +122,13 @@ class WriteBehind:
         with self._store.lock:
             return pending in self.queue.actions
 
-    def take(self, captured: list[Any] | PendingWrite) -> None:
+    def take(self, pending: PendingWrite) -> None:
         """Adds what an action captured, and commits it if nothing is to wait."""
-        hurries = False
-        if isinstance(captured, PendingWrite):
-            if captured.is_reset:
-                self._reset_once(captured)
-                return
-            hurries = bool(captured.release)
-        self.queue.take(captured)
+        if pending.is_reset:
+            self._reset_once(pending)
+            return
+        hurries = bool(pending.release)
+        self.queue.take(pending)
         if self.commits_at_once and (self._is_committing or self.commit_all()):
             return
         if hurries or not self.thread.is_woken:
@@ -179,16 +176,16 @@ class WriteBehind:
 
     # -- a reset
 
-    def _reset_once(self, captured: PendingWrite) -> None:
+    def _reset_once(self, pending: PendingWrite) -> None:
         """A reset that has begun a new epoch, or was refused, does so once, however often it is taken."""
-        if captured.is_reset_done:
+        if pending.is_reset_done:
             return
         try:
             self._reset()
         except StorageError:
-            captured.is_reset_done = True
+            pending.is_reset_done = True
             raise
-        captured.is_reset_done = True
+        pending.is_reset_done = True
 
     def _reset(self) -> None:
         now = time.monotonic()
@@ -363,6 +360,7 @@ class WriteBehind:
     def _note(self, batch: WriteBatch, number: int) -> None:
         """What was committed has the rev of the commit (locked)."""
         known, queue, count = self.connection.known, self.queue, self.connection.count
+        base = self._store_state.base
         count.commits += 1
         count.committed_rows += len(batch.rows)
         is_next = known.numbered(number)
@@ -371,15 +369,15 @@ class WriteBehind:
             if row.rev == 0:
                 known.versions.pop(cell[0], None)
             queue.committed(cell, row.held, number, row.shape)
-            if queue.is_in_memory(cell):
+            if base.get(*cell) is not UNDEFINED:
                 known.note(*cell, number, row.shape)
-                base = queue.bases.get(cell)
-                if row.is_rebased and (base is None or not base.is_taken):
+                rebased_onto = queue.bases.get(cell)
+                if row.is_rebased and (rebased_onto is None or not rebased_onto.is_taken):
                     self._enter(cell, row.held, batch, entering)
         if entering and apply_remote(self._store_state, entering):
             self._store.changed()
         for key in batch.results:
-            if is_next and key not in known.unverified_keys and queue.is_key_in_memory(key):
+            if is_next and key not in known.unverified_keys and (key in base.results or key in base.key_metas):
                 known.key_revs[key] = number
             else:  # others have committed meanwhile: whose result is the later one has to be looked at
                 known.key_revs.pop(key, None)
@@ -428,7 +426,7 @@ class WriteBehind:
             for cell, row in zip(cells, found.rows, strict=True):
                 queue.met(cell, row)
                 known.forget(*cell)
-                if not queue.is_in_memory(cell):
+                if self._store_state.base.get(*cell) is UNDEFINED:
                     continue
                 known.note(*cell, row.rev, row.shape)
                 self._enter(cell, None, batch, entering)

@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.values import INVALID, UNDEFINED
+from ..base.values import INVALID
 from ..cache.marking import mark_record
 from ..cache.merge import StoredEntry, apply, differs, requested_by
 from ..cache.staleness import StaleSet
 from ..cache.tables import EMPTY
 from ..cache.write_set import EditList
 from ..schema.stored import record_of
-from .pending_write import STALE_AT, PendingWrite
 from .row_codec import is_collection, left_out_of
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from ..storage.protocol import Place, StoredRow
     from .change_capture import ChangeCapture
     from .connection import StorageConnection
+    from .pending_write import PendingWrite
     from .stored_forms import StoredForms
-    from .timeline import Timeline
 
 _MOST_ROWS = 50_000
 _MOST_BYTES = 32 * 1024 * 1024
@@ -51,9 +50,9 @@ class WriteQueue:
         self._connection = connection
         self._forms = forms
         self._capture = capture
-        self._captured: deque[list[Any] | PendingWrite] = deque()
+        self._captured: deque[PendingWrite] = deque()
         """What was captured and is not decoded yet."""
-        self._last: list[Any] | PendingWrite | None = None
+        self._last: PendingWrite | None = None
         """What was taken last."""
         self._is_draining = False
         self._queue: deque[PendingWrite] = deque()
@@ -82,14 +81,15 @@ class WriteQueue:
             self.drain_capture()
         return self._queue
 
-    def take(self, captured: list[Any] | PendingWrite) -> None:
+    def take(self, pending: PendingWrite) -> None:
         """Adds what an action captured; adding it twice has no effect."""
-        if captured is self._last or (self._captured and self._captured[-1] is captured):
+        if pending is self._last or (self._captured and self._captured[-1] is pending):
             return
-        _note_event(captured, self._connection.known.timeline, self._store_state.last_number)
-        self._captured.append(captured)
-        self._last = captured
-        self.rows += _rows_of(captured)
+        if pending.stale is not None and pending.event is None:
+            pending.event = self._connection.known.timeline.event(self._store_state.last_number)
+        self._captured.append(pending)
+        self._last = pending
+        self.rows += pending.rows
         if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
 
@@ -101,11 +101,11 @@ class WriteQueue:
         try:
             self._is_draining = True
             for _ in range(len(captured) if most is None else min(most, len(captured))):
-                rows = _rows_of(captured[0])
-                pending = self._capture.decoded(captured[0])
                 # An interrupt may come anywhere: then this is done once more, and nothing is lost or there twice.
-                captured[0] = pending
-                self.rows += pending.rows - rows
+                pending = captured[0]
+                self._capture.decode(pending)
+                if not pending.cells:
+                    self._uncount(pending)
                 if not pending.is_empty and (not pending.order or pending not in self._queue):
                     self._taken += 1
                     pending.order = self._taken
@@ -128,6 +128,7 @@ class WriteQueue:
             self.names.update(dict.fromkeys(pending.results))
             self.names.update(pending.drop)
             pending.keep_invalidations()
+            pending.rows = 0
             if pending.bulk_invalidations or pending.results or pending.stale is not None:
                 for key in pending.results:
                     self.names.pop(key, None)
@@ -141,20 +142,25 @@ class WriteQueue:
         """An action waits no more; it is the first."""
         if self._queue and self._queue[0] is pending:
             self._unsort(pending)
-            self.rows -= pending.rows
+            self._uncount(pending)
             self._queue.popleft()
 
     def forget(self, pending: PendingWrite) -> None:
         """What an action wrote waits no more, only its changes of all results."""
-        self.rows -= pending.rows
+        self._uncount(pending)
         self._unsort(pending)
         pending.forget_values()
 
     def leave_out(self, pending: PendingWrite) -> None:
         """Nothing of an action is stored, nor is anything older shown in its place."""
-        self.rows -= pending.rows
+        self._uncount(pending)
         self._unsort(pending)
         pending.leave_out()
+
+    def _uncount(self, pending: PendingWrite) -> None:
+        """Its rows wait no more."""
+        self.rows -= pending.rows
+        pending.rows = 0
 
     def clear(self) -> None:
         """Nothing waits any more."""
@@ -385,36 +391,10 @@ class WriteQueue:
         if base is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape, base.is_taken)
 
-    def is_key_in_memory(self, key: str) -> bool:
-        """Whether memory holds anything under a key."""
-        base = self._store_state.base
-        return key in base.results or key in base.key_metas
-
-    def is_in_memory(self, cell: EntityPath) -> bool:
-        """Whether memory holds a cell."""
-        return self._store_state.base.get(*cell) is not UNDEFINED
-
 
 def _record_of(held: StoredEntry | None) -> Any:
     return None if held is None or held.stored is INVALID else record_of(held.stored)
 
 
-def _rows_of(captured: list[Any] | PendingWrite) -> int:
-    """How many rows an action wrote."""
-    rows: int = captured[0] if isinstance(captured, list) else captured.rows
-    return rows
-
-
 def _order_of(pending: PendingWrite) -> int:
     return pending.order
-
-
-def _note_event(captured: list[Any] | PendingWrite, timeline: Timeline, number: float) -> None:
-    """Notes on the timeline that an action made something stale, at the newest number."""
-    if isinstance(captured, PendingWrite) and captured.captured is not None:
-        captured = captured.captured  # it is not decoded yet
-    if isinstance(captured, PendingWrite):
-        if captured.stale is not None and captured.event is None:
-            captured.event = timeline.event(number)
-    elif captured[STALE_AT] is not None and captured[STALE_AT + 1] is None:
-        captured[STALE_AT + 1] = timeline.event(number)
