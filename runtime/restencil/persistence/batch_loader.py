@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..cache.reach import tables_of
-from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES, TableInfo
 from .row_codec import is_collection
-from .schema_fingerprint import fingerprint_of_endpoint
-from .stale_marks import wanted_marks, wanted_of_list
+from .stale_marks import wanted_of_list
 from .storage_query import MOST_IN_LOOP, StorageQuery, StorageWork
 
 if TYPE_CHECKING:
-    from ..cache.request import Request
     from ..cache.tables import EntityPath
     from ..storage.protocol import IndexEntry, Loaded, Mark, Page
     from .connection import StorageConnection
@@ -38,27 +35,6 @@ class BatchLoader:
         self.inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
-    def load_key(self, request: Request, ahead: Mapping[EntityPath, Any]) -> StorageWork[bool]:
-        """Loads the result of a key together with these cells; whether there is one."""
-        key, cells = request.key, [*ahead]
-        tables = [*dict.fromkeys(table for table, _ in cells)]
-        marks = [*wanted_marks(request), *_marks_of(ahead)]
-        loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load(cells, (key,), (), tables, marks))
-        self._connection.count.loads += 1
-        if loaded is None or not (yield from self._reach(loaded)):
-            return False
-        late = self._log_consumer.late(loaded.number)
-        if late is None or key in late:
-            return False
-        result = next((result for result in loaded.results if result.key == key), None)
-        hydrator, schema = self._hydrator, request.rules.schema
-        shape = hydrator.key_shapes[key] = fingerprint_of_endpoint(request.rules)
-        intake = hydrator.intake()
-        hydrator.take_result(key, result, shape, intake, is_plain=schema is None or is_plain(schema))
-        hydrator.take_rows([cell for cell in cells if cell not in late] if late else cells, loaded, ahead, intake)
-        hydrator.put(intake)
-        return result is not None
-
     def peek(self, key: str) -> bool:
         """Loads the result of a key for an action in progress (locked): whether memory has the stored one now.
 
@@ -74,16 +50,27 @@ class BatchLoader:
             return False
         return self._hydrator.take_unread(key, next((result for result in loaded.results if result.key == key), None))
 
-    def load(self, cells: Mapping[EntityPath, Any], index: list[IndexEntry]) -> StorageWork[bool]:
-        """Loads the cells of one level; False if the storage does not answer in time."""
+    def load(
+        self,
+        cells: Mapping[EntityPath, Any],
+        index: Sequence[IndexEntry] = (),
+        keys: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
+        *,
+        plain: bool = False,
+    ) -> StorageWork[bool]:
+        """Loads cells, index entries and results; False if the storage does not answer in time.
+
+        `marks` are those on which results depend; `plain`: no schema describes the results.
+        """
         hydrator, todo = self._hydrator, [*cells]
-        size = max(1, len(todo))
-        while todo or index:
-            piece, entries = todo[:MOST_PLACES], index
+        size = max(1, len(todo) + len(keys))
+        while todo or index or keys:
+            piece, entries, named = todo[:MOST_PLACES], index, keys
             tables = [*dict.fromkeys(table for table, _ in piece)]
-            marks = [*_marks_of({cell: cells[cell] for cell in piece})]
+            wanted = [*marks, *_marks_of({cell: cells[cell] for cell in piece})]
             loaded: Loaded | None = yield StorageQuery(
-                lambda storage: storage.load(piece, (), entries, tables, marks), size  # noqa: B023
+                lambda storage: storage.load(piece, named, entries, tables, wanted), size  # noqa: B023
             )
             self._connection.count.loads += 1
             if loaded is None or not (yield from self._reach(loaded)):
@@ -93,10 +80,11 @@ class BatchLoader:
                 return False
             taken = [cell for cell in piece if cell not in late]
             intake = hydrator.intake()
+            hydrator.take_results([key for key in named if key not in late], loaded, intake, plain=plain)
             hydrator.take_rows(taken, loaded, cells, intake)
             hydrator.put(intake)
             hydrator.take_index(entries, loaded)
-            todo, index = todo[MOST_PLACES:], []
+            todo, index, keys, marks = todo[MOST_PLACES:], (), (), ()
             if len(taken) < len(piece):
                 return True  # the rest is found unknown again
         return True
@@ -132,7 +120,7 @@ class BatchLoader:
                 if after is None:
                     break
             cells = {(table, pk): None for pk in pks if known.rev(table, pk) is None}
-            if cells and not (yield from self.load(cells, [])):
+            if not (yield from self.load(cells)):
                 return False
             last: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (table,)))
             if last is None or not (yield from self._reach(last)):
@@ -151,17 +139,9 @@ class BatchLoader:
             if table in self._hydrator.whole and not (yield from self.load_whole(table)):
                 unordered.add(table)
                 return False
-        cells = self._hydrator.some_unverified(_COMPARED)
-        if cells and not (yield from self.load(dict.fromkeys(cells), [])):
+        cells = dict.fromkeys(self._hydrator.some_unverified(_COMPARED))
+        if not (yield from self.load(cells, (), self._hydrator.some_unverified_keys(_COMPARED))):
             return False
-        keys = self._hydrator.some_unverified_keys(_COMPARED)
-        if keys:
-            loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), keys), len(keys))
-            if loaded is None or not (yield from self._reach(loaded)):
-                return False
-            late = self._log_consumer.late(loaded.number)
-            if late is not None:
-                self._hydrator.take_keys([key for key in keys if key not in late], loaded)
         self._hydrator.update_has_unverified()
         return True
 

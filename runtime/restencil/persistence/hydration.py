@@ -400,9 +400,7 @@ class Hydrator(Provenance):
                 elif rev is None or row.rev > rev:
                     self._take_row(row, None, rev is not None, intake)
             self._connection.count.loaded_rows += len(loaded.rows)
-            results = {result.key: result for result in loaded.results}
-            for key in keys:
-                self.take_result(key, results.get(key), self.shape_of(key), intake)
+            self.take_results(keys, loaded, intake)
         for cell, renewal in same.items():
             self._renew(cell, renewal, intake.other)
         new, intake.new = intake.new, ChangeSet(self._store_state.base, _NO_TIMES)
@@ -460,12 +458,11 @@ class Hydrator(Provenance):
 
     # -- results -----------------------------------------------------------------------------------------------------
 
-    def take_keys(self, keys: Iterable[str], loaded: Loaded) -> None:
-        """Takes in what the storage has under keys that memory has."""
-        found, intake = {result.key: result for result in loaded.results}, self.intake()
+    def take_results(self, keys: Iterable[str], loaded: Loaded, intake: Intake, *, plain: bool = False) -> None:
+        """Takes in what the storage has under these keys, and what it has nothing of."""
+        found = {result.key: result for result in loaded.results}
         for key in keys:
-            self.take_result(key, found.get(key), self.shape_of(key), intake)
-        self.put(intake)
+            self.take_result(key, found.get(key), self.shape_of(key), intake, is_plain=plain)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
         """Takes in a result that memory does not hold, before its endpoint is known: whether it can be used."""

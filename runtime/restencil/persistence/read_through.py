@@ -20,6 +20,7 @@ from .log_tailer import LogTailer
 from .misses import Misses
 from .read_set import ReadSet
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
+from .stale_marks import wanted_marks
 from .storage_query import MOST_IN_LOOP, StorageWork, WouldBlock, run_here, run_waiting
 from .stored_revalidation import StoredRevalidation
 
@@ -206,7 +207,10 @@ class ReadThrough:
         if self._registry.keeps_result(request.key, request.rules):
             if self._connection.may_be_read and self.misses.misses_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
-                is_loaded = yield from self._levels.load_key(request, ahead)
+                hydrator.key_shapes[key] = fingerprint_of_endpoint(rules)
+                plain = schema is None or is_plain(schema)
+                yield from self._levels.load(ahead, (), (key,), wanted_marks(request), plain=plain)
+                is_loaded = bool(self._connection.known.key_revs.get(key))
             if key in hydrator.unusable_keys:
                 return False
         if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
@@ -285,7 +289,7 @@ class ReadThrough:
                 break
             misses = self.misses.of(_cells_of(level), waits=waits) if asks else {}
             if misses:
-                asks = yield from self._levels.load(misses, [])
+                asks = yield from self._levels.load(misses)
                 if store_state.optimistic.stale or store_state.view is not seen:
                     return None
             with store_state.hooks:
