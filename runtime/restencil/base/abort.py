@@ -1,4 +1,4 @@
-"""Aborting requests: a controller for the one who decides, a signal for the one who obeys."""
+"""Aborting requests: an `AbortController` aborts, and its `AbortSignal` is passed to requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import AbortError
 
 
 class AbortSignal:
-    """Tells a request that it is no longer wanted. Made by `AbortController`; safe to share between threads."""
+    """Notifies requests that they are aborted. Created by `AbortController`; safe to share between threads."""
 
     __slots__ = ("_aborted", "_listeners", "_lock", "_reason")
 
@@ -21,16 +21,16 @@ class AbortSignal:
 
     @property
     def aborted(self) -> bool:
-        """True once `AbortController.abort` was called; it never turns back."""
+        """True once `AbortController.abort` was called; it never becomes False again."""
         return self._aborted
 
     @property
     def reason(self) -> str | None:
-        """What `abort` was given."""
+        """The `reason` argument of `abort`."""
         return self._reason
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Calls `listener` once on abort, at once if it was aborted; returns a function that takes it away."""
+        """Call `listener` once on abort, at once if aborted already; return a function that removes it."""
         with self._lock:
             happened = self._aborted
             if not happened:
@@ -45,7 +45,7 @@ class AbortSignal:
                 self._listeners.remove(listener)
 
     def raise_if_aborted(self) -> None:
-        """Raises AbortError once the signal is aborted."""
+        """Raise AbortError if the signal is aborted."""
         if self._aborted:
             raise self.error()
 
@@ -68,7 +68,7 @@ class AbortSignal:
 
 
 class AbortController:
-    """Aborts the requests that were given its `signal`: `endpoint.extend(signal=controller.signal)`."""
+    """Aborts all requests with its `signal`: `endpoint.extend(signal=controller.signal)`."""
 
     __slots__ = ("signal",)
 
@@ -76,7 +76,7 @@ class AbortController:
         self.signal = AbortSignal()
 
     def abort(self, reason: str | None = None) -> None:
-        """Aborts, from any thread; a second call does nothing. `reason` goes into the AbortError's message."""
+        """Abort the requests, from any thread; further calls do nothing. AbortError has `reason` in its message."""
         self.signal._abort(reason)  # pyright: ignore[reportPrivateUsage] - one pair, two faces
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Forms of request bodies that users write and that an endpoint hands on as they are, and how they are sent again."""
+"""Request bodies in forms that endpoints pass on unchanged: forms, multipart, files; and how they are sent again."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from .values import TUPLE, described, is_mapping, is_sequence
 File: TypeAlias = (
     bytes | IO[bytes] | tuple[str | None, bytes | IO[bytes]] | tuple[str | None, bytes | IO[bytes], str | None]
 )
-"""What a multipart body sends as a file: bytes, an open file, or a tuple of file name, content and content type."""
+"""A file of a multipart body: bytes, an open file, or a tuple of file name, content and content type."""
 
 Content: TypeAlias = bytes | bytearray | memoryview | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
-"""What is sent as a body of bytes: they, an open file, or what gives them piece by piece, read while it is sent."""
+"""A binary request body: bytes, an open file, or an iterable of chunks, which is read while it is sent."""
 
 
 class Form(dict[str, Any]):
     """A body sent as `application/x-www-form-urlencoded`; a list repeats its field.
 
-    None is a ValueError, as a form cannot say null; leave the field out.
+    None raises ValueError, as a form has no null; leave the field out.
     """
 
 
 class Multipart(dict[str, Any]):
     """A body sent as `multipart/form-data`.
 
-    A value that is bytes, an open file or a tuple `(file name, content[, content type])` is a file, an object is a part
-    of JSON; others are text. A list repeats its field. None is a ValueError, as a string cannot say null; leave the
-    field out.
+    Bytes, an open file or a tuple `(file name, content[, content type])` is sent as a file, an object as JSON, and any
+    other value as text. A list repeats its field. None raises ValueError, as multipart has no null; leave the field
+    out.
     """
 
 
 def is_file(value: Any) -> bool:
-    """True for what a multipart body sends as a file: bytes, an open file, a tuple of name, content and type."""
+    """Whether a multipart body sends a value as a file: bytes, an open file, a tuple of name, content and type."""
     return isinstance(value, bytes | tuple) or hasattr(value, "read")
 
 
 class BodyStart:
-    """Where the files of a body stood before it was sent: what is read while it is sent is at its end afterwards.
+    """The positions of the files in a body before it is sent, so that they can be rewound for a repetition.
 
-    `length` is what is left of a body that is one file, and does not stand at its beginning; else None.
+    `length` is the number of remaining bytes if the body is one file that is not at its beginning; else None.
     """
 
     __slots__ = ("_obstacle", "_places", "length")
@@ -58,7 +58,7 @@ class BodyStart:
         self.length = _rest(*self._places[0]) if self._places and self._places[0][0] is body else None
 
     def rewind(self) -> str | None:
-        """Puts the files back to where they stood; what cannot be read a second time, in words, or None."""
+        """Rewind the files to their positions; return a description of one that cannot be rewound, or None."""
         if self._obstacle is None:
             for file, place in self._places:
                 try:
@@ -70,7 +70,7 @@ class BodyStart:
 
 
 def not_repeated(obstacle: str) -> str:
-    """Why a request was not sent again, whose body has something that cannot be read a second time; for messages."""
+    """Return the message for a request that was not repeated because its body cannot be read a second time."""
     return (
         f"the request was not repeated: its body is, or has, {obstacle}, which cannot be read a second time; "
         "give bytes, or a file that can be rewound"
@@ -78,12 +78,12 @@ def not_repeated(obstacle: str) -> str:
 
 
 def say_not_repeated(error: NetworkError, obstacle: str) -> None:
-    """The error says, from now on, why the request was not repeated."""
+    """Add to the message of an error why the request was not repeated."""
     error.args = (f"{error.args[0]}; {not_repeated(obstacle)}", *error.args[1:])
 
 
 def _streams_in(body: Any) -> Iterator[Any]:
-    """What of a body is read while it is sent: the body itself, or the files of a multipart body."""
+    """Yield the parts of a body that are read while it is sent: the body itself, or the files of a multipart body."""
     if _is_stream(body):
         yield body
     elif is_mapping(body):
@@ -99,7 +99,7 @@ def _is_stream(value: Any) -> bool:
 
 
 def _place_of(stream: Any) -> int | None:
-    """Where a file stands; None for what cannot be put back there."""
+    """Return the position of a file; None for a stream that cannot be rewound."""
     try:
         place = stream.tell() if stream.seekable() else None
     except (AttributeError, OSError, ValueError):

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class RestencilError(Exception):
-    """Base of every error of the library."""
+    """The base class of all errors of the library."""
 
 
 class PathTemplateError(RestencilError, ValueError):
-    """A path template breaks the grammar; raised when the endpoint is built.
+    """A path template has invalid syntax; raised when the endpoint is created.
 
-    `template` is the whole text, `position` the index of the offending character.
+    `template` is the complete template, `position` the index of the invalid character.
     """
 
     def __init__(self, template: str, position: int, problem: str) -> None:
@@ -45,7 +45,7 @@ class MissingParameterError(RestencilError, TypeError, ValueError):
 
 
 class NetworkError(RestencilError):
-    """A request failed: refused by the server, without an answer, or with an answer that cannot be used.
+    """A request failed: it was rejected by the server, has no response, or has a response that cannot be used.
 
         try:
             news.articles.get(id=1)
@@ -54,16 +54,16 @@ class NetworkError(RestencilError):
         except restencil.NetworkError as error:
             print(error.status, error.to_dict())
 
-    status        the HTTP status, or 500 where there was no answer
-    response      the answer, as the HTTP library gives it, or None; pickled and copied errors have None
-    has_response  whether there was an answer
-    url, method   what was asked, without credentials
-    attempts      1 and the retries
-    elapsed       milliseconds that the last attempt took
-    request_id    what the server calls this request, or None
-    retry_after   milliseconds after which the server wants to be asked again, or None
-    body          the first 64 KiB of the answer, as bytes; a credential in it is `[redacted]`
-    data          the body, up to 1 MB, as the endpoint's `errors` say, else its JSON, else None
+    status        the HTTP status, or 500 without a response
+    response      the response object of the HTTP library, or None; None in pickled and copied errors
+    has_response  whether there was a response
+    url, method   the request, without credentials
+    attempts      the number of attempts, with the first one
+    elapsed       the duration of the last attempt in milliseconds
+    request_id    the id that the server gave the request, or None
+    retry_after   the milliseconds after which the server accepts a retry, or None
+    body          the first 64 KiB of the response body, as bytes; a credential in it is `[redacted]`
+    data          the body, up to 1 MB, in the type of the endpoint's `errors`, else its JSON, else None
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class NetworkError(RestencilError):
         return super().__str__() + (f" ({', '.join(notes)})" if notes else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The members for logs and error reports: `name`, `message`, and all members but response, body and data."""
+        """Return a dict for logs and reports: `name`, `message`, and all members except response, body and data."""
         return {
             "name": type(self).__name__,
             "message": str(self),
@@ -116,47 +116,47 @@ class NetworkError(RestencilError):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The response of an HTTP library holds the request, and so the credential.
+        # The response of an HTTP library contains the request, and so the credential.
         return _restored, (type(self), self.args, {**self.__dict__, "response": None})
 
 
 class StatusError(NetworkError):
-    """The server answered with a status outside 200–299, or a redirect that is not followed; `status` is its status.
+    """The response has a `status` outside 200–299, or is a redirect that is not followed.
 
-    The statuses that programs ask for have classes of their own, and so have all from 500 to 599.
+    Common statuses have subclasses of their own, and so have all from 500 to 599.
     """
 
 
 class BadRequestError(StatusError):
-    """The server found the request wrong: status 400."""
+    """The request is invalid: status 400."""
 
 
 class AuthenticationError(StatusError):
-    """The server does not know who asks: status 401."""
+    """Authentication is missing or invalid: status 401."""
 
 
 class PermissionDeniedError(StatusError):
-    """The server knows who asks, and refuses: status 403."""
+    """The authenticated client may not do this: status 403."""
 
 
 class NotFoundError(StatusError):
-    """There is nothing at this address: status 404."""
+    """The resource does not exist: status 404."""
 
 
 class ConflictError(StatusError):
-    """The request is in conflict with what the server has now: status 409."""
+    """The request conflicts with the current state of the resource: status 409."""
 
 
 class PreconditionFailedError(StatusError):
-    """What the server has is no longer what the request was made for: status 412."""
+    """A precondition such as `If-Match` is false, since the resource has changed: status 412."""
 
 
 class UnprocessableEntityError(StatusError):
-    """The server understands the body, and finds it wrong: status 422."""
+    """The request body is well-formed but its content is invalid: status 422."""
 
 
 class RateLimitError(StatusError):
-    """There were too many requests: status 429. `retry_after` says, in milliseconds, when to come again, if known."""
+    """There were too many requests: status 429. `retry_after` is the time to wait in milliseconds, if known."""
 
 
 class ServerError(StatusError):
@@ -176,26 +176,26 @@ _BY_STATUS: Final[Mapping[int, type[StatusError]]] = {
 
 
 def error_of_status(status: int) -> type[StatusError]:
-    """The class of the error that a refusal with this status is."""
+    """Return the class of the error for a response with this status."""
     return ServerError if 500 <= status <= 599 else _BY_STATUS.get(status, StatusError)
 
 
 class ConnectionFailedError(NetworkError):
-    """There was no answer: the server was not found, refused, broke off, or redirected without end; status 500."""
+    """There was no response: no connection, a broken connection, or endless redirects; status 500."""
 
 
 class EndlessRedirectError(ConnectionFailedError):
-    """The server redirected without end, so that trying again is of no use; status 500."""
+    """The server redirects endlessly, so that a retry is pointless; status 500."""
 
 
 class TimeoutExceededError(ConnectionFailedError):
-    """There was no answer in time; status 500."""
+    """There was no response in time; status 500."""
 
 
 class AuthError(NetworkError):
-    """There is no token to ask with: the token server refused, or did not answer, or not with a token.
+    """No token could be obtained: the token server rejected the request, did not respond, or returned no token.
 
-    `status` is that of its answer, 500 where there was none; `url` is its address.
+    `status` is that of its response, 500 if there was none; `url` is the URL of the token server.
     """
 
 
@@ -204,11 +204,11 @@ class ParseError(NetworkError):
 
 
 class UnexpectedContentError(NetworkError):
-    """A response that should fit a schema is text or binary; status 404."""
+    """A response of an endpoint with a schema is text or binary; status 404."""
 
 
 class ProcessingError(RestencilError):
-    """A response does not fit its schema; status 400. `response` is the value that was to be processed."""
+    """A response does not match its schema; status 400. `response` is the rejected value."""
 
     def __init__(self, message: str, *, status: int = 400, response: Any = None) -> None:
         super().__init__(message)
@@ -220,20 +220,20 @@ class ProcessingError(RestencilError):
 
 
 class ConversionError(ProcessingError):
-    """A stored value does not decode or convert; its cause, if any, is what the conversion raised.
+    """A stored value cannot be decoded or converted; the cause, if any, is the error of the conversion.
 
-    What holds such a value is unusable to its readers: none of them raises this. `field` is the field of a record.
+    Reads do not raise this: they treat the entity with such a value as unusable. `field` is the field of a record.
     """
 
     field = ""
 
 
 class AbortError(RestencilError):
-    """The request was aborted by its signal, or the one it had joined went away. It has no status."""
+    """The request was aborted by its signal, or the request that it had joined was abandoned. It has no status."""
 
 
 class AbortOptimistic(RestencilError):
-    """Raised in `get_optimistic_response` where no optimistic response can be made."""
+    """Raise this in `get_optimistic_response` if there can be no optimistic response."""
 
 
 class ResetError(RestencilError):
@@ -241,23 +241,23 @@ class ResetError(RestencilError):
 
 
 class StorageError(RestencilError, ValueError):
-    """A storage, or a dump, cannot be used as it is."""
+    """A storage, or a dump, cannot be used."""
 
 
 class StorageDown(StorageError):
-    """The storage does not answer now; it may later."""
+    """The storage does not respond now, but may later."""
 
 
 class StorageOff(StorageError):
-    """The storage is never used: a newer format, a foreign owner, a network file system."""
+    """The storage can never be used: a newer format, a foreign owner, a network file system."""
 
 
 class StorageCorrupt(StorageError):
-    """What the storage holds is damaged."""
+    """The data of the storage is damaged."""
 
 
 class InvalidDataError(RestencilError):
-    """A suspending read fetched, and the data is still unusable; status 400."""
+    """The data is still unusable after a suspending read has fetched it; status 400."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)
@@ -268,13 +268,13 @@ class InvalidDataError(RestencilError):
 
 
 class HookScopeError(RestencilError, RuntimeError):
-    """A `use_…` function was called outside of `with hook_scope():`, or from within a hook."""
+    """A `use_…` function was called outside of `with hook_scope():`, or inside a hook."""
 
 
 class MissingFieldError(RestencilError, AttributeError):
-    """A required field of a record has no value: no answer had it, or its entity is not in the store.
+    """A required field of a record has no value: no response had it, or its entity is not in the store.
 
-    `reason` says which, and what would bring the value.
+    `reason` explains why, and which response would have the value.
     """
 
     def __init__(self, owner: str, pk: str | None, field: str, reason: str = "") -> None:
@@ -294,7 +294,7 @@ class MissingFieldError(RestencilError, AttributeError):
 
 
 def _restored(kind: type[RestencilError], args: tuple[Any, ...], members: dict[str, Any]) -> RestencilError:
-    """Errors with keyword-only members survive copying and pickling."""
+    """Create an error from its arguments and members, for copying and pickling."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(members)
@@ -302,7 +302,7 @@ def _restored(kind: type[RestencilError], args: tuple[Any, ...], members: dict[s
 
 
 def reason_of(error: BaseException) -> str:
-    """The reason of a failure for logs, without what a server responded and without data."""
+    """Return the reason of a failure for logs, without content of a response."""
     kind = type(error).__name__
     if not isinstance(error, NetworkError):
         return kind

@@ -1,6 +1,7 @@
-"""What is done before and after the process forks.
+"""Handlers that run before and after the process forks.
 
-A process forks between two actions: the child finds each store whole, and no lock held by a thread that it lacks.
+Before a fork all stores are locked, so that the child has consistent stores, and no lock of a thread that it does not
+have.
 """
 
 from __future__ import annotations
@@ -15,51 +16,51 @@ if TYPE_CHECKING:
 
 
 class Forkable(Protocol):
-    """What has a lock that must be free when the process forks."""
+    """An object whose lock is held during a fork."""
 
     lock: RLock
 
     def before_fork(self) -> None:
-        """The process is about to fork, and the lock is held."""
+        """Prepare for a fork; the lock is held."""
         ...
 
     def after_fork(self) -> None:
-        """This is the parent."""
+        """Continue in the parent."""
         ...
 
     def forked(self) -> None:
-        """This is the child."""
+        """Continue in the child."""
         ...
 
 
 class Closable(Protocol):
-    """What has locks that are taken while a store's is held, and must not be open when the process forks."""
+    """An object with open files, and with locks that are taken while the lock of a store is held."""
 
     def before_fork(self) -> None:
-        """Nothing is open, and nothing is opened until `after_fork`."""
+        """Close everything, and open nothing until `after_fork`."""
         ...
 
     def after_fork(self) -> None:
-        """This is the parent or the child."""
+        """Continue in the parent or the child."""
         ...
 
 
 class HasParentState(Protocol):
-    """What has threads, locks or connections that belong to the parent."""
+    """An object with threads, locks or connections that the child must not use."""
 
     def forked(self) -> None:
-        """This is the child."""
+        """Replace the state of the parent, in the child."""
         ...
 
 
 stores: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
 reset_in_child: Final[weakref.WeakSet[HasParentState]] = weakref.WeakSet()
-"""What else lets go of the parent's in a child, once the locks of its stores are free."""
+"""Objects that are notified in the child after the locks of its stores are released."""
 within_stores: Final[weakref.WeakSet[Closable]] = weakref.WeakSet()
 
 
 class _Forking(threading.local):
-    """What the thread which forks has locked."""
+    """The objects that the forking thread has locked."""
 
     stores: tuple[Forkable, ...] = ()
     within: tuple[Closable, ...] = ()

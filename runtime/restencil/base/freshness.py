@@ -1,7 +1,7 @@
-"""What an answer says of itself: how long it is fresh, whether it may be kept, and what tells it from the next one.
+"""The caching headers of a response: freshness lifetime, `no-store`, and validators.
 
-It is read as a private cache reads it (RFC 9111). The local clock takes no part in it: of the server's only `Age` and
-differences of its own dates count.
+They are evaluated as in a private cache (RFC 9111). The local clock is not used, only `Age` and differences between
+dates of the server.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ _NAMES: Final = frozenset(
     {b"age", b"cache-control", b"date", b"etag", b"expires", b"last-modified", b"pragma", b"vary"}
 )
 _TELLING: Final = frozenset({"cache-control", "etag", "expires", "last-modified", "pragma"})
-"""Headers without which the others say nothing."""
+"""Headers without which the others have no meaning for caching."""
 
 _TAG: Final = re.compile(r'(?:W/)?"[!#-~]*"').fullmatch
 _SHORT_LENGTH: Final = 1_000
 _LIMIT: Final = 10 * 365 * 24 * 3_600.0
-"""What is fresh for longer than ten years is fresh for ten years."""
+"""The longest freshness lifetime: ten years, in seconds."""
 
 _DIRECTIVE: Final = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:\s*=\s*("(?:[^"\\]|\\.)*"|[^,]*))?[^,]*(?:,|$)|,')
 
 
 def is_tag(text: str) -> bool:
-    """Whether this is an ETag: a string in quotes, with `W/` before it where it is a weak one."""
+    """Whether a string is an ETag: a string in quotes, after `W/` if it is weak."""
     return len(text) <= _SHORT_LENGTH and _TAG(text) is not None
 
 
 def is_strong(text: str) -> bool:
-    """Whether this is an ETag that says that every byte is the same."""
+    """Whether a string is a strong ETag, which changes with every byte of the response."""
     return is_tag(text) and text[0] == '"'
 
 
 def freshness_headers_in(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str] | None:
-    """What headers say of their answer, by names in lower case; None where they say nothing of it."""
+    """Return the caching headers among raw headers, by names in lower case; None if there are none with a meaning."""
     found: dict[str, str] = {}
     for name, value in raw:
         lower = name.lower()
@@ -50,7 +50,7 @@ def freshness_headers_in(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str] |
 
 
 def directives_in(headers: Mapping[str, str]) -> dict[str, str]:
-    """The directives of `Cache-Control`, in lower case, with their values; of several with one name the first."""
+    """Return the directives of `Cache-Control`, in lower case, with their values; the first one of each name."""
     found: dict[str, str] = {}
     for match in _DIRECTIVE.finditer(headers.get("cache-control", "")):
         if match[1] is not None:
@@ -60,15 +60,15 @@ def directives_in(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def may_be_stored(headers: Mapping[str, str]) -> bool:
-    """Whether an answer may be written down: the server does not say `no-store`."""
+    """Whether a response may be stored: it does not have `no-store`."""
     return "no-store" not in headers.get("cache-control", "").lower() or "no-store" not in directives_in(headers)
 
 
 def condition_of(headers: Mapping[str, str]) -> tuple[str, str] | None:
-    """The header, with its value, that asks for an answer only if it would be another one; None without a validator.
+    """Return the name and value of the header for a conditional request; None if there is no validator.
 
-    That is the ETag, else `Last-Modified` where it is a second older than the answer, so that nothing can have changed
-    since without another date.
+    The validator is the ETag, else `Last-Modified` if it is at least a second older than the response, so that every
+    later change has another date.
     """
     if not may_be_stored(headers) or "*" in headers.get("vary", ""):
         return None
@@ -82,10 +82,10 @@ def condition_of(headers: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 class Lifetime(NamedTuple):
-    """How long an answer is good, in seconds; None where nothing is said.
+    """The freshness of a response, in seconds; None if the server does not declare it.
 
-    It is `fresh` from the moment at which it was asked for. Once stale it may be `shown` and a failing server `excused`
-    for so long; where it `must_revalidate`, no failure is excused.
+    A response is `fresh` from the time of its request. Once stale, it may be used for `shown` seconds while it is
+    revalidated, and for `excused` seconds if the revalidation fails; never after a failure if it `must_revalidate`.
     """
 
     fresh: float | None
@@ -95,14 +95,14 @@ class Lifetime(NamedTuple):
 
 
 def lifetime_of(headers: Mapping[str, str]) -> Lifetime:
-    """How long an answer with these headers is good; the first that fits says how long it is fresh.
+    """Return the freshness of a response with these headers, by the first row that applies.
 
-    | the answer has | fresh for |
+    | the response has | fresh for |
     |---|---|
-    | `no-store`, `no-cache`, `Vary: *`, `Pragma: no-cache` without `Cache-Control` | 0, and it is not shown then |
-    | `max-age` | so long without `Age`; 0 where it is no number |
-    | `Expires` | until then from `Date`; 0 where one is no date |
-    | nothing of that | nothing is said |
+    | `no-store`, `no-cache`, `Vary: *`, `Pragma: no-cache` without `Cache-Control` | 0, and never used when stale |
+    | `max-age` | its value minus `Age`; 0 if it is not a number |
+    | `Expires` | its value minus `Date`; 0 if one of them is not a date |
+    | none of these | None |
     """
     directives = directives_in(headers)
     excused = _seconds(directives.get("stale-if-error"))
@@ -122,7 +122,7 @@ def lifetime_of(headers: Mapping[str, str]) -> Lifetime:
 
 
 def _seconds(text: str | None) -> float | None:
-    """A number of seconds, 0 for what is none; None where nothing stands there."""
+    """Parse a number of seconds; 0 for an invalid one, None for None."""
     if text is None:
         return None
     text = text.strip()
@@ -134,9 +134,9 @@ def _age_in(headers: Mapping[str, str]) -> float:
 
 
 def _date_in(headers: Mapping[str, str], name: str) -> float | None:
-    """A date of HTTP in seconds; None for what is none."""
+    """Parse an HTTP date to seconds; None if it is absent or invalid."""
     text = headers.get(name, "")
-    if text[-3:] != "GMT":  # all dates of HTTP say so, but for the oldest form
+    if text[-3:] != "GMT":  # all forms of HTTP dates end so, except the oldest
         return _old_date(text)
     from email.utils import parsedate_to_datetime
 
@@ -147,7 +147,7 @@ def _date_in(headers: Mapping[str, str], name: str) -> float | None:
 
 
 def _old_date(text: str) -> float | None:
-    """A date in the form of C's asctime, which names no zone: all are UTC."""
+    """Parse a date in the format of C's asctime, which has no time zone and is UTC in HTTP."""
     from calendar import timegm
     from time import strptime
 

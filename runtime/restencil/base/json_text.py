@@ -1,6 +1,6 @@
-"""JSON text: the one place where bytes become values and values become text.
+"""Encoding and decoding of JSON.
 
-With the extra `[fast]`, orjson reads; the standard library decides wherever the two could differ, so that a program
+With the extra `[fast]`, orjson is used; the standard library decides wherever the two could differ, so that a program
 behaves the same with and without it.
 """
 
@@ -18,15 +18,15 @@ from .values import described, is_dict, is_list, is_mapping
 
 _LEVELS: Final = 500
 _SHORT: Final = 64 * 1024
-"""Of fewer bytes the brackets are counted first. (Benchmark: one small entity.)"""
+"""For fewer bytes than this, brackets are counted first. (Benchmark: one small entity.)"""
 _may_hold_containers: Final[Callable[[Any], bool]] = getattr(
     gc, "is_tracked", lambda value: isinstance(value, dict | list)
 )
 _TOO_DEEP: Final = f"it is nested more than {_LEVELS} levels deep"
 
-# orjson gives floats for integers beyond 64 bits, which have 19 digits and more.
+# orjson decodes integers beyond 64 bits, which have 19 digits or more, to floats.
 _LONG_NUMBER: Final = b"0" * 19
-# So long a number has four digits in a row among every fourth byte, wherever it begins, which most strings have not.
+# Every fourth byte of so long a number contains four digits in a row, wherever it begins; few other values do.
 # (Benchmark: bytes → tables, with [fast].)
 _EVERY_FOURTH: Final = b"0" * 4
 _DIGITS_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
@@ -51,11 +51,11 @@ def _standard() -> Callable[[str], Any]:
 
 
 def decode_json(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8, with or without a byte order mark.
+    """Decode JSON in UTF-8, with or without a byte order mark.
 
-    Raises ValueError for anything that is not JSON: NaN and Infinity, other encodings and bad UTF-8 included, and for
-    what is nested more than 500 levels deep. Of a member given twice, the last one counts. Integers keep all their
-    digits.
+    Integers keep all their digits, and the last one of several members of the same name is used. Raises ValueError for
+    invalid JSON, which includes NaN, Infinity, other encodings and invalid UTF-8, and for JSON that is nested more than
+    500 levels deep.
     """
     fast = _fast()
     if fast is not None and not (
@@ -64,14 +64,14 @@ def decode_json(data: bytes) -> Any:
         try:
             value = fast(data)
         except ValueError:
-            pass  # the standard library has the last word, so that both give the same error
+            pass  # decoded again by the standard library, so that errors are the same with and without orjson
         else:
             return value if len(data) <= 2 * _LEVELS else _of_some_depth(value, data)
     return decode_json_standard(data)
 
 
 def decode_json_standard(data: bytes) -> Any:
-    """`decode_json` by the standard library alone."""
+    """Decode JSON as `decode_json` does, with the standard library alone."""
     text = data.decode("utf-8-sig")
     try:
         value = _standard()(text)
@@ -81,7 +81,7 @@ def decode_json_standard(data: bytes) -> Any:
 
 
 def _of_some_depth(value: Any, data: bytes) -> Any:
-    """A decoded value that is not nested too deeply; each decoder by itself would give up at a depth of its own."""
+    """Return a decoded value. Raises ValueError if it is nested too deep, at the same depth for both decoders."""
     if not (is_dict(value) or is_list(value)):
         return value
     if len(data) < _SHORT and data.count(b"{") + data.count(b"[") < _LEVELS:
@@ -92,7 +92,7 @@ def _of_some_depth(value: Any, data: bytes) -> Any:
 
 
 def _is_too_deep(value: Any) -> bool:
-    # Level by level, and not one by one: that is left to the collector of garbage, which passes over dicts of scalars.
+    # Level by level through the garbage collector, which skips dicts of scalars, is faster than value by value.
     # (Benchmark: bytes → tables, with [fast].)
     level = [value]
     for _ in range(_LEVELS - 1):
@@ -103,9 +103,9 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
-    """Compact JSON text of a value; `convert` turns what JSON does not know into what it knows.
+    """Encode a value as a compact JSON string; `convert` converts values of types that JSON does not have.
 
-    Raises TypeError for a value that has no JSON form and ValueError for NaN and infinities.
+    Raises TypeError for a value without a JSON form, and ValueError for NaN and infinities.
     """
 
     def default(item: Any) -> Any:
@@ -115,7 +115,7 @@ def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # A lone surrogate has no UTF-8 form; escaped, it is JSON all the same.
+        # A lone surrogate cannot be encoded in UTF-8, but it can be escaped.
         return json.dumps(json.loads(text), separators=(",", ":"))
     return text
 
@@ -125,10 +125,11 @@ _TEXTS: Final = {str}
 
 
 def encode_exactly(value: Any, *, portable: bool = False) -> bytes:
-    """Compact JSON in UTF-8 that decodes to the same value; with `portable` the same bytes with and without `[fast]`.
+    """Encode a value as compact JSON in UTF-8 that decodes to an equal value.
 
-    Raises ValueError for a value that has no such form: one with NaN or an infinity in it, with names that are no text,
-    with anything that JSON does not know, or nested more than 500 levels deep.
+    With `portable` the bytes are the same with and without `[fast]`. Raises ValueError for a value with NaN,
+    infinities, names that are not strings, or types that JSON does not have, and for one that is nested more than 500
+    levels deep.
     """
     _check_exact(value, 1)
     fast = None if portable else _fast_encoder()
@@ -136,12 +137,12 @@ def encode_exactly(value: Any, *, portable: bool = False) -> bytes:
         try:
             return fast(value)
         except TypeError:
-            pass  # integers beyond 64 bits, and more that it leaves to the standard library
+            pass  # such as integers beyond 64 bits, which orjson rejects
     encode, escaping = _encoders()
     try:
         return encode(value).encode()
     except UnicodeEncodeError:
-        return escaping(value).encode()  # a lone surrogate has no UTF-8 form; escaped, it is JSON all the same
+        return escaping(value).encode()  # a lone surrogate cannot be encoded in UTF-8, but it can be escaped
 
 
 @cache
@@ -155,13 +156,13 @@ def _fast_encoder() -> Callable[[Any], bytes] | None:
 
 @cache
 def _encoders() -> tuple[Callable[[Any], str], Callable[[Any], str]]:
-    # What leads back to itself was found to be too deep before.
+    # Circular values were rejected before, as nested too deep.
     compact: dict[str, Any] = {"allow_nan": False, "separators": (",", ":"), "check_circular": False}
     return json.JSONEncoder(ensure_ascii=False, **compact).encode, json.JSONEncoder(**compact).encode
 
 
 def _check_exact(value: Any, level: int) -> None:
-    """Raises ValueError for what would decode to something else; a record of scalars is recognized by its types."""
+    """Raise ValueError for a value that would not decode to an equal one; scalars are checked by type, all at once."""
     inner: Iterable[Any]
     if is_dict(value):
         kinds = set(map(type, value))

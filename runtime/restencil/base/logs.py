@@ -1,13 +1,13 @@
-"""The loggers of the library, and `RESTENCIL_LOG`, which shows their records.
+"""The loggers of the library, and the environment variable `RESTENCIL_LOG`, which shows their records.
 
 | logger | level | records |
 |---|---|---|
 | `restencil` | WARNING | a background fetch or a hook failed; hints |
-| `restencil.transport` | DEBUG | method, URL, status, milliseconds, names of headers, values of harmless ones |
+| `restencil.transport` | DEBUG | method, URL, status, milliseconds, names of headers, values of those without secrets |
 | `restencil.retry` | INFO | key, class of the error, attempt, delay |
-| `restencil.store` | DEBUG | resets, what a bounded store lets go of, partitions made or dropped |
+| `restencil.store` | DEBUG | resets, evictions of a bounded store, partitions created or dropped |
 
-No record holds a body, data, a credential, a cookie, a query that holds a token, or the user of a URL.
+No record contains a body, data, a credential, a cookie, a query with a token, or the user of a URL.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RETRY: Final = "restencil.retry"
 STORE: Final = "restencil.store"
 
 logger: Final = logging.getLogger("restencil")
-"""The logger of the library; its records go nowhere unless the program sets up logging."""
+"""The logger of the library; its records are not shown unless the program sets up logging."""
 logger.addHandler(logging.NullHandler())
 
 _FORMAT: Final = "%(asctime)s %(name)s %(levelname)s: %(message)s"
@@ -32,10 +32,10 @@ _read: list[str] = []
 
 
 def read_environment() -> None:
-    """Shows the records that `RESTENCIL_LOG` names, once in a process, when the first client is made.
+    """Set up logging as in `RESTENCIL_LOG`, once in a process, when the first client is created.
 
-    `debug`, `info` or `warning` is the level of the logger `restencil`, which writes to standard error where neither it
-    nor the root has a handler, and until one has. Another value is reported in one line on standard error.
+    `debug`, `info` or `warning` is the level of the logger `restencil`, which writes to standard error as long as
+    neither it nor the root logger has a handler. Another value is reported in one line on standard error.
     """
     if _read:
         return
@@ -53,17 +53,17 @@ def _show(level: str) -> None:
     if not _others():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter(_FORMAT))
-        # A program may set up its logging after its first client was made: nothing is shown twice.
+        # If the program sets up logging after its first client is created, records are not shown twice.
         handler.addFilter(lambda record: not _others(handler))
         logger.addHandler(handler)
 
 
 def _others(own: logging.Handler | None = None) -> bool:
-    """Whether the program has handlers of its own for records of the library."""
+    """Whether the program has handlers for records of the library."""
     present = [*logger.handlers, *logging.getLogger().handlers]
     return any(handler is not own and not isinstance(handler, logging.NullHandler) for handler in present)
 
 
 def debug(name: str, text: str, *args: object) -> None:
-    """Logs a record of level DEBUG to the logger of this name."""
+    """Log a record of level DEBUG to the logger of this name."""
     logging.getLogger(name).debug(text, *args)

@@ -1,4 +1,4 @@
-"""What a call was answered with: its value, and the HTTP answer that brought it."""
+"""Results of calls with their HTTP response: `Response` and `Page`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class AnswerHeaders(Mapping[str, str]):
-    """The headers of an answer: names are compared without case, repeated ones are joined by `, `; never changed."""
+    """The headers of a response, read-only: names are case-insensitive, and repeated headers are joined by `, `."""
 
     __slots__ = ("_headers",)
 
@@ -39,21 +39,21 @@ class AnswerHeaders(Mapping[str, str]):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Response(Generic[R_co]):
-    """What `fetch_response` gives: what `fetch` gives as `value`, and the HTTP answer.
+    """The result of `fetch_response`: the result of `fetch` as `value`, and the HTTP response.
 
         answer = news.articles.get.fetch_response(id=1)
         answer.value, answer.status, answer.headers["X-RateLimit-Remaining"]
 
     value       what `fetch` returns
-    status      the status of the last answer; 0 where an endpoint's own `fetch` used no HTTP
-    headers     the headers of the answer; names are compared without case
-    url         where the answer came from, after redirects, without credentials
-    elapsed     milliseconds that the last attempt took
-    attempts    1 and the retries
-    request_id  what the server calls the request, or None
-    http        the answer as the HTTP library gives it; None where there is none, and after pickling
+    status      the status of the last response; 0 if a custom `fetch` of the endpoint used no HTTP
+    headers     the headers of the response; names are case-insensitive
+    url         the URL of the response, after redirects, without credentials
+    elapsed     the duration of the last attempt in milliseconds
+    attempts    the number of attempts, with the first one
+    request_id  the id that the server gave the request, or None
+    http        the response object of the HTTP library; None without HTTP, and after pickling
 
-    It never changes, and is equal to itself alone.
+    It is immutable, and equal only to itself.
     """
 
     value: R_co
@@ -72,23 +72,23 @@ class Response(Generic[R_co]):
         return f"<{type(self).__name__} {self._method} {self.url}: {self.status} in {self.elapsed:.0f} ms>"
 
     def __getstate__(self) -> dict[str, Any]:
-        # The answer of an HTTP library holds the request, and a cookie that the server sets is a credential.
+        # The response of an HTTP library contains the request, and a cookie that the server sets is a credential.
         headers = {name: value for name, value in self.headers.items() if name != "set-cookie"}
         return {**self.__dict__, "headers": AnswerHeaders(headers), "http": None}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Page(Response[Any], Generic[T_co]):
-    """What `pages` gives: one page of a list, with the HTTP answer that brought it.
+    """An item of `pages`: one page of a list, with its HTTP response.
 
         for page in news.articles.get_list.pages():
             page.items, page.headers["X-Total"], page.next_position
 
     items          the items of this page, in their order
-    position       names this page: `start_at(page.position)` of another run goes on after it
-    next_position  names the page that follows; None where this one is known to be the last
+    position       identifies this page: `start_at(page.position)` of another run continues after it
+    next_position  identifies the next page; None if this is known to be the last one
 
-    `value` is the whole of what was answered, which is `items` where no object stands around them.
+    `value` is the complete result, which is `items` if the response is a list and not an object.
     """
 
     items: Sequence[T_co] = ()
@@ -97,7 +97,7 @@ class Page(Response[Any], Generic[T_co]):
 
 
 def members_of(answer: Any) -> dict[str, Any]:
-    """The members of a Response that an HTTP answer tells; none of them where there was no answer."""
+    """Return the members of a `Response` for an HTTP response; none without one."""
     if answer is None:
         return {}
     sent, headers = sent_request(answer), {name.lower(): value for name, value in answer.headers.items()}

@@ -1,7 +1,7 @@
-"""What a response has besides its value: where it came from, how long it took, its request id, its body as data.
+"""Details of HTTP responses for errors and messages: URL, duration, request id, body.
 
-Responses of the http layer know the request that was sent (`ORDER`), without what must not be shown of it. Those that
-hooks make themselves have their own members alone.
+Responses of the http layer reference the request that was sent (`ORDER`), without its secrets. Responses that hooks
+create themselves have only their own members.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
     from .errors import StatusError
 
 ORDER: Final = "restencil_order"
-"""The extension of a response that holds the request that was sent."""
+"""The extension of a response that contains the request that was sent."""
 
 BODY_LENGTH: Final = 64 * 1024
-"""Bytes of a body that an error keeps."""
+"""The maximum number of bytes of a body that an error contains."""
 
 DATA_LENGTH: Final = 1024 * 1024
-"""Bytes of a body that is read as data, at most."""
+"""The maximum number of bytes of a body that is decoded as JSON for an error."""
 
 _LINE_LENGTH: Final = 200
 _PAGE_LENGTH: Final = 20_000
 _REQUEST_IDS: Final = ("x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-github-request-id")
 _TELLING: Final = ("detail", "title", "message", "error_description")
-"""Members of an object in which servers say what went wrong, the most telling first."""
+"""Members of an object in which servers describe an error, in order of preference."""
 
 
 ERROR_TYPES: Final = "error_types"
-"""The member of what is sent that says as what a refusal is raised."""
+"""The member of a `RequestInit` with the `ErrorTypes` of the endpoint."""
 
 
 class ErrorTypes(Protocol):
-    """As what an endpoint wants its refusals raised."""
+    """The error classes and error body types that an endpoint declares."""
 
     def class_of(self, kind: type[StatusError], /) -> type[StatusError]:
-        """The class in place of the library's own one."""
+        """Return the class to raise instead of a class of the library."""
         ...
 
     def data_of(self, status: int, data: Any, /) -> Any:
-        """What the JSON of a body with this status is; None where it does not fit."""
+        """Convert the JSON body of an error with this status; None if it does not match the declared type."""
         ...
 
 
 class SentRequest(Protocol):
-    """What an answer knows of the request that it answers."""
+    """The request of a response, as errors and messages need it."""
 
     @property
     def method(self) -> str:
@@ -61,36 +61,36 @@ class SentRequest(Protocol):
 
     @property
     def public(self) -> str:
-        """Where the request went, without credentials."""
+        """The URL of the request, without credentials."""
         ...
 
     @property
     def elapsed(self) -> float:
-        """Milliseconds from the request to its answer."""
+        """The milliseconds from the request to its response."""
         ...
 
     @property
     def request_id(self) -> str | None:
-        """The header in which the API names its requests, if it is none of the usual ones."""
+        """The name of the API's header for request ids, if it is not a usual one."""
         ...
 
     def secrets_hider(self) -> Callable[[str], str]:
-        """Hides in texts of the server what may be a secret that was sent to it."""
+        """Return a function that redacts everything in a string that may be a secret sent with the request."""
         ...
 
     def credential_hider(self) -> Callable[[str], str]:
-        """Hides in texts of the server the credential that was sent to it; other headers of one's own stay."""
+        """Return a function that redacts the credential sent with the request, but no other headers."""
         ...
 
 
 def sent_request(response: Any) -> SentRequest | None:
-    """The request that was sent, if the http layer received this response."""
+    """Return the request of a response; None if the response is not from the http layer."""
     found: SentRequest | None = getattr(response, "extensions", {}).get(ORDER)
     return found
 
 
 def url_of(response: Any) -> str:
-    """Where a response came from, without credentials; for messages."""
+    """Return the URL of a response, without credentials, for messages."""
     sent = sent_request(response)
     if sent is not None:
         return sent.public
@@ -101,7 +101,7 @@ def url_of(response: Any) -> str:
 
 
 def method_of(response: Any) -> str:
-    """The method of the request, before any redirect; empty if a response knows no request."""
+    """Return the method of the request, before any redirect; empty if the response has no request."""
     sent = sent_request(response)
     if sent is not None:
         return sent.method
@@ -112,17 +112,17 @@ def method_of(response: Any) -> str:
 
 
 def reported(response: Any) -> str:
-    """The request and the status of its response, for messages: `GET https://…/posts/1: 404 Not Found`."""
+    """Return the request and the status of a response for messages: `GET https://…/posts/1: 404 Not Found`."""
     return f"{method_of(response)} {url_of(response)}: {status_line(response)}".lstrip()
 
 
 def status_line(response: Any) -> str:
-    """How it was answered, for messages: `404 Not Found`."""
+    """Return the status of a response for messages: `404 Not Found`."""
     return f"{response.status_code} {getattr(response, 'reason_phrase', '')}".rstrip()
 
 
 def error_members(response: Any) -> dict[str, Any]:
-    """The members of an error that an answer tells."""
+    """Return the members of a `NetworkError` for a response."""
     sent, hide = sent_request(response), credential_hider(response)
     body = hide(content_of(response)[:DATA_LENGTH].decode("utf-8", "surrogateescape"))
     return {
@@ -138,7 +138,7 @@ def error_members(response: Any) -> dict[str, Any]:
 
 
 def content_of(response: Any) -> bytes:
-    """The body of a response; nothing where it was not read."""
+    """Return the body of a response; empty if it was not read."""
     try:
         content: bytes = response.content
     except (AttributeError, RuntimeError):
@@ -147,7 +147,7 @@ def content_of(response: Any) -> bytes:
 
 
 def credential_hider(response: Any) -> Callable[[str], str]:
-    """Hides in texts of an answer the credential that was sent for it."""
+    """Return a function that redacts the credential of the request in strings of its response."""
     sent = sent_request(response)
     return str if sent is None else sent.credential_hider()
 
@@ -177,17 +177,17 @@ def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
 
 
 def detail_of(response: Any, data: Any) -> str:
-    """What an answer says for people, in one line of 200 characters at most; `data` is the JSON of its body.
+    """Return the error description in a response, one line of at most 200 characters; `data` is the JSON of its body.
 
-    Of an object the first telling text in it, of a page its title, else the first line; nothing where the body is no
-    text. What may be a secret that was sent is `[redacted]`.
+    For an object it is the first member that describes an error, for an HTML page its title, else the first line; empty
+    if the body is not text. Strings that may be a secret of the request are `[redacted]`.
     """
     text = next((text for text in _texts_in(data) if isinstance(text, str) and text.strip()), None)
     return _shown(without_secrets(response, _first_line(response) if text is None else text))
 
 
 def without_secrets(response: Any, text: str) -> str:
-    """A string of an answer with `[redacted]` in place of what may be a secret that was sent."""
+    """Return a string of a response with `[redacted]` in place of everything that may be a secret of the request."""
     sent = sent_request(response)
     return text if sent is None else sent.secrets_hider()(text)
 
@@ -220,7 +220,7 @@ def _first_line(response: Any) -> str:
 
 
 def _decoded(response: Any, content: bytes) -> str:
-    """Bytes as text in the charset that the answer names, else UTF-8: for messages, which come of any bytes."""
+    """Decode bytes in the charset of the response, else UTF-8, replacing invalid bytes; for messages."""
     try:
         return content.decode(getattr(response, "charset_encoding", None) or "utf-8", "replace")
     except (LookupError, ValueError):
@@ -233,9 +233,9 @@ def _shown(text: str) -> str:
 
 
 def request_id_in(headers: Mapping[str, str], response: Any) -> str | None:
-    """What the server calls the request: the header that the API names, else the first of the usual ones; or None.
+    """Return the request id of the server: from the header that the API declares, else from a usual one; or None.
 
-    Without the credential, which a server may repeat everywhere.
+    The credential is redacted, since a server may repeat it in any header.
     """
     sent = sent_request(response)
     own = None if sent is None else sent.request_id
@@ -247,7 +247,7 @@ def request_id_in(headers: Mapping[str, str], response: Any) -> str | None:
 
 
 def retry_after_in(headers: Mapping[str, str], now: float) -> float | None:
-    """What `Retry-After` asks for, in milliseconds from `now` (ms since 1970); None without one that can be read."""
+    """Return `Retry-After` in milliseconds from `now` (ms since 1970); None if it is absent or invalid."""
     text = headers.get("retry-after", "").strip()
     if not text:
         return None
@@ -257,7 +257,7 @@ def retry_after_in(headers: Mapping[str, str], now: float) -> float | None:
 
     try:
         date = parsedate_to_datetime(text)
-        if date.tzinfo is None:  # the oldest of the three forms names no zone: all dates of HTTP are UTC
+        if date.tzinfo is None:  # the oldest date format has no time zone; HTTP dates are UTC
             date = date.replace(tzinfo=datetime.UTC)
         return max(0.0, date.timestamp() * 1000 - now)
     except (ValueError, OverflowError):

@@ -1,8 +1,8 @@
-"""Background work: what a scheduler is, and the default one on daemon threads.
+"""Background work: the protocol of schedulers, and the default scheduler with daemon threads.
 
-A store has one scheduler. Work that nobody waits for (background fetches) is spawned, timers (polling, garbage
-collection, waiting before a retry) are set with `call_later`, and everything that blocks goes through `block`, so that
-a test can replace time itself.
+A store has one scheduler. Background work such as fetches is started with `spawn`, timers (polling, garbage collection,
+delays before retries) are set with `call_later`, and all blocking calls use `block`, so that tests can replace the
+time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .logs import logger
 
 __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
 
-#: How long a thread without work waits for the next one.
+#: The seconds for which an idle thread waits for work before it ends.
 IDLE_SECONDS: Final = 2.0
 
 Work = Callable[[], object]
@@ -29,17 +29,17 @@ class Handle(Protocol):
     """A timer that is set."""
 
     def cancel(self) -> None:
-        """The work is not done any more; a timer that fired already stays as it is."""
+        """Cancel the timer; a timer that has fired already is not affected."""
 
 
 class Scheduler(Protocol):
-    """Where background work runs; a user may bring one of their own."""
+    """Runs background work and timers; users may provide their own."""
 
     def spawn(self, work: Work, /) -> object:
-        """Do the work soon, elsewhere; it may block."""
+        """Run the work soon, in another thread or task; it may block."""
 
     def call_later(self, delay: float, work: Work, /) -> Handle:
-        """Do the work after `delay` milliseconds; it does not block."""
+        """Run the work after `delay` milliseconds; it does not block."""
         raise NotImplementedError
 
 
@@ -48,7 +48,7 @@ class WaitingScheduler(Protocol):
     """A scheduler whose threads also wait through it, so that it knows when there is nothing left to do."""
 
     def wait(self, event: threading.Event, timeout: float | None, /) -> bool:
-        """Block until the event is set, at most `timeout` milliseconds; says whether it is set."""
+        """Block until the event is set, at most `timeout` milliseconds; return whether it is set."""
         ...
 
 
@@ -70,7 +70,7 @@ class _Timer:
 
 
 class _Worker:
-    """A daemon thread that does one work after another, and ends when none came for a while."""
+    """A daemon thread that runs one piece of work after another, and ends after `IDLE_SECONDS` without any."""
 
     def __init__(self, scheduler: ThreadScheduler, work: Work) -> None:
         self._scheduler = scheduler
@@ -95,9 +95,9 @@ class _Worker:
 
 
 class ThreadScheduler:
-    """The default: daemon threads for spawned works, one more for all timers, started when first needed.
+    """The default scheduler: daemon threads for spawned work and one for all timers, started when first needed.
 
-    Daemon threads never delay the interpreter's exit. What a work raises is logged, never printed.
+    Daemon threads never delay the exit of the interpreter. Errors of background work are logged.
     """
 
     def __init__(self) -> None:
@@ -119,12 +119,12 @@ class ThreadScheduler:
             worker.give(work)
 
     def rest(self, worker: _Worker) -> None:
-        """This worker is free for the next work."""
+        """Make a worker available for the next work."""
         with self._lock:
             self._idle.append(worker)
 
     def dismiss(self, worker: _Worker) -> bool:
-        """True when nothing was given to this worker, so that it may end."""
+        """Remove an idle worker; return False if it was given work meanwhile."""
         with self._lock:
             if worker not in self._idle:
                 return False
@@ -132,7 +132,7 @@ class ThreadScheduler:
             return True
 
     def forked(self) -> None:
-        """This is a forked process: the threads are the parent's; timers that were set go on here as well."""
+        """Start new threads in a forked process, which has none of its parent's; timers that are set fire here too."""
         self._lock = threading.Lock()
         self._changed = threading.Condition()
         self._idle = []
@@ -175,12 +175,12 @@ class ThreadScheduler:
 def _logged(work: Work) -> None:
     try:
         work()
-    except BaseException:  # there is no one to tell: the thread is the library's, and goes on with other work
+    except BaseException:  # no caller could handle it, and the thread has to go on with other work
         logger.exception("background work failed")
 
 
 def block(scheduler: Scheduler, event: threading.Event, timeout: float | None = None) -> bool:
-    """Wait in this thread until the event is set, at most `timeout` milliseconds; says whether it is set."""
+    """Wait in this thread until the event is set, at most `timeout` milliseconds; return whether it is set."""
     if isinstance(scheduler, WaitingScheduler):
         return scheduler.wait(event, timeout)
     return event.wait(None if timeout is None else timeout / 1000)

@@ -1,8 +1,7 @@
-"""What waits is written once, as a generator of the steps that may need awaiting; two drivers carry them out.
+"""Code shared by synchronous and asyncio clients: generators of steps, and two drivers that run them.
 
-A step knows how to be taken in both worlds; its outcome, or the error it raised, is sent back into the generator. While
-the steps of a request are taken, the transport that it uses is found through `current_transport()`, and no hook scope
-is open.
+A step has a blocking and an awaiting implementation; its result, or the error it raised, is sent back into the
+generator. While the steps of a request run, `current_transport()` returns its transport, and no hook scope is open.
 """
 
 from __future__ import annotations
@@ -19,33 +18,33 @@ if TYPE_CHECKING:
 
 
 class Step(Protocol):
-    """Something that a generator asks its driver to do."""
+    """An operation that a generator yields to its driver."""
 
     def take(self, transport: BlockingTransport) -> Any:
-        """Does it and blocks until it is done."""
+        """Run the operation, blocking."""
         ...
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Does it and awaits until it is done."""
+        """Run the operation, awaiting."""
         ...
 
 
 T = TypeVar("T")
 
 StepsOf: TypeAlias = "Generator[Step, Any, T]"
-"""Steps that end with a value of this type. What is sent in is the outcome of the step before, so its type is open."""
+"""Steps that return a value of this type. Results of steps are sent in, and may be of any type."""
 
 Steps: TypeAlias = "StepsOf[Any]"
-"""Steps that end with what a user's endpoint gives."""
+"""Steps that return the value of a user's endpoint."""
 
 in_use: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
-"""The transport of the request whose steps are taken now."""
+"""The transport of the request whose steps are running."""
 
 
 class CallContext:
-    """The call of an endpoint whose steps are taken now, and what came of it so far.
+    """The state of a running call of an endpoint, and its results so far.
 
-    Whoever takes the steps may say what the request is sent for, and reads what is left here.
+    The caller of the steps may set the first three attributes, and reads the results here.
     """
 
     __slots__ = (
@@ -72,38 +71,38 @@ class CallContext:
         self.owner = owner
         """The request in flight that the call is made for; None for a direct call."""
         self.condition = condition
-        """A header that is sent unless the user set a condition: on it depends whether there is a response at all."""
+        """A header for a conditional request, sent unless the user set a condition."""
         self.recognizes = recognizes
-        """Tells the body of an earlier response if its data has not changed since."""
+        """Returns whether a body is that of the previous response, whose data has not changed since."""
         self.endpoint: object = None
         self.options: Any = None
         self.transport: Any = None
-        """What sends the request: responses of other transports are none of this call."""
+        """The transport of the request; responses of other transports do not belong to this call."""
         self.response: Any = None
-        """The HTTP response that came last; None as long as there is none, and without HTTP."""
+        """The last HTTP response; None before the first one, and without HTTP."""
         self.value: Any = None
-        """The value of the response, as `Call.steps` gives it."""
+        """The value of the response, as `Call.steps` returns it."""
         self.parsed: tuple[Any, Any] | None = None
-        """The response and its parsed body, where hooks of the endpoint make them."""
+        """The response and its parsed body, if hooks of the endpoint create them."""
         self.is_not_modified = False
-        """The server says that the response before it is still valid (304); there is no value."""
+        """Whether the previous response is still valid (304); there is no value then."""
         self.assumed: Any = None
-        """The value of a response without content: what was sent."""
+        """The value of a response without content: the request body."""
         self.is_identical = False
-        """The body is that of the response before it; its value is not made."""
+        """Whether the body is that of the previous response; it is not parsed again then."""
 
 
 current_call: Final[ContextVar[CallContext | None]] = ContextVar("restencil_call", default=None)
-"""The call whose steps are taken now, for hooks and transports that are called with less than that."""
+"""The running call, for hooks and transports, which do not get it as an argument."""
 
 
 def current_transport() -> AnyTransport | None:
-    """The transport of the request whose steps are taken now; None outside of one."""
+    """Return the transport of the request whose steps are running; None outside of a request."""
     return cast("AnyTransport | None", in_use.get())
 
 
 class Outcome:
-    """What a hook returned, to be awaited where it is awaitable; `owner` and `hook` name it in errors."""
+    """A step that awaits the result of a hook if it is awaitable; `owner` and `hook` identify the hook in errors."""
 
     __slots__ = ("hook", "owner", "value")
 
@@ -113,7 +112,7 @@ class Outcome:
         self.value = value
 
     def take(self, transport: BlockingTransport) -> Any:
-        """The value itself. Raises TypeError for an awaitable: the synchronous client never starts an event loop."""
+        """Return the value. Raises TypeError for an awaitable, as the synchronous client never starts an event loop."""
         if not inspect.isawaitable(self.value):
             return self.value
         if inspect.iscoroutine(self.value):
@@ -124,12 +123,12 @@ class Outcome:
         )
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """The value, awaited where it is awaitable."""
+        """Return the value, awaited if it is awaitable."""
         return await self.value if inspect.isawaitable(self.value) else self.value
 
 
 class HookCall:
-    """A call of a hook of an endpoint by someone other than the endpoint itself, such as a manager."""
+    """A step that calls a hook of an endpoint, for callers other than the endpoint itself, such as managers."""
 
     __slots__ = ("_args", "_function", "_hook", "_owner")
 
@@ -140,11 +139,11 @@ class HookCall:
         self._args = args
 
     def take(self, transport: BlockingTransport) -> Any:
-        """Calls it. Raises TypeError where it returns an awaitable."""
+        """Call the hook. Raises TypeError if it returns an awaitable."""
         return Outcome(self._owner, self._hook, self._function(*self._args)).take(transport)
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Calls it and awaits what it returns if that is awaitable."""
+        """Call the hook and await its result if that is awaitable."""
         return await Outcome(self._owner, self._hook, self._function(*self._args)).take_async(transport)
 
 
@@ -153,12 +152,12 @@ PLAIN: Final = frozenset({dict, list, str, bytes, int, float, bool, type(None)})
 
 
 def is_awaitable(value: Any) -> bool:
-    """True for what a driver has to await."""
+    """Whether a driver has to await a value."""
     return hasattr(cast(Any, type(value)), "__await__")
 
 
 def drive(steps: Steps, transport: BlockingTransport) -> Any:
-    """Takes steps to their end and returns the generator's value; blocks where a step waits."""
+    """Run steps to their end, blocking, and return the value of the generator."""
     token = in_use.set(transport)
     try:
         step = next(steps)
@@ -176,7 +175,7 @@ def drive(steps: Steps, transport: BlockingTransport) -> Any:
 
 
 async def drive_async(steps: Steps, transport: AwaitingTransport) -> Any:
-    """Takes steps to their end and returns the generator's value; awaits where a step waits."""
+    """Run steps to their end, awaiting, and return the value of the generator."""
     token = in_use.set(transport)
     try:
         step = next(steps)
@@ -193,4 +192,4 @@ async def drive_async(steps: Steps, transport: AwaitingTransport) -> Any:
         try:
             in_use.reset(token)
         except ValueError:
-            pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
+            pass  # an abandoned coroutine is closed in another context, where there is nothing to restore

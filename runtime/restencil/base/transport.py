@@ -1,7 +1,7 @@
-"""What the lifecycle of a request and the transports beneath it know of each other.
+"""The interface between endpoints and transports.
 
-An endpoint makes a request and reads a response; a transport sends the one and brings the other. Neither knows the
-other's code: this page is what both were told.
+An endpoint creates requests and reads responses; a transport sends the requests and returns the responses. Neither
+depends on the code of the other.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class ImpliedHeader(str):
-    """The value of a header that the library adds where nobody says otherwise.
+    """The value of a header that the library adds by default.
 
-    It gives way: to what a user's client says by itself, and, of a content type, to there being no content.
+    A header of the user's HTTP client takes precedence, and a content type is dropped if there is no content.
     """
 
     __slots__ = ()
 
 
 RequestInit: TypeAlias = Mapping[str, Any]
-"""What is sent besides the URL, by name: method, headers, body, signal, timeout and what users add."""
+"""The members of a request besides the URL: method, headers, body, signal, timeout, and members that users add."""
 
 has_scheme: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 """Whether a URL is absolute."""
@@ -35,9 +35,9 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class HttpResponse(Protocol):
-    """An HTTP response, as the HTTP library in use gives it.
+    """An HTTP response of the HTTP library in use.
 
-    Besides these members it has whatever that library's own class has.
+    It has further members of the class of that library.
     """
 
     @property
@@ -47,85 +47,85 @@ class HttpResponse(Protocol):
 
     @property
     def reason_phrase(self) -> str:
-        """The words that came with the status, or the usual ones for it."""
+        """The reason phrase of the response, or the usual one for its status."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers; names are compared without case."""
+        """The headers; names are case-insensitive."""
         ...
 
     @property
     def content(self) -> bytes:
-        """The body, decompressed. Raises RuntimeError where it was not read."""
+        """The decompressed body. Raises RuntimeError if it was not read."""
         ...
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that the response names, else UTF-8."""
+        """The body as a string, decoded in the charset of the response, else UTF-8."""
         ...
 
     @property
     def charset_encoding(self) -> str | None:
-        """The charset that the content type names."""
+        """The charset of the content type; None if it has none."""
         ...
 
     @property
     def url(self) -> Any:
-        """Where the response came from, as the HTTP library writes URLs; `str()` gives its text."""
+        """The URL of the response, an object of the HTTP library; `str()` returns it as a string."""
         ...
 
     @property
     def request(self) -> Any:
-        """The request that this answers, as the HTTP library has it, without credentials."""
+        """The request of this response, an object of the HTTP library, without credentials."""
         ...
 
     @property
     def extensions(self) -> MutableMapping[str, Any]:
-        """What the transport has to say besides."""
+        """Further data of the transport."""
         ...
 
     def json(self, **options: Any) -> Any:
-        """The body as JSON; the options are those of `json.loads`."""
+        """Decode the body as JSON; the options are those of `json.loads`."""
         ...
 
 
 class BlockingClient(Protocol):
-    """A client for blocking code, as a user may pass one: an `httpx.Client`, an `httpx2.Client`, or a subclass."""
+    """A synchronous HTTP client of a user: an `httpx.Client`, an `httpx2.Client`, or a subclass."""
 
     def send(self, request: Any, /) -> HttpResponse:
-        """The response to a request."""
+        """Send a request and return its response."""
         ...
 
     def close(self) -> None:
-        """Gives up its connections."""
+        """Close the connections."""
         ...
 
 
 class AwaitingClient(Protocol):
-    """A client for asyncio, as a user may pass one: an `httpx.AsyncClient`, an `httpx2.AsyncClient`, or a subclass."""
+    """An asyncio HTTP client of a user: an `httpx.AsyncClient`, an `httpx2.AsyncClient`, or a subclass."""
 
     def send(self, request: Any, /) -> Coroutine[Any, Any, HttpResponse]:
-        """The response to a request, to be awaited."""
+        """Send a request and return its response."""
         ...
 
     async def aclose(self) -> None:
-        """Gives up its connections."""
+        """Close the connections."""
         ...
 
 
 class Transport:
-    """Sends the requests of endpoints. There are two kinds, for blocking code and for asyncio."""
+    """The base class of transports, which send the requests of endpoints: one for blocking code, one for asyncio."""
 
     closed_by_stream = False
-    """True once a streamed response closes this transport, which serves one call."""
+    """True if this transport serves one call and is closed together with its streamed response."""
 
     def read(self, response: Any, error: RuntimeError) -> Any:
-        """The body of a response whose content was not there yet, as `error` says; an awaitable where it must wait."""
+        """Read the body of a response whose content raised `error` as not read yet; an awaitable under asyncio."""
         raise error
 
     def streamed(self, response: Any) -> Any:
-        """The response as the user gets it whose endpoint has `content="stream"`: its body is still to be read."""
+        """Return the response for a user of an endpoint with `content="stream"`; its body is not read yet."""
         raise NotImplementedError
 
 
@@ -133,52 +133,52 @@ class BlockingTransport(Transport):
     """A transport whose requests block the thread until the response is there."""
 
     def send(self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False) -> Any:
-        """Sends what `init` says and returns the response, its body read unless `stream`.
+        """Send a request and return the response, with its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
-        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        Raises NetworkError with the final `status` if it is outside 200–299, and with 500 for any other failure;
+        AbortError if `init["signal"]` is aborted before or meanwhile; ValueError for an invalid URL.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Gives up what the transport itself has opened; the next request opens it anew."""
+        """Close the connections that the transport itself has opened; the next request opens new ones."""
 
 
 class AwaitingTransport(Transport):
-    """A transport of asyncio: what waits is awaited."""
+    """A transport for asyncio."""
 
     def send(
         self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, Any]:
-        """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
+        """Send a request; the coroutine returns the response, with its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
-        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        Raises NetworkError with the final `status` if it is outside 200–299, and with 500 for any other failure;
+        AbortError if `init["signal"]` is aborted before or meanwhile; ValueError for an invalid URL.
         """
         raise NotImplementedError
 
     async def aclose(self) -> None:
-        """Gives up what the transport itself has opened; the next request opens it anew."""
+        """Close the connections that the transport itself has opened; the next request opens new ones."""
 
 
 def joined(base: str, rest: str) -> str:
-    """What stands behind a base URL at its place: one slash between them, whether one, both or neither brings it."""
+    """Append a path or query to a base URL, with exactly one slash before a path."""
     return base + rest if not rest or rest[0] in "?#" else f"{base.removesuffix('/')}/{rest.removeprefix('/')}"
 
 
 def public_url(url: str) -> str:
-    """A URL without user name and password."""
+    """Return a URL without user name and password."""
     return _USERINFO.sub(r"\1", url)
 
 
 def origin_of(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port of a URL, however they are written. Raises ValueError for a host or port that is none."""
+    """Return scheme, host and port of a URL in normal form. Raises ValueError for an invalid host or port."""
     parts = urls.urlsplit(url)
     scheme = parts.scheme.lower()
     return scheme, parts.hostname, parts.port or _PORTS.get(scheme)
 
 
 def origin_text(url: str) -> str:
-    """The origin of a URL as it may be shown."""
+    """Return the origin of a URL without credentials, for messages."""
     parts = urls.urlsplit(url)
     return str(urls.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", "")))
