@@ -1,1 +1,1 @@
-"""Specs as OpenAPI documents."""
+"""Export of specs as OpenAPI documents."""

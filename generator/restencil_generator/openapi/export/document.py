@@ -1,4 +1,4 @@
-"""Exports a spec as an OpenAPI 3.1 or 3.0 document."""
+"""Export of a spec as an OpenAPI 3.1 or 3.0 document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.page_styles import STYLES
 
 VERSIONS: Final[Mapping[Version, str]] = {"3.0": "3.0.4", "3.1": "3.1.1"}
-"""What a document of each version calls itself."""
+"""The version that a document of each kind declares."""
 
 _METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _STYLES: Final[Mapping[d.Style, Schema]] = {
@@ -44,15 +44,16 @@ _IGNORED: Final = ("accept", "content-type", "authorization")
 def export(
     spec: d.Spec, version: Version = "3.1", *, plain: bool = False, written: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The document of a spec. `written` is the spec as plain values, which `x-restencil` takes; `plain` leaves it out.
+    """Return the document of a spec.
 
-    The document holds nothing but what the spec says: no values of environment variables, and no paths of the machine.
+    `written` is the spec as plain values for `x-restencil`; `plain` leaves it out. The document only contains data of
+    the spec: no values of environment variables, and no paths of this machine.
     """
     return _Export(spec, version).document(None if plain else written)
 
 
 def text_of(document: Mapping[str, Any], form: str) -> str:
-    """A document as text: `json`, or `yaml`."""
+    """Format a document as `json` or `yaml`."""
     if form == "yaml":
         return write(Tree(dict(document)))
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -68,14 +69,14 @@ class _Member:
 
     @property
     def written(self) -> str:
-        """Its name as a spec writes it: what hangs on `get_list` has a name of its own."""
+        """Its name in a spec: operations of `get_list` have names without it."""
         parent = self.dotted.removeprefix(f"{self.resource.name}.").rpartition(".")[0]
         names = [self.resource.name, *([parent] if parent not in ("", "get_list") else []), self.endpoint.name]
         return ".".join(names)
 
     @property
     def rank(self) -> bool:
-        """Several members can send one request; `create` represents them."""
+        """The sort key of members with the same request: `create` comes first."""
         return self.endpoint.name != "create"
 
 
@@ -86,7 +87,7 @@ class _Export:
         self.types = Types(spec, version)
         self.paths: dict[str, dict[str, Any]] = {}
         self.shared: dict[str, Schema] = {}
-        """Parameters of the client, by their names."""
+        """Parameters of the client, by name."""
         self._forms: dict[str, Form] = {}
         self._placed = Placed({}, {})
 
@@ -117,7 +118,7 @@ class _Export:
     # --------------------------------------------------------------------------------------------------------- requests
 
     def _requests(self) -> Iterator[list[_Member]]:
-        """The members that are one request each: those of one method and path."""
+        """Yield the members with the same method and path, which are one request."""
         found: dict[tuple[str, str], list[_Member]] = {}
         for name, resource in self.spec.resources.items():
             for dotted, endpoint in resource.all_endpoints():
@@ -130,7 +131,7 @@ class _Export:
         first = members[0]
         method = first.endpoint.method.lower()
         if method not in _METHODS:
-            return  # OpenAPI has no place for it; `x-restencil` keeps it with the rest of the spec
+            return  # OpenAPI does not support it; `x-restencil` has it with the rest of the spec
         for form in forms(first.endpoint.path):
             known = self._forms.setdefault(form.shape, form)
             item = self.paths.setdefault(known.path, {})
@@ -197,7 +198,7 @@ class _Export:
         return [found[key] for key in sorted(found)]
 
     def _search(self, endpoint: d.Endpoint) -> Iterator[d.Field]:
-        """The search parameters of an endpoint, that of pages among them."""
+        """Yield the search parameters of an endpoint, including that of the page."""
         yield from endpoint.search_params
         page = endpoint.extenders.get("get_page")
         field = endpoint.page_param or (None if page is None else page.page_param)
@@ -226,7 +227,7 @@ class _Export:
         return _described_field(found, field)
 
     def _style(self, found: Schema, type: d.Type, style: d.Style | None) -> None:
-        """Says how a list or an object is written into the query."""
+        """Add the style of a list or an object in the query."""
         if isinstance(type, d.ListOf):
             style = style or "comma"
         elif style is None or not isinstance(type, d.ObjectType | d.ObjectRef | d.ValuesOf | d.OneOf):
@@ -256,7 +257,7 @@ class _Export:
         return found
 
     def _sent(self, body: d.Body) -> Schema:
-        """The schema of a body."""
+        """Return the schema of a body."""
         if body.kind in ("bytes", "text"):
             return self.types.of(d.Scalar("bytes" if body.kind == "bytes" else "string"))
         match body.type:
@@ -323,7 +324,7 @@ class _Export:
             values = [str(value) for value in type.values]
         elif isinstance(type, d.EnumRef):
             values = [str(member.value) for member in self.spec.enums[type.name].members]
-        default = values[0] if values else field.name  # OpenAPI has no variable without one
+        default = values[0] if values else field.name  # variables of OpenAPI require a default
         if isinstance(field.default, str | int) and not isinstance(field.default, bool):
             default = str(field.default)
         found: Schema = {"default": default}
@@ -341,7 +342,7 @@ def _scheme(scheme: d.Scheme) -> Schema:
             return _described({"type": "apiKey", "in": scheme.kind, "name": scheme.parameter}, text)
         case "oauth2":
             assert scheme.oauth2 is not None
-            if scheme.oauth2.grant != "client_credentials":  # OpenAPI has no flow that begins with a refresh token
+            if scheme.oauth2.grant != "client_credentials":  # OpenAPI has no flow that starts with a refresh token
                 return {"type": "http", "scheme": "bearer"}
             flow = {"tokenUrl": scheme.oauth2.token_url, "scopes": dict.fromkeys(scheme.oauth2.scopes, "")}
             return {"type": "oauth2", "flows": {"clientCredentials": flow}}
@@ -353,7 +354,7 @@ def _scopes(scheme: d.Scheme) -> list[str]:
 
 
 def _page_headers(pagination: d.Pagination | None) -> dict[str, Schema]:
-    """The headers in which a response names the next page."""
+    """Return the headers in which a response names the next page."""
     if pagination is None:
         return {}
     following = pagination.next
@@ -362,7 +363,7 @@ def _page_headers(pagination: d.Pagination | None) -> dict[str, Schema]:
 
 
 def _within(steps: Sequence[str], schema: Schema) -> Schema:
-    """The schema of what holds a value at these steps."""
+    """Wrap the schema of a value in objects and lists for these steps."""
     for step in reversed(steps):
         if step.isdecimal():
             schema = {"type": "array", "items": schema}
@@ -382,7 +383,7 @@ def _described(found: Schema, description: str) -> Schema:
 
 
 def _phrase(status: str) -> str:
-    """What a status means, in words."""
+    """Return the meaning of a status in words."""
     if status == "default":
         return "Any other error"
     if status.endswith("XX"):

@@ -1,8 +1,8 @@
-"""Writes `x-restencil`, and restores a spec from it.
+"""Serialization of a spec as `x-restencil`, and its restoration.
 
-Each part of the spec stands as it is written: an entity, object or enum at its schema, a resource at the first path
-that it has, what is written for an endpoint at its operation, and all else at the document. Reading it back gives the
-spec itself, whatever the rest of the document says.
+Each part of the spec is stored as written: an entity, object or enum at its schema, a resource at its first path, an
+endpoint at its operation, and everything else at the document. Reading it back returns the same spec, whatever the rest
+of the document contains.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _TABLES: Final[Mapping[str, str]] = {"enums": "enum", "objects": "object", "enti
 
 @dataclasses.dataclass(slots=True)
 class Placed:
-    """Where the parts of a spec went: of each resource the first path, of each endpoint its path and method.
+    """The places of the parts of a spec: of each resource the first path, of each endpoint its path and method.
 
-    `members` are all members of each path and method: one that may leave out path parameters has several.
+    `members` are all members of each path and method: an endpoint with optional path parameters has several paths.
     """
 
     resources: dict[str, str]
@@ -33,7 +33,7 @@ class Placed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exported:
-    """A spec that a document was exported from, and its members with the paths and methods that they have."""
+    """A spec that a document was exported from, and its members with their paths and methods."""
 
     spec: dict[str, Any]
     members: Sequence[tuple[tuple[str, str], tuple[str, str]]]
@@ -45,7 +45,7 @@ class Exported:
 
 
 def embed(document: dict[str, Any], written: Mapping[str, Any], placed: Placed) -> None:
-    """Puts what a spec says (its plain values) into its document."""
+    """Store a spec (as plain values) in its document."""
     rest = copy.deepcopy(dict(written))
     schemas = document["components"]["schemas"]
     for table, kind in _TABLES.items():
@@ -70,7 +70,7 @@ def embed(document: dict[str, Any], written: Mapping[str, Any], placed: Placed) 
 
 
 def _endpoints(document: dict[str, Any], resource: str, own: dict[str, Any], placed: Placed) -> None:
-    """Moves what is written for endpoints to their operations; what has none stays."""
+    """Move the declarations of endpoints to their operations; those without an operation stay."""
     table = own.get("endpoints")
     for name, value in list(_mapping(table).items()):
         place = placed.endpoints.get((resource, name))
@@ -83,9 +83,9 @@ def _endpoints(document: dict[str, Any], resource: str, own: dict[str, Any], pla
 
 
 def restored(document: Any) -> Exported | None:
-    """The spec that a document was exported from; None for any other document.
+    """Return the spec that a document was exported from; None for any other document.
 
-    What does not have the form that an export gives it is left out; the check of the spec tells what is missing then.
+    Parts that do not have the form of an export are left out; the analysis of the spec reports missing parts.
     """
     whole = _mapping(document)
     top = _mapping(whole.get(KEY))
@@ -120,7 +120,7 @@ def _members(paths: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], tuple[
 
 
 def _written(paths: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What is written for endpoints, by `resource.member`."""
+    """Yield the declarations of endpoints, by `resource.member`."""
     for item in paths.values():
         for operation in _mapping(item).values():
             yield from _mapping(_mapping(_mapping(operation).get(KEY)).get("endpoints")).items()

@@ -1,4 +1,4 @@
-"""Converts path templates to OpenAPI paths."""
+"""Conversion of path templates to OpenAPI paths."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from restencil_generator.spec import model as d
 
 _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _MOST: Final = 3
-"""Of so many optional parameters each combination has a path; of more, all of them and none."""
+"""Maximum number of optional parameters for which each combination has a path; of more, all or none are used."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
     """One path of a template, with the names of its parameters.
 
-    `query` are the arguments that the template itself has: the name of a parameter, or a constant string.
-    `left` are the optional parameters that it leaves out.
+    `query` are the arguments in the template itself: the name of a parameter, or a constant string. `left` are the
+    omitted optional parameters.
     """
 
     path: str
@@ -30,12 +30,12 @@ class Form:
 
     @property
     def shape(self) -> str:
-        """The path without the names of its parameters: two of one shape are one path of OpenAPI."""
+        """The path without the names of its parameters: equal for paths that are the same in OpenAPI."""
         return _PLACEHOLDER.sub("{}", self.path)
 
 
 def forms(path: d.Path) -> list[Form]:
-    """The paths of a template, the one with all parameters first."""
+    """Return the paths of a template, the one with all parameters first."""
     optional = [parameter.name for parameter in path.parameters if parameter.optional]
     if len(optional) <= _MOST:
         left = [set(some) for count in range(len(optional) + 1) for some in itertools.combinations(optional, count)]
@@ -68,5 +68,5 @@ def _form(path: d.Path, left: set[str]) -> Form:
 
 
 def renamed(form: Form, as_in: Form) -> dict[str, Any]:
-    """The names that the parameters of a form have in another of its shape."""
+    """Return the names that the parameters of a form have in another one of the same shape."""
     return dict(zip(form.parameters, as_in.parameters, strict=True))

@@ -1,4 +1,4 @@
-"""Converts types to schemas."""
+"""Conversion of types to schemas."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _KINDS: Final[Mapping[type, str]] = {str: "string", int: "integer", bool: "boole
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Types:
-    """Makes schemas for one version of OpenAPI. Named types are referred to; `components` has them."""
+    """Converts types to schemas for one version of OpenAPI. Named types are references to `components`."""
 
     spec: d.Spec
     version: Version
 
     def components(self) -> dict[str, Schema]:
-        """The schemas of all named types, and of their bodies where these are needed."""
+        """Return the schemas of all named types, and of their bodies if these are needed."""
         found: dict[str, Schema] = {}
         for name, one in self.spec.enums.items():
             found[name] = self._values([member.value for member in one.members])
@@ -59,7 +59,7 @@ class Types:
     # ----------------------------------------------------------------------------------------------------------- types
 
     def of(self, type: d.Type, *, sent: bool = False) -> Schema:
-        """The schema of a type; in a body where it is `sent`."""
+        """Return the schema of a type, for a body if it is `sent`."""
         match type:
             case d.Scalar(name, format):
                 return dict(_FORMATS.get(format or "", _SCALARS[name]))
@@ -87,7 +87,7 @@ class Types:
                 return self._stored(type, sent=sent)
 
     def _stored(self, type: d.Type, *, sent: bool) -> Schema:
-        """The schema of what the store keeps as one thing."""
+        """Return the schema of a type that the store keeps as one unit."""
         match type:
             case d.CollectionOf(of) | d.PageOf(of):
                 return self.of(of, sent=sent)
@@ -109,7 +109,7 @@ class Types:
         return self._any([_ref(self.spec.entities[name].body_name or name), self.key_of(name)])
 
     def key_of(self, entity: str) -> Schema:
-        """The schema of an entity's primary key."""
+        """Return the schema of an entity's primary key."""
         declared = self.spec.entities[entity]
         field = declared.field(declared.pk[0]) if len(declared.pk) == 1 else None
         return {"type": "string"} if field is None else self.of(field.type)
@@ -147,7 +147,7 @@ class Types:
         return ({"type": kinds.pop()} if len(kinds) == 1 else {}) | {"enum": list(values)}
 
     def nullable(self, schema: Schema) -> Schema:
-        """A schema that takes null, too."""
+        """Return a schema that also allows null."""
         if not schema:
             return {}
         if self.version == "3.0":
@@ -160,19 +160,19 @@ class Types:
     # ---------------------------------------------------------------------------------------------------------- objects
 
     def _returned(self, fields: Sequence[d.Field], description: str = "", deprecated: str | None = None) -> Schema:
-        """An object as responses have it."""
+        """Return an object schema for responses."""
         kept = [field for field in fields if not field.write_only]
         required = [field.wire for field in kept if not isinstance(field.type, d.Optional) and not field.param]
         return self._object({field.wire: self.field(field) for field in kept}, required, description, deprecated)
 
     def sent_object(self, fields: Sequence[d.Field], *, partial: bool = False) -> Schema:
-        """An object as bodies have it that have no body of an entity."""
+        """Return an object schema for bodies."""
         kept = [field for field in fields if field.is_sent]
         required = [field.wire for field in kept if field.required and not partial]
         return self._object({field.wire: self.field(field, sent=True) for field in kept}, required)
 
     def _body_of(self, fields: Sequence[d.Field], *, partial: bool) -> Schema:
-        """What bodies have of an entity: each field may be absent but those that must be there."""
+        """Return the body schema of an entity: only fields that bodies require are required."""
         kept = [field for field in fields if field.is_sent]
         required = [field.wire for field in kept if field.must and not partial]
         return self._object({field.wire: self.field(field, sent=True) for field in kept}, required)
@@ -191,7 +191,7 @@ class Types:
         return schema
 
     def field(self, field: d.Field, *, sent: bool = False) -> Schema:
-        """The schema of a field with its description, default and annotations."""
+        """Return the schema of a field with its description, default and annotations."""
         type = d.formatted(field.type, field.format) if field.format is not None else field.type
         if sent and field.sends_key and (entity := next(d.entities_in(type), None)) is not None:
             schema = self.key_of(entity)
@@ -214,7 +214,7 @@ class Types:
 
 
 def _has_plain_default(field: d.Field) -> bool:
-    """Whether the spec gives a default that is one in JSON, too."""
+    """Return whether the spec gives a default that is the same in JSON."""
     bare = field.type.item if isinstance(field.type, d.Optional) else field.type
     kinds = {"string": str, "boolean": bool, "integer": int, "number": int | float}
     kind: Any = kinds.get(bare.name) if isinstance(bare, d.Scalar) else None

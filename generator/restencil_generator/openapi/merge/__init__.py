@@ -1,1 +1,1 @@
-"""The three-way merge of an imported spec, its edits and the document's next version."""
+"""The three-way merge of an imported spec, its edits and the next version of the document."""

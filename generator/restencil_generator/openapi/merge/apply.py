@@ -1,7 +1,8 @@
-"""Writes the merged spec: unchanged lines stay as they are.
+"""Serialization of the merged spec: unchanged lines are kept.
 
-What is new or replaced as a whole has the lines of theirs, moved to the indentation of ours. Only what changes inside
-of a line, or keeps something of ours while its value changes, is edited as YAML (`round_trip`).
+New entries and entries that are replaced as a whole have the lines of theirs, with the indentation of ours. Only
+entries that change within a line, or that keep a part of ours while their value changes, are edited as YAML
+(`yaml_edit`).
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from restencil_generator.spec.load import MERGED
 from restencil_generator.spec.source.nodes import Node, SequenceNode
 
 NEAR: Final = 3
-"""How far behind its line a comment stands that is in no column with others."""
+"""Number of spaces before a comment that is not aligned with others."""
 
 RESOURCES: Final = "resources"
-"""The folder of a split spec that holds a file for each resource."""
+"""The folder of a split spec with a file for each resource."""
 
 
 def patched(ours: Side, choices: Mapping[str, Choice], folder: str = "") -> dict[str, str | None]:
-    """The files of the merged spec by name; None for one that nothing is left of.
+    """Return the files of the merged spec by name; None for a file without content.
 
-    `folder` is that of a spec of several files: what is new there may get a file of its own.
+    `folder` is the folder of a spec of several files: new entries may get a separate file in it.
     """
     layout = _Layout(ours, choices, folder)
     written = {text.file: _text(text, layout) for text in ours.texts}
@@ -40,7 +41,7 @@ def patched(ours: Side, choices: Mapping[str, Choice], folder: str = "") -> dict
 
 
 def merged_value(choices: Mapping[str, Choice]) -> dict[str, Value]:
-    """What the merged spec says, as plain data: what its text has to read back as."""
+    """Return the merged spec as plain data, which its files must read back as."""
     return {name: _value(choice) for name, choice in choices.items()}
 
 
@@ -60,7 +61,7 @@ def _value(choice: Choice) -> Value:
 
 
 class _Layout:
-    """Which file contains each entry: ours stay in place, new ones follow their predecessor."""
+    """The file of each entry: entries of ours stay in place, new ones follow their predecessor."""
 
     def __init__(self, ours: Side, choices: Mapping[str, Choice], folder: str) -> None:
         self.ours = ours
@@ -91,7 +92,7 @@ class _Layout:
         self.new_files[f"{self.folder}/{name}.yaml"] = lines[1:] if not lines[0].strip() else lines
 
     def _spread(self, name: str, choice: Choice, pieces: list[Part]) -> None:
-        """Gives each file that holds a part of a table its share of it."""
+        """Distribute the entries of a table over the files that contain a part of it."""
         shares: dict[str, dict[str, Choice]] = {piece.text.file: {} for piece in pieces}
         entries = choice.parts if choice.take == "inside" else _as_they_are(choice)
         first = next((part.ours.text.file for part in entries.values() if part.ours is not None), pieces[0].text.file)
@@ -113,7 +114,7 @@ class _Layout:
                 self.top[piece.text.file][name] = made
 
     def _alone(self, file: str) -> bool:
-        """Whether a file is in the folder of resources, one file per resource."""
+        """Return whether a file is in the folder of resources, one file per resource."""
         return bool(self.folder) and PurePosixPath(file).parent == PurePosixPath(self.folder, RESOURCES)
 
     def _new_resource(self, name: str, part: Choice) -> None:
@@ -144,7 +145,7 @@ def _text(text: SpecText, layout: _Layout) -> str | None:
 
 
 def _edited_file(text: SpecText, choices: Mapping[str, Choice]) -> str:
-    """The text of a file that is one mapping between braces."""
+    """Return the contents of a file that is one mapping between braces."""
     lines = [line for number, line in enumerate(text.lines) if number not in text.alone]
     comments = [line for number, line in enumerate(text.lines) if number in text.alone]
     patch = yaml_edit.Inside({name: _patch(choice) for name, choice in choices.items()})
@@ -156,7 +157,7 @@ def _edited_file(text: SpecText, choices: Mapping[str, Choice]) -> str:
 
 
 def _lines(choice: Choice, indent: int, newline: str) -> list[str]:
-    """The lines of an entry of a block mapping."""
+    """Return the lines of an entry of a block mapping."""
     ours, theirs = choice.ours, choice.theirs
     if choice.whole and choice.take == "ours":
         assert ours is not None
@@ -183,13 +184,13 @@ def _lines(choice: Choice, indent: int, newline: str) -> list[str]:
 
 
 def _is_bare(choice: Choice) -> bool:
-    """Whether a field of ours is a type alone."""
+    """Return whether a field of ours is only a type."""
     part = choice.parts.get(TYPE)
     return part is not None and part.ours is not None and part.ours.bare
 
 
 def _taken(theirs: Part, choice: Choice, indent: int, newline: str) -> list[str]:
-    """The lines of theirs, without those of its entries that were removed here."""
+    """Return the lines of theirs, without its entries that were removed here."""
     left_out = choice.take == "inside" and list(choice.parts) != list(theirs.parts)
     if not theirs.block:
         if not left_out:
@@ -226,7 +227,7 @@ def _moved(line: str, by: int, newline: str) -> str:
 
 
 def _joined(chunks: Iterable[list[str]], newline: str) -> list[str]:
-    """The lines of all chunks. What was the last line of a file may have no end, which it needs before another one."""
+    """Join the lines of all chunks. The last line of a file may lack a line break, which it then gets."""
     joined: list[str] = []
     for chunk in chunks:
         if chunk and joined and not joined[-1].endswith(("\n", "\r", "\x85", "\u2028", "\u2029")):
@@ -238,7 +239,7 @@ def _joined(chunks: Iterable[list[str]], newline: str) -> list[str]:
 def _with_comments(
     head: list[str], body: list[str], comments: Comments, ours: Part, newline: str
 ) -> tuple[list[str], list[str]]:
-    """The lines above a key, and those of key and value, with their comments."""
+    """Return the lines above a key, and the lines of key and value, with their comments."""
     known = ours.text.comments
     above: list[str] = []
     for number, line in enumerate(head, ours.start):
@@ -269,7 +270,7 @@ def _with_comments(
 
 
 def _edited(ours: Part, choice: Choice, newline: str) -> tuple[list[str], list[str], list[str]]:
-    """The lines of an entry with its value changed, the comments that found no place there, and what stands behind."""
+    """Return the lines of an entry with a changed value, comments that have no place in it, and the lines after it."""
     last = ours.end
     while last > ours.key.line + 1 and _is_outside(ours, last - 1):
         last -= 1
@@ -284,14 +285,14 @@ def _edited(ours: Part, choice: Choice, newline: str) -> tuple[list[str], list[s
 
 
 def _is_outside(part: Part, line: int) -> bool:
-    """Whether a line at the end of an entry is no part of its value."""
+    """Return whether a line at the end of an entry is not part of its value."""
     if line in part.text.alone:
         return True
     return not part.text.lines[line].strip() and part.node.end_line <= line
 
 
 def _without_comments(part: Part, end: int) -> tuple[str, list[str]]:
-    """The text of an entry, not indented, and the comments in it; only those of lists in block style stay there."""
+    """Return an entry without indentation, and its comments; only comments in lists in block style stay in it."""
     lines: list[str] = []
     within: list[str] = []
     flow = part.text.lines[part.node.line][part.node.column : part.node.column + 1] in ("{", "[")
@@ -307,12 +308,12 @@ def _without_comments(part: Part, end: int) -> tuple[str, list[str]]:
 
 
 def _patch(choice: Choice) -> yaml_edit.Patch | None:
-    """What changes in the value of a node; None where it stays."""
+    """Return the change to the value of a node; None if it is unchanged."""
     if choice.take == "ours":
         return None
     if choice.take == "theirs" or choice.ours is None:
         assert choice.theirs is not None
-        if choice.take == "inside":  # a table without what was removed here
+        if choice.take == "inside":  # a table without the entries that were removed here
             return yaml_edit.Put(f"{_key_text(choice.theirs)}: {_flow_of(choice)}\n")
         return yaml_edit.Put(_source(choice.theirs))
     if choice.take == "items":
@@ -329,7 +330,7 @@ def _item(item: Node, here: list[Node]) -> int | str:
 
 
 def _source(part: Part) -> str:
-    """The text of an entry, not indented and without comments."""
+    """Return an entry without indentation and comments."""
     if not part.block:
         return part.written() + "\n"
     return _without_comments(part, part.end)[0]

@@ -1,4 +1,4 @@
-"""Merges a spec with its previous and its new import."""
+"""Entry point of the merge of a spec with its previous and its new import."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ THEIRS: Final = "the import"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of a merge.
+    """The result of a merge.
 
-    `files` are the merged files by name, as they are written; None for a file without content. `conflicts` are
-    the unresolved ones: if there are any, nothing may be written. `notices` are warnings and notes. `used` are the
-    names of nodes that settled something.
+    `files` are the merged files by name; None for a file without content. `conflicts` are the unresolved ones: if there
+    are any, nothing may be written. `notices` are warnings and notes. `used` are the node names of `--ours` and
+    `--theirs` that resolved a conflict.
     """
 
     files: Mapping[str, str | None]
@@ -40,10 +40,10 @@ def merge(
     folder: str = "",
     upstream: Callable[[Path], str] = lambda path: "",
 ) -> Merged:
-    """Brings what changed from base to theirs into ours, whose files are given by name.
+    """Merge the changes from base to theirs into ours, whose files are given by name.
 
-    `folder` is that of a spec of several files. `upstream` gives the place in the document of a node of theirs, for
-    messages. All three have to be specs that parse.
+    `folder` is the folder of a spec of several files. `upstream` returns the place in the document of a node of theirs,
+    for messages. All three must be specs that can be parsed.
     """
     settled = settled or Settled()
     here, before = _side(ours), _side({BASE: base})
@@ -62,7 +62,7 @@ def merge(
 
 
 def _as_imported(path: Path, found: Sequence[Move]) -> Path:
-    """The key path that a node has where nothing was renamed."""
+    """Return the key path that a node would have without renames."""
     for move in reversed(found):
         if path[: len(move.new)] == move.new:
             path = (*move.old, *path[len(move.new) :])

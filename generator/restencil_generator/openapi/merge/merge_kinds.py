@@ -1,7 +1,7 @@
-"""Which nodes are merged by key, as a whole, or as ordered sets.
+"""The kinds of nodes: merged by key, as a whole, or as ordered sets.
 
-The *shape* of a node is the kind that the table has for it. A mapping whose keys the language or the spec names is
-merged key by key; scalars, types and other lists are leaves.
+The *shape* of a node is its kind in the table of the language. A mapping whose keys are defined by the language or the
+spec is merged key by key; scalars, types and other lists are leaves.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TOP: Final = Subsection("spec")
 """The shape of a whole spec."""
 
 TYPE: Final = "type"
-"""The key of a field's type, which a field that is no mapping has as well."""
+"""The key of a field's type, which also represents a field that is not a mapping."""
 
 SETS: Final = ("members", "indexes", "needs", "non_filter_arguments")
 """The keys of lists whose items are merged one by one."""
@@ -51,9 +51,9 @@ class Field:
 
 
 def inner(shape: Shape, node: Node | None) -> Callable[[str], Shape] | None:
-    """The shapes of what stands under the keys of a node; None where it is merged as a whole.
+    """Return a function for the shapes of the values of a node's keys; None if it is merged as a whole.
 
-    `node` is None for a table that is not written because nothing is in it.
+    `node` is None for a table that is not written because it is empty.
     """
     match shape:
         case Field():
@@ -87,7 +87,7 @@ def inner(shape: Shape, node: Node | None) -> Callable[[str], Shape] | None:
 
 
 def is_table(shape: Shape) -> bool:
-    """Whether a mapping that is empty says nothing, so that it stands as long as anything is in it."""
+    """Return whether a node is a mapping that is written only if it is not empty."""
     match shape:
         case OrNull():
             return is_table(shape.kind)
@@ -101,22 +101,22 @@ def is_table(shape: Shape) -> bool:
             return False
 
 
-# Sections with keys that have nothing to do with each other. (In others, the combination of keys has a meaning.)
+# Sections with independent keys. (In other sections, the combination of keys has a meaning.)
 _LOOSE: Final = frozenset(("options", "request", "response"))
 
 
 def is_set(shape: Shape, name: str, node: Node) -> bool:
-    """Whether a list is an ordered set."""
+    """Return whether a list is an ordered set."""
     return isinstance(node, SequenceNode) and (isinstance(shape, EnumValues) or (name in SETS and _texts(shape)))
 
 
 def is_field(shape: Shape) -> bool:
-    """Whether a node may be a type alone, or a mapping that describes a field."""
+    """Return whether a node may be only a type, or a mapping that describes a field."""
     return isinstance(shape, Field)
 
 
 def describes(node: Node) -> bool:
-    """Whether the value of a field is its description; else it is its type."""
+    """Return whether the value of a field is a mapping that describes it, rather than its type."""
     return is_described(node)
 
 

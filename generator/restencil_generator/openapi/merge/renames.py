@@ -1,8 +1,9 @@
-"""Matches renamed nodes by their origin.
+"""Matching of renamed nodes by their origin.
 
-A node of the base that ours lacks is the one of ours that comes from the same thing: a resource has its path, an
-endpoint its method and path, a field its name in JSON, a type the places where it is used. Once base and theirs call
-it as ours does, also where they refer to it, the merge knows nothing of names.
+A node of the base that is missing in ours was renamed if ours has a node with the same origin: the origin of a resource
+is its path, of an endpoint its method and path, of a field its JSON name, of a type the places where it is used. The
+nodes of base and theirs, and references to them, get the names of ours before the merge, which therefore ignores
+renames.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ TYPES: Final = ("enums", "objects", "entities")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Move:
-    """A node of the base at `old`, which is at `new` here; `origin` is what both come from, as messages name it."""
+    """A node at `old` in the base that is at `new` in ours; `origin` is their common origin, for messages."""
 
     old: Path
     new: Path
@@ -40,9 +41,10 @@ class Move:
 
 
 def moves(base: Side, ours: Side, theirs: Side) -> list[Move]:
-    """The nodes that were renamed or moved here, outer ones first. `old` of inner ones has the outer new names.
+    """Return the nodes that were renamed or moved in ours, outer ones first.
 
-    Where a type is used in the base may be gone upstream; so what it is called where theirs uses it counts as well.
+    `old` of inner nodes has the outer new names. The places of a type in the base may be removed upstream; so the
+    places in theirs count as well.
     """
     finder = _Finder(base, ours, theirs)
     finder.find()
@@ -50,9 +52,9 @@ def moves(base: Side, ours: Side, theirs: Side) -> list[Move]:
 
 
 def renamed(text: str, file: str, found: Iterable[Move]) -> str:
-    """The text of a spec of the importer's in which nodes have the names of here.
+    """Rename the nodes in an imported spec as in ours.
 
-    What it lacks, or has under both names, is left as it is.
+    Nodes that are missing, or exist under both names, are not changed.
     """
     for inner in (False, True):
         these = [move for move in found if (len(move.old) > 2) is inner]
@@ -79,12 +81,12 @@ def _renamed(text: str, file: str, found: Iterable[Move]) -> str:
 
 
 def as_renamed(found: Iterable[Move]) -> dict[Path, Renamed]:
-    """The moves as the merge looks them up."""
+    """Return moves by their new path, for the merge."""
     return {move.new: Renamed(move.old, move.origin) for move in found}
 
 
 def as_tree(side: Side) -> Tree:
-    """The tree that a spec of one file was written from."""
+    """Return the tree of a spec of one file."""
     (text,) = side.texts
     tree = Tree({name: value_of(part.node) for name, part in side.parts.items()})
     seen: set[int] = set()
@@ -98,7 +100,7 @@ def as_tree(side: Side) -> Tree:
 
 
 def _lines(side: Side) -> Iterator[tuple[Path, int]]:
-    """Each node with the line that it begins on, outer ones first."""
+    """Yield each node with its first line, outer ones first."""
 
     def walk(path: Path, node: Node) -> Iterator[tuple[Path, int]]:
         if isinstance(node, MappingNode):
@@ -119,7 +121,7 @@ def _lines(side: Side) -> Iterator[tuple[Path, int]]:
 
 
 class _Finder:
-    """Finds what has another name in ours than in the base."""
+    """Finds nodes that have another name in ours than in the base."""
 
     def __init__(self, base: Side, ours: Side, theirs: Side) -> None:
         self.base = base
@@ -139,7 +141,7 @@ class _Finder:
             self.moves.append(Move(old, new, origin))
 
     def _moved(self, path: Path) -> Path:
-        """The key path that a node of the base has here."""
+        """Return the key path in ours of a node of the base."""
         for move in self.moves:
             if path[: len(move.old)] == move.old:
                 path = (*move.new, *path[len(move.old) :])
@@ -160,7 +162,7 @@ class _Finder:
                 self._add(("resources", name), ("resources", found), _origin_of(part))
 
     def _endpoints(self) -> None:
-        """An endpoint that was moved to another resource is found there."""
+        """Find endpoints that were moved to another resource."""
         base = {self._moved(path): found for path, found in _own_endpoints(self.base).items()}
         ours = _own_endpoints(self.ours)
         new = _unique({path: found for path, found in ours.items() if path not in base})
@@ -180,7 +182,7 @@ class _Finder:
             self._add((table, name), (table, other), name)
 
     def _type(self, lost: Mapping[str, str]) -> tuple[str, str] | None:
-        """One that is used in ours, under another name, where the base uses it."""
+        """Find a type that ours uses, with another name, at the places of a type of the base."""
         here = dict(_type_words(self.ours))
         votes: dict[str, Counter[str]] = {}
         taken = {move.new for move in self.moves}
@@ -246,13 +248,13 @@ def _text(part: Part | None) -> str:
 
 
 def _unique(named: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The names by origin, for origins with a single name."""
+    """Return the names by origin, for origins with a single name."""
     counted = Counter(named.values())
     return {value: name for name, value in named.items() if value and counted[value] == 1}
 
 
 def _plain_path(text: str) -> str:
-    """A path template in which parameters have no names."""
+    """Return a path template with unnamed parameters."""
     return re.sub(r":[A-Za-z_][A-Za-z0-9_]*", ":", text)
 
 
@@ -273,12 +275,12 @@ def _operations(part: Part) -> set[tuple[str, str]]:
 
 
 def _operation(part: Part) -> tuple[str, str]:
-    """What an endpoint comes from: its method and path."""
+    """Return the origin of an endpoint: its method and path."""
     return _text(part.parts.get("method")) or "GET", _path_of(part)
 
 
 def _own_endpoints(side: Side) -> dict[Path, tuple[str, str]]:
-    """The endpoints that are no standard members, each with its method and path."""
+    """Return the endpoints other than standard members, each with its method and path."""
     return {
         ("resources", resource, "endpoints", name): _operation(part)
         for resource, owner in _table(side, "resources").items()
@@ -289,7 +291,7 @@ def _own_endpoints(side: Side) -> dict[Path, tuple[str, str]]:
 
 
 def _sharing(wanted: set[tuple[str, str]], others: Mapping[str, set[tuple[str, str]]]) -> str | None:
-    """The one with most of the wanted, where it has half of them at least."""
+    """Return the name that shares most of the wanted places, at least half of them; else None."""
     best = max(others, key=lambda name: len(wanted & others[name]), default=None)
     return best if best is not None and wanted and len(wanted & others[best]) * 2 >= len(wanted) else None
 
@@ -299,10 +301,9 @@ def _sharing(wanted: set[tuple[str, str]], others: Mapping[str, set[tuple[str, s
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reference:
-    """A word of a spec that names something: `kind` is `type`, or the key whose value it is.
+    """A reference in a spec: `kind` is `type`, or the key whose value it is.
 
-    `use` is its place without the key of a field's type, which may be written or not. `owner` is the resource or type
-    that contains it.
+    `use` is its place without the optional key of a field's type. `owner` is the resource or type that contains it.
     """
 
     place: Path
@@ -313,14 +314,14 @@ class Reference:
 
 
 def _type_words(side: Side) -> Iterator[tuple[Path, str]]:
-    """The places where types are named, and how they are called there, without marks."""
+    """Yield the places of references to types, with the names of the types without marks."""
     for found in _references(side):
         if found.kind == "type":
             yield found.use, found.word.rstrip("?!")
 
 
 def _references(side: Side) -> Iterator[Reference]:
-    """All references of a spec."""
+    """Yield all references in a spec."""
     inner = shapes.inner(TOP, None)
     assert inner is not None
     for name, part in side.parts.items():
@@ -344,7 +345,7 @@ def _references_in(path: Path, shape: Shape, node: Node) -> Iterator[Reference]:
 
 
 _NAMES: Final = ("pk", "indexes", "needs", "next", "expires", "extends")
-"""The keys whose values name fields, endpoints or resources."""
+"""The keys whose values refer to fields, endpoints or resources."""
 
 
 def _is_type(shape: Shape, path: Path) -> bool:
@@ -357,7 +358,7 @@ def _is_type(shape: Shape, path: Path) -> bool:
 
 
 def _in_type(place: Path, use: Path, node: Node) -> Iterator[Reference]:
-    """The words of a type that may be names of types."""
+    """Yield the references in a type."""
     if isinstance(node, ScalarNode):
         yield Reference(place, use, node.text, "type")
     elif isinstance(node, SequenceNode):
@@ -373,7 +374,7 @@ def _in_type(place: Path, use: Path, node: Node) -> Iterator[Reference]:
 _NO_TYPES: Final = frozenset(
     ("attribute", "nest", "non_filter_arguments", "follow", "process", "wire", "optional", "enum", "const")
 )
-"""The keys of forms whose values hold no types."""
+"""The keys of forms whose values contain no types."""
 
 
 def _names(path: Path, node: Node) -> Iterator[Reference]:
@@ -388,7 +389,7 @@ def _names(path: Path, node: Node) -> Iterator[Reference]:
 
 
 def _move(tree: Tree, move: Move) -> None:
-    """Gives a node of a tree its new place and name."""
+    """Move a node of a tree to its new path and name."""
     value = tree.get(move.old)
     parent: Any = tree.get(move.old[:-1])
     if move.old[:-1] == move.new[:-1]:
@@ -422,7 +423,7 @@ def _remove_empty(tree: Tree, path: Path) -> None:
 
 
 def _follower(move: Move, tree: Tree) -> Callable[[Reference], str | None] | None:
-    """What a reference says after a move; None where it stays."""
+    """Return a function that updates a reference after a move, and returns None if it is unchanged."""
     old, new = move.old, move.new
     if old[0] in TYPES and len(old) == 2:
         return lambda found: _type_word(found, old[1], new[1])
@@ -482,7 +483,7 @@ def _move_examples(tree: Tree, move: Move) -> None:
 
 
 def _field_tables(side: Side) -> Iterator[tuple[Path, Mapping[str, Part]]]:
-    """Each mapping of fields, with its key path."""
+    """Yield each mapping of fields, with its key path."""
     inner = shapes.inner(TOP, None)
     assert inner is not None
 

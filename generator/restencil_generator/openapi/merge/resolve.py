@@ -1,7 +1,7 @@
-"""What an import writes: a new spec, or the merged one, with conflicts.
+"""Results of an import: a new spec, or the merged one, with conflicts.
 
-Everything is known before anything is written. Files of the spec are written first, what is kept of the import last, so
-that after a crash in between the next run finds that ours says already what theirs says.
+All results are known before anything is written. Files of the spec are written first, the record of the import last:
+after a crash in between, the next run finds that ours already equals theirs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ BOM: Final = "\ufeff"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settlement:
-    """The files to write, and the notices about them.
+    """The files to write, and findings about them.
 
     `files` are the contents of the spec's files, None for a file without content. `refused` are conflicts, or the
-    mistakes of the merged spec: then nothing may be written. `notices` are warnings and notes.
+    errors of the merged spec: then nothing may be written. `notices` are warnings and notes.
     """
 
     files: Mapping[Path, str | None]
@@ -40,13 +40,13 @@ class Settlement:
 
     @property
     def conflicts(self) -> list[str]:
-        """The nodes in conflict, as `--ours` and `--theirs` take them."""
+        """The nodes in conflict, named as in `--ours` and `--theirs`."""
         return names_of(problem for problem in self.refused if problem.code == "import-conflict")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Theirs:
-    """What an import gives today: its tree and text; `places` finds the lines of parts of the document."""
+    """The result of the current import: its tree and its YAML; `places` finds the lines of parts of the document."""
 
     package: str
     tree: Tree
@@ -56,10 +56,10 @@ class Theirs:
 
 
 def settle(theirs: Theirs, out: Path, settled: Settled, *, split: bool = False) -> Settlement:
-    """The files to write at `out`, a file or a folder.
+    """Return the files to write at `out`, a file or a folder.
 
-    Raises `Failure` where a spec stands there that no import wrote, or where what is kept of the import cannot be read;
-    `SpecError` if that spec has errors.
+    Raises `Failure` if the spec at `out` was not imported, or if the record of its import cannot be read; `SpecError`
+    if the spec has errors.
     """
     if not out.exists() or (out.is_dir() and not load_spec(out).files):
         return Settlement(_fresh(theirs.text, out, split))
@@ -78,7 +78,7 @@ def settle(theirs: Theirs, out: Path, settled: Settled, *, split: bool = False) 
 
 
 def split_files(text: str) -> dict[str, str]:
-    """The files of a spec in a folder: a table each, a file for each resource, and the rest."""
+    """Split a spec into the files of a folder: one per table, one per resource, and the rest."""
     side = read_side({"spec": text}, [])
     assert side is not None  # it was just written
     files = {"spec.yaml": ""}
@@ -95,7 +95,7 @@ def split_files(text: str) -> dict[str, str]:
 
 
 def write(files: Mapping[Path, str | None]) -> bool:
-    """Writes the files of a spec, each in one step; False where all were so already."""
+    """Write the files of a spec atomically, one by one; returns False if all were unchanged."""
     written = False
     for path, text in files.items():
         if text is None:
@@ -113,14 +113,14 @@ def _fresh(text: str, out: Path, split: bool) -> dict[Path, str | None]:
 
 
 def _replaced(text: str, out: Path) -> dict[Path, str | None]:
-    """A spec in place of another one."""
+    """Return the files that replace a spec."""
     fresh = _fresh(text, out, out.is_dir())
     gone: dict[Path, str | None] = {file: None for file in load_spec(out).files if file not in fresh}
     return {**fresh, **gone}
 
 
 def read_base(base: str, path: Path) -> Side:
-    """The last import's result. Raises `Failure` for what no import wrote."""
+    """Read the result of the last import. Raises `Failure` if it is not one."""
     problems: list[Problem] = []
     side = read_side({path.as_posix(): base}, problems)
     if side is None:
@@ -158,7 +158,7 @@ def _merge(theirs: Theirs, base: str, out: Path, settled: Settled) -> Settlement
 
 
 def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settled: Settled) -> Merged:
-    """The merge; where there are conflicts, once more with the lines of the document, found all at once."""
+    """Return the merge; if there are conflicts, merge again with the lines of the document."""
     places_of: dict[NodePath, Where] = {}
 
     def note(path: NodePath) -> str:
@@ -179,7 +179,7 @@ def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settl
 
 
 def where_of(theirs: Theirs, path: NodePath) -> Where:
-    """The part of the document that a node comes from, or the nearest around it."""
+    """Return the part of the document that a node comes from, or the nearest enclosing part."""
     for length in range(len(path), 0, -1):
         origin = theirs.tree.origins.get(path[:length])
         if origin is not None:
@@ -188,7 +188,7 @@ def where_of(theirs: Theirs, path: NodePath) -> Where:
 
 
 def _check_names(settled: Settled, merged: Merged) -> None:
-    """A name that settles nothing is a slip, as a rule."""
+    """Report names in `--ours` and `--theirs` that resolve nothing, which are usually misspelled."""
     known = names_of(merged.conflicts)
     for name in (*settled.ours, *settled.theirs):
         if name == "*" or name in merged.used:

@@ -1,8 +1,8 @@
-"""Maps a YAML file to its nodes, with the lines and comments of each.
+"""A map from a YAML file to its nodes, with the lines and comments of each.
 
-A part of a block mapping has whole lines: blank ones and comments above its key, the key, its value, and comments that
-are indented deeper than it. So a file is its parts, one after the other, and whoever changes one leaves the bytes of
-all others as they are. Parts of a flow mapping have no lines of their own: those belong to the enclosing part.
+A part of a block mapping has whole lines: blank lines and comments above its key, the key, its value, and comments that
+are indented deeper than it. So a file consists of consecutive parts, and changing one part leaves the bytes of all
+others unchanged. Parts of a flow mapping have no lines: their lines belong to the enclosing part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode,
 from restencil_generator.spec.source.yaml import LINE_BREAK
 
 ONE_LINE: Final = 1_000_000
-"""How wide a line may be that cannot be broken."""
+"""Maximum width of a line that cannot be broken."""
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*")
 
@@ -30,11 +30,11 @@ _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*")
 class Part:
     """An entry of a mapping: its key and value, and its position in the lines of its file.
 
-    `start` and `end` are its lines, `key.line` is that of its key; an entry of a flow mapping (not `block`) has none.
-    `tail` is the first of the lines behind its last entry, up to `end`. `above` are the comments above the key,
-    `behind` is the one on the key's line, `inside` are those within the value, entries of a block mapping aside.
-    Comments are texts without `# `. `pieces` are the parts that compose this one, where a table is spread over
-    files. `bare` says that it is the type of a field that is written without a mapping: its key is written nowhere.
+    `start` and `end` are its lines, `key.line` is the line of its key; an entry of a flow mapping (not `block`) has
+    none. `tail` is the first line after its last entry, up to `end`. `above` are the comments above the key, `behind`
+    is the comment on the key's line, `inside` are the comments within the value, except in entries of a block mapping.
+    Comments are strings without `# `. `pieces` are the parts of a table in several files. `bare` means that it is the
+    type of a field without a mapping: its key is not written.
     """
 
     name: str
@@ -54,59 +54,59 @@ class Part:
 
     @property
     def holds_lines(self) -> bool:
-        """Whether it holds a block mapping, whose entries have lines of their own."""
+        """Whether it contains a block mapping, whose entries have separate lines."""
         return isinstance(self.node, MappingNode) and any(part.block for part in self.parts.values())
 
     def lines(self) -> list[str]:
-        """Its lines, with their ends."""
+        """Return its lines, with line breaks."""
         return self.text.lines[self.start : self.end]
 
     def written(self) -> str:
-        """Key and value on one line, without what stands around them."""
+        """Return key and value on one line, without comments."""
         line = self.text.lines[self.key.line]
         if self.bare or self.node.end_line != self.key.line:
             return f"{scalar(self.name, flow=True)}: {one_line(value_of(self.node), ONE_LINE)}"
         return line[self.key.column : self.node.end_column]
 
     def value(self) -> Value:
-        """Its value, as plain data."""
+        """Return its value, as plain data."""
         if self.pieces:
             return {name: value_of(part.node) for name, part in self.parts.items()}
         return value_of(self.node)
 
     def alias(self) -> bool:
-        """Whether the value is an alias, so that it is written elsewhere."""
+        """Return whether the value is an alias, so that it is written elsewhere."""
         return (self.node.line, self.node.column) < (self.key.end_line, self.key.end_column)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class SpecText:
-    """A file of a spec. `lines` have their ends; those from `tail` on stand behind all entries."""
+    """A file of a spec. `lines` include line breaks; lines from `tail` on are after all entries."""
 
     file: str
     lines: list[str]
     newline: str = "\n"
     tail: int = 0
     comments: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict[int, tuple[int, str]])
-    """By line: where its comment begins, and its text without `# `."""
+    """The column and the text of the comment on each line, without `# `."""
     alone: set[int] = dataclasses.field(default_factory=set[int])
-    """The lines that hold a comment alone."""
+    """The lines with only a comment."""
     parts: dict[str, Part] = dataclasses.field(default_factory=dict[str, Part])
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Side:
-    """A whole spec: its files, and the entries of its top, those of tables in several files joined."""
+    """A whole spec: its files, and its top-level entries, with tables in several files joined."""
 
     texts: list[SpecText]
     parts: dict[str, Part]
 
     def value(self) -> dict[str, Value]:
-        """All that the spec says, as plain data."""
+        """Return the spec as plain data."""
         return {name: part.value() for name, part in self.parts.items()}
 
     def get(self, path: tuple[str, ...]) -> Part | None:
-        """The part at a key path, as it is written."""
+        """Return the part at a key path, as written."""
         parts, found = self.parts, None
         for name in path:
             found = parts.get(name)
@@ -117,7 +117,7 @@ class Side:
 
 
 def read_side(texts: Mapping[str, str], problems: list[Problem]) -> Side | None:
-    """The parts of the files of a spec; None where one of them does not parse, which `problems` then tell."""
+    """Return the parts of the files of a spec; None, with `problems`, if one of them cannot be parsed."""
     read: list[SpecText] = []
     for file, text in texts.items():
         root = read_tree(text, file, problems)
@@ -128,7 +128,7 @@ def read_side(texts: Mapping[str, str], problems: list[Problem]) -> Side | None:
 
 
 def value_of(node: Node) -> Value:
-    """The value of a node, as plain data."""
+    """Return the value of a node, as plain data."""
     if isinstance(node, MappingNode):
         return {key: value_of(entry.value) for key, entry in node}
     if isinstance(node, SequenceNode):
@@ -138,7 +138,7 @@ def value_of(node: Node) -> Value:
 
 
 def equal(one: Value, other: Value) -> bool:
-    """Whether two values are the same for a spec: `1`, `1.0`, `true` and `"1"` are four; keys have no order."""
+    """Return whether two values are the same for a spec: `1`, `1.0`, `true` and `"1"` differ; keys have no order."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
@@ -149,7 +149,7 @@ def equal(one: Value, other: Value) -> bool:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split into lines with their ends, counted as the parser does."""
+    """Split into lines with their line breaks, counted as the parser does."""
     lines: list[str] = []
     start = 0
     for found in LINE_BREAK.finditer(text):
@@ -165,7 +165,7 @@ def _joined(texts: list[SpecText]) -> dict[str, Part]:
             known = joined.get(name)
             if known is None:
                 joined[name] = part
-            elif name in MERGED:  # anything else given twice is a mistake that loading tells
+            elif name in MERGED:  # other duplicates are errors that loading reports
                 if not known.pieces:
                     known = joined[name] = dataclasses.replace(known, pieces=[known], parts=dict(known.parts))
                 known.pieces.append(part)
@@ -174,14 +174,14 @@ def _joined(texts: list[SpecText]) -> dict[str, Part]:
 
 
 class _Reader:
-    """Reads the parts of one file."""
+    """Reader of the parts of one file."""
 
     def __init__(self, file: str, text: str, root: MappingNode) -> None:
         lines = split_lines(text)
         crlf = sum(line.endswith("\r\n") for line in lines)
         self.text = SpecText(file, lines, "\r\n" if crlf * 2 > len(lines) else "\n")
         self.root = root
-        self.ends: dict[int, int] = {}  # the column at which the last token of a line ends
+        self.ends: dict[int, int] = {}  # the column after the last token of a line
         self.covered: set[int] = set()  # lines within a scalar
         self.scalars: list[ScalarNode] = []
 
@@ -199,7 +199,7 @@ class _Reader:
     # ----------------------------------------------------------------------------------------------- lines and comments
 
     def _note(self, node: Node, after: tuple[int, int]) -> None:
-        """Notes where the tokens of a node end. What stands before `after` is written elsewhere: this is its alias."""
+        """Record the ends of a node's tokens. A node before `after` is written elsewhere: this is its alias."""
         if (node.line, node.column) < after:
             return
         if isinstance(node, ScalarNode):
@@ -245,7 +245,7 @@ class _Reader:
     # ------------------------------------------------------------------------------------------------------------ parts
 
     def _block_parts(self, mapping: MappingNode, start: int, end: int) -> tuple[dict[str, Part], int]:
-        """The parts of a block mapping in these lines, and where the lines behind the last of them begin."""
+        """Return the parts of a block mapping in these lines, and the first line after the last of them."""
         entries = list(mapping.entries.items())
         indent = entries[0][1].key.column
         starts = [start]
@@ -283,19 +283,19 @@ class _Reader:
         return found
 
     def _belongs_up_to(self, first: int, end: int, indent: int) -> int:
-        """Behind an entry stand blank lines and comments: the first of them that is none of its own."""
+        """Return the first of the blank lines and comments after an entry that does not belong to it."""
         deeper = [line for line in range(first, end) if self._deeper(line, indent)]
         return deeper[-1] + 1 if deeper else first
 
     def _deeper(self, line: int, indent: int) -> bool:
-        """Whether a line has something that is indented deeper than an entry, and so belongs to it."""
+        """Return whether a line is indented deeper than an entry, and so belongs to it."""
         if line in self.text.alone:
             return self.text.comments[line][0] > indent
         written = self.text.lines[line]
         return bool(written.strip()) and not written.startswith("...")
 
     def _last_line(self, node: Node, key: ScalarNode | None = None) -> int:
-        """The last line that a value takes, but for comments behind it."""
+        """Return the last line of a value, without comments after it."""
         if key is not None and (node.line, node.column) < (key.end_line, key.end_column):
             return key.end_line
         if isinstance(node, ScalarNode):
@@ -313,7 +313,7 @@ class _Reader:
         return last
 
     def _end_of_literal(self, node: ScalarNode) -> int:
-        """The last line of a literal text; empty lines behind it count only where its head says that they do."""
+        """Return the last line of a literal block; trailing empty lines are included only with the indicator `+`."""
         last = _literal_end(node) - 1
         if "+" not in self.text.lines[node.line][node.column :].split("#")[0]:
             while last > node.line and not self.text.lines[last].strip():
@@ -327,12 +327,12 @@ class _Reader:
         return node.end_line > node.line and self._first(node) in "|>"
 
     def _first(self, node: Node) -> str:
-        """The character that a node begins with, its anchor left out."""
+        """Return the first character of a node, after its anchor."""
         line = self.text.lines[node.line] if node.line < len(self.text.lines) else ""
         found = re.match(r"(?:&\S+\s+)?(\S)", line[node.column :])
         return found.group(1) if found else " "
 
 
 def _literal_end(node: ScalarNode) -> int:
-    """The line behind a literal text."""
+    """Return the line after a literal block."""
     return node.end_line if node.end_column == 0 else node.end_line + 1

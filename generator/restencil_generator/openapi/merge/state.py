@@ -1,7 +1,7 @@
-"""Reads and writes `.imported/`: the previous import and its origins.
+"""Storage of `.imported/`: the previous import and its origins.
 
-`.imported/<package>.yaml` is the result byte for byte; `.imported/<package>.json` says what was read, how, and where
-each node comes from. Both are checked in, so they hold no absolute path, no time and no host but that of the source.
+`.imported/<package>.yaml` is the exact result; `.imported/<package>.json` has the sources, the options, and the origin
+of each node. Both are committed, so they contain no absolute path, no time and no host except that of the source.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FOLDER: Final = ".imported"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Record:
-    """What an import was made of.
+    """The inputs of an import.
 
-    `source` and the names of `files` are relative to the folder of the spec, or addresses. `files` have the SHA-256 of
-    what was read of them. `nodes` are the origins of nodes, by their key paths as messages show them.
+    `source` and the names of `files` are relative to the folder of the spec, or URLs. `files` have the SHA-256 of the
+    contents. `nodes` are the origins of nodes, by their key paths as in messages.
     """
 
     package: str
@@ -41,12 +41,12 @@ class Record:
 
 
 def record_folder(out: Path) -> Path:
-    """The folder in which the record of a spec lies."""
+    """Return the folder of the record of a spec."""
     return out.parent / FOLDER
 
 
 def named(path: str | Path, folder: Path) -> str:
-    """How a record names a file: from the folder of the spec."""
+    """Return the name of a file in a record: relative to the folder of the spec."""
     text = str(path)
     if text == "-" or is_address(text):
         return text
@@ -54,7 +54,7 @@ def named(path: str | Path, folder: Path) -> str:
 
 
 def options_of(options: Options, folder: Path) -> dict[str, Any]:
-    """What of the options changes a result, as a record holds it."""
+    """Return the options that affect the result, for the record."""
     return {
         "include": list(options.include),
         "exclude": list(options.exclude),
@@ -67,7 +67,7 @@ def options_of(options: Options, folder: Path) -> dict[str, Any]:
 
 
 def origins(tree: Tree, folder: Path) -> dict[str, Origin]:
-    """The origins of a tree, with their files as a record names them."""
+    """Return the origins of a tree, with file names for the record."""
     return {
         shown(path): dataclasses.replace(origin, file=named(origin.file, folder) if origin.file else "")
         for path, origin in tree.origins.items()
@@ -75,7 +75,7 @@ def origins(tree: Tree, folder: Path) -> dict[str, Origin]:
 
 
 def records(folder: Path) -> Iterator[Record]:
-    """The records of a folder that can be read, by package."""
+    """Yield the readable records of a folder, by package."""
     for path in sorted(folder.glob("*.json")):
         with contextlib.suppress(Failure):
             record = read_record(folder, path.stem)
@@ -84,7 +84,7 @@ def records(folder: Path) -> Iterator[Record]:
 
 
 def read_record(folder: Path, package: str) -> Record | None:
-    """The record of a package; None where there is none. Raises `Failure` for one that no import wrote."""
+    """Return the record of a package; None if there is none. Raises `Failure` if it is invalid."""
     path = folder / f"{package}.json"
     try:
         value = json.loads(path.read_bytes().decode("utf-8"))
@@ -112,7 +112,7 @@ def _foreign(where: str, message: str) -> Failure:
 
 
 def read_base(folder: Path, package: str) -> str | None:
-    """The last import's result; None where there is none. Raises `Failure` for what is not UTF-8."""
+    """Return the result of the last import; None if there is none. Raises `Failure` if it is not UTF-8."""
     path = folder / f"{package}.yaml"
     try:
         return path.read_bytes().decode("utf-8")
@@ -123,7 +123,7 @@ def read_base(folder: Path, package: str) -> str | None:
 
 
 def record_text(record: Record) -> str:
-    """The text of a record."""
+    """Return a record as JSON."""
     document = {
         "source": record.source,
         "files": dict(sorted(record.files.items())),
@@ -138,7 +138,7 @@ def _written(origin: Origin) -> dict[str, str]:
 
 
 def digest_of(path: Path) -> str | None:
-    """The SHA-256 of a file; None where it cannot be read."""
+    """Return the SHA-256 of a file; None if it cannot be read."""
     try:
         return sha256(path.read_bytes())
     except OSError:
@@ -146,12 +146,12 @@ def digest_of(path: Path) -> str | None:
 
 
 def sha256(content: bytes) -> str:
-    """The SHA-256 of bytes, in hex."""
+    """Return the SHA-256 of bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def write_file(path: Path, text: str) -> bool:
-    """Replaces a file in one step; False where it has this text already."""
+    """Replace a file atomically; returns False if it has this content already."""
     content = text.encode("utf-8")
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:

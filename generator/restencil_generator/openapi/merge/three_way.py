@@ -1,7 +1,7 @@
-"""The decision table: ours, theirs or a conflict for each node.
+"""The decision table of the merge: ours, theirs or a conflict for each node.
 
-Three specs are laid beside each other: the *base* (what the last import wrote), *ours* (what stands there now) and
-*theirs* (what an import writes today). Nothing is written here: `patching` makes the text of what is chosen.
+Three specs are compared: the *base* (the result of the last import), *ours* (the existing spec) and *theirs* (the
+result of the current import). Nothing is written here: `apply` writes the chosen nodes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ Take: TypeAlias = Literal["ours", "theirs", "inside", "items"]
 K = TypeVar("K")
 
 COMMENT: Final = "#"
-"""What the name of a comment ends with: `entities.Order.pk#` is that of `entities.Order.pk`."""
+"""The suffix of the name of a comment: `entities.Order.pk#` is the comment of `entities.Order.pk`."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Choice:
-    """What becomes of a node: ours or theirs as it stands, its parts one by one (`inside`), or `items` of a list.
+    """The decision for a node: ours or theirs unchanged, its parts one by one (`inside`), or `items` of a list.
 
-    `whole` says that its lines stay, or are replaced by theirs, comments and all; else `comments` says which change.
+    With `whole`, its lines are kept, or replaced by theirs including comments; else `comments` has the changes of
+    comments.
     """
 
     path: Path
@@ -52,7 +53,7 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Comments:
-    """How the comments of a node change: some are replaced by others, some go, some come above or behind its key."""
+    """The changes of a node's comments: some are replaced, some removed, some added above or after its key."""
 
     replaced: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     dropped: tuple[str, ...] = ()
@@ -65,14 +66,14 @@ class Comments:
 
 @dataclasses.dataclass(slots=True)
 class Settled:
-    """How conflicts are settled: names of nodes, whose conflicts and all below them go to one side; `*` is all."""
+    """The resolution of conflicts: names of nodes, whose conflicts and nested ones go to one side; `*` is all."""
 
     ours: Sequence[str] = ()
     theirs: Sequence[str] = ()
     used: set[str] = dataclasses.field(default_factory=set[str])
 
     def side(self, name: str) -> Literal["ours", "theirs"] | None:
-        """The side that a conflict goes to; the longest name that says something of it counts."""
+        """Return the side for a conflict; the longest matching name wins."""
         found: tuple[int, Literal["ours", "theirs"]] | None = None
         sides: tuple[tuple[Literal["ours", "theirs"], Sequence[str]], ...] = (
             ("ours", self.ours),
@@ -89,17 +90,17 @@ class Settled:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Renamed:
-    """A node that has another name here than the last import gave it: `was`, and what it comes from."""
+    """A node with another name in ours than the last import gave it: its name `was`, and its origin."""
 
     was: Path
     origin: str
 
 
 class Merger:
-    """Chooses for every node of three specs. `choices` are those of the top; `problems` say what has to be known.
+    """Decides for every node of three specs. `choices` are the top-level decisions; `problems` are the findings.
 
-    `renamed` are the nodes that have another name here, under which base and theirs have them already; `upstream` tells
-    where in the document a node of theirs comes from, for messages.
+    `renamed` are the nodes with another name in ours, which base and theirs already have; `upstream` returns the place
+    in the document of a node of theirs, for messages.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class Merger:
         self.notices: list[Problem] = []
 
     def merge(self) -> dict[str, Choice]:
-        """What becomes of the entries of the top, in order."""
+        """Return the decisions for the top-level entries, in order."""
         inner = shapes.inner(TOP, None)
         assert inner is not None
         return self._parts((), inner, self.base.parts, self.ours.parts, self.theirs.parts)
@@ -144,7 +145,7 @@ class Merger:
         self, path: Path, shape: Shape, base: Part | None, ours: Part | None, theirs: Part | None
     ) -> Choice | None:
         present = [part for part in (base, ours, theirs) if part is not None]
-        named = len(path) == 2 and path[0] in MERGED  # what has a name is there, whatever is in it
+        named = len(path) == 2 and path[0] in MERGED  # a named entry exists even if it is empty
         if shapes.is_table(shape) and not named and all(_holds_entries(part) for part in present):
             return self._table(path, shape, base, ours, theirs)
         if ours is None:
@@ -197,7 +198,7 @@ class Merger:
     def _table(
         self, path: Path, shape: Shape, base: Part | None, ours: Part | None, theirs: Part | None
     ) -> Choice | None:
-        """A table stands as long as something is in it. Its last entry that is removed here takes the table along."""
+        """Merge a table, which exists as long as it is not empty: it is removed with its last entry."""
         if ours is None and (base is None or (len(path) > 1 and len(base.parts) > 1)):
             return self._without_ours(path, shape, base, theirs)
         inner = shapes.inner(shape, None)
@@ -229,7 +230,7 @@ class Merger:
         return self._conflict(shown(path), texts, _place(ours))
 
     def _set(self, path: Path, base: Part | None, ours: Part, theirs: Part) -> Choice:
-        """Items are taken and left out one by one; where both sides order them anew, the order is ours."""
+        """Merge lists by adding and removing items; if both sides change the order, the order is ours."""
         here, upstream = _items(ours.node), _items(theirs.node)
         before = _items(base.node) if base is not None else {}
         kept = {key: node for key, node in here.items() if key in upstream or key not in before}
@@ -242,7 +243,7 @@ class Merger:
     # -------------------------------------------------------------------------------------------------------- comments
 
     def _finished(self, made: Choice, base: Part | None, ours: Mapping[str, Part]) -> Choice:
-        """The choice with that of its comments; where nothing of it changes, its lines stay."""
+        """Add the changes of comments to a decision; if nothing changes, the lines are kept."""
         if made.ours is not None and made.theirs is not None:
             made.comments = self._comments(made.path, base, made.ours, made.theirs)
         if made.take == "inside" and made.ours is not None:
@@ -254,7 +255,7 @@ class Merger:
         return made
 
     def _comments(self, path: Path, base: Part | None, ours: Part, theirs: Part) -> Comments:
-        """A comment that an import wrote is a leaf; all others stay where they are."""
+        """Merge comments: a comment that an import wrote is a leaf; all others stay in place."""
         here = [text for text in (*ours.above, ours.behind) if text]
         last, upstream = base.behind if base is not None else "", theirs.behind
         replaced: dict[str, str] = {}
@@ -279,7 +280,7 @@ class Merger:
         return Comments(replaced, tuple(dropped), tuple(above), behind)
 
     def _comment_edited(self, path: Path, last: str, ours: Part, upstream: str) -> Literal["ours", "theirs"]:
-        """What becomes of a comment that is not the one of the last import any more, here and upstream."""
+        """Decide for a comment that ours or theirs changed since the last import."""
         what = f"the comment of {shown(path)}"
         if not ours.behind:
             if upstream:
@@ -307,7 +308,7 @@ class Merger:
         self.notices.append(Problem(code, message, place, severity=severity))
 
     def _nearest(self, path: Path) -> Place:
-        """The place of the nearest node around one that is not there."""
+        """Return the place of the nearest existing node around a missing one."""
         for length in range(len(path) - 1, 0, -1):
             part = self.ours.get(path[:length])
             if part is not None:
@@ -320,7 +321,7 @@ class Merger:
 
 
 def same(one: Part, other: Part, shape: Shape) -> bool:
-    """Whether two nodes say the same, in comments too; how they are written makes no difference."""
+    """Return whether two nodes are equal, including comments; formatting is ignored."""
     if _remarks(one) != _remarks(other):
         return False
     inner, others = shapes.inner(shape, one.node), shapes.inner(shape, other.node)
@@ -333,14 +334,14 @@ def same(one: Part, other: Part, shape: Shape) -> bool:
 
 
 def shown(path: Path) -> str:
-    """A node as messages name it; a field's type has the name of the field."""
+    """Return the name of a node for messages; a field's type has the name of the field."""
     if len(path) > 2 and path[-1] == TYPE:
         path = path[:-1]
     return ".".join(path)
 
 
 def excerpt(node: Node, limit: int = 60) -> str:
-    """A value as messages show it, on one line."""
+    """Format a value for messages, on one line."""
     text = _flow(value_of(node))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -362,7 +363,7 @@ def _holds_entries(part: Part) -> bool:
 
 
 def _entries(part: Part | None, shape: Shape) -> dict[str, Part]:
-    """The entries of a node; a field that is no mapping has its type."""
+    """Return the entries of a node; a field that is not a mapping has its type."""
     if part is None:
         return {}
     if shapes.is_field(shape) and not shapes.describes(part.node):
@@ -371,7 +372,7 @@ def _entries(part: Part | None, shape: Shape) -> dict[str, Part]:
 
 
 def _same_lines(one: Part, other: Part) -> bool:
-    """Whether two entries are written alike, but for how far they are indented."""
+    """Return whether two entries have the same lines except indentation."""
     if not (one.block and other.block) or one.bare is not other.bare:
         return False
     lines, others = one.lines(), other.lines()
@@ -396,7 +397,7 @@ def _items(node: Node) -> dict[tuple[str, str], Node]:
 
 
 def _order(chosen: Iterable[K], base: list[K], ours: list[K], theirs: list[K]) -> list[K]:
-    """The order of what is chosen: ours; that of theirs where nobody changed it here. New ones stand as in theirs."""
+    """Return the order of the chosen names: ours, or theirs if ours is unchanged. New names are as in theirs."""
     chosen = set(chosen)
     known = [name for name in ours if name in chosen]
     before, here = [name for name in base if name in ours], [name for name in ours if name in set(base)]
@@ -407,7 +408,7 @@ def _order(chosen: Iterable[K], base: list[K], ours: list[K], theirs: list[K]) -
 
 
 def _woven(order: list[K], other: list[K]) -> list[K]:
-    """A list with what only the other one has, each item behind the one that it follows there."""
+    """Return a list with the items that only the other one has, each after its predecessor there."""
     woven = list(order)
     have = set(order)
     for index, name in enumerate(other):
@@ -418,7 +419,7 @@ def _woven(order: list[K], other: list[K]) -> list[K]:
 
 
 def _place(part: Part) -> Place:
-    """The place of a value; of its first line where it has several."""
+    """Return the place of a value, or of its first line."""
     if part.alias() or part.node.line != part.key.line:
         return _key_place(part)
     place = part.node.place
@@ -432,5 +433,5 @@ def _key_place(part: Part) -> Place:
 
 
 def names_of(problems: Iterable[Problem]) -> list[str]:
-    """The nodes of conflicts, as `--ours` and `--theirs` take them."""
+    """Return the nodes in conflict, named as in `--ours` and `--theirs`."""
     return [problem.message.partition(" changed here and upstream")[0] for problem in problems]

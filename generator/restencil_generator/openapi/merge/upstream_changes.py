@@ -1,7 +1,7 @@
-"""`import --check`: what changed in the document, and what would conflict.
+"""`import --check`: reports changes of the document, and conflicts that they would cause.
 
-The last import is compared with what an import gives today by the rules of `diff`. Nothing is written, and nothing but
-what is checked in and the document itself is needed.
+The last import is compared with the result of the current one by the rules of `diff`. Nothing is written, and only
+committed files and the document are needed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from restencil_generator.spec.model import Spec
 Class: TypeAlias = Literal["breaking", "behaviour", "additive", "documentation"]
 
 CLASSES: Final[tuple[Class, ...]] = ("breaking", "behaviour", "additive", "documentation")
-"""What a change means to whoever imports the document, worst first."""
+"""The effect of a change on users of the document, worst first."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the document: its class, its place in the document and in the last import."""
+    """A change of the document: its class, and its places in the document and in the last import."""
 
     kind: Class
     finding: Finding
@@ -40,19 +40,19 @@ class Change:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Changes:
-    """All that changed, worst first, and what comes of it here."""
+    """All changes, worst first, and the result of a merge."""
 
     found: tuple[Change, ...]
     settlement: Settlement
 
     def fails(self, fail_on: Class) -> bool:
-        """Whether a change is of a class, or of a worse one."""
+        """Return whether there is a change of a class, or of a worse one."""
         limit = CLASSES.index(fail_on)
         return any(CLASSES.index(change.kind) <= limit for change in self.found)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many changes there are of each class."""
+        """The number of changes of each class."""
         return {kind: sum(change.kind == kind for change in self.found) for kind in CLASSES}
 
 
@@ -60,7 +60,7 @@ NOTHING: Final = Changes((), Settlement({}))
 
 
 def changes(theirs: Theirs, out: Path) -> Changes:
-    """What changed since the last import. Raises `Failure` where there is none."""
+    """Return the changes since the last import. Raises `Failure` if there is none."""
     folder = state.record_folder(out)
     name = f"{(folder / theirs.package).as_posix()}.yaml"
     base = state.read_base(folder, theirs.package)
@@ -91,7 +91,7 @@ def _declared(text: str, name: str) -> Spec:
 
 
 def text_of(changed: Changes) -> str:
-    """The changes for people: per class, each with both places; then what would be in conflict."""
+    """Format the changes as text: by class, each with both places; then the conflicts."""
     return "".join(f"{line}\n" for line in _lines(changed))
 
 
@@ -115,7 +115,7 @@ def _lines(changed: Changes) -> Iterator[str]:
 
 
 def data_of(changed: Changes, file: str, source: str) -> dict[str, Any]:
-    """The changes as one document."""
+    """Return the changes as one JSON document."""
     return {
         "version": 1,
         "file": file,

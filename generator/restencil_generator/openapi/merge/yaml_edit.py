@@ -1,7 +1,6 @@
-"""Edits one entry of a YAML mapping; the only file that names ruamel.yaml.
+"""Editing of one entry of a YAML mapping; only this module imports ruamel.yaml.
 
-This is the only file that names ruamel.yaml. It edits one entry at a time, never a whole file: ruamel.yaml
-keeps the meaning of a file, but not every byte of it.
+It edits one entry at a time, never a whole file: ruamel.yaml keeps the meaning of a file, but not every byte of it.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from typing import Any, Final, TypeAlias
 from restencil_generator.exceptions import Failure
 
 WIDTH: Final = 120
-"""How long a line may be."""
+"""Maximum length of a line."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Put:
-    """The value of another entry, as its text writes it."""
+    """The value of another entry, as in its source."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inside:
-    """Changes inside of a mapping: in this order its keys, each with what becomes of its value (None: it stays).
+    """Changes inside a mapping: its keys in order, each with the change to its value (None: unchanged).
 
-    What is no mapping becomes one, in which the old value stands under `old`.
+    A value that is not a mapping becomes one, with the old value at the key `old`.
     """
 
     entries: Mapping[str, Patch | None]
@@ -39,7 +38,7 @@ class Inside:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Items:
-    """The items of a list: those that are there already by their index, others as text."""
+    """The items of a list: existing ones by their index, others as strings."""
 
     items: tuple[int | str, ...]
 
@@ -48,10 +47,10 @@ Patch: TypeAlias = Put | Inside | Items
 
 
 def patched(text: str, patch: Patch, width: int = WIDTH) -> str:
-    """The text of an entry (`key: value`, not indented, without comments behind values) with its value changed.
+    """Return an entry (`key: value`, without indentation and comments after values) with its value changed.
 
-    A mapping between braces that becomes wider than `width` gets a line for each of its entries.
-    Raises `Failure` where ruamel.yaml is not installed.
+    A mapping between braces that becomes wider than `width` gets a line for each of its entries. Raises `Failure` if
+    ruamel.yaml is not installed.
     """
     entry = _load(text)
     key = next(iter(entry))
@@ -97,7 +96,7 @@ def _with_items(value: Any, items: tuple[int | str, ...]) -> Any:
     new = [kept[item] if isinstance(item, int) else next(iter(_load(f"- {item}\n"))) for item in items]
     indexes = [item for item in items if isinstance(item, int)]
     if indexes == list(range(len(kept))) and list(items[: len(kept)]) == indexes:
-        value.extend(new[len(kept) :])  # where items are added alone, comments behind the others stay
+        value.extend(new[len(kept) :])  # if items are only added, comments after the others stay
         return value
     value[:] = new
     return value
@@ -135,7 +134,7 @@ def _dump(value: Any, before: str) -> str:
 
 
 def _yaml() -> Any:
-    """A reader and writer for which all scalars are texts, so that each is written as it was."""
+    """Return a reader and writer that treats all scalars as strings, so that they are written unchanged."""
     made = _library().YAML(typ="rt")
     made.Resolver = _resolver()
     made.width = 1_000_000
