@@ -1,6 +1,6 @@
-"""Classifies changes between two specs: for callers, in requests and responses, in caches.
+"""Classification of changes between two specs: for callers, in requests and responses, in caches.
 
-`compare` compares two loaded specs by a walk over their parts, and `RULES` says what each kind of change means.
+`compare` compares two loaded specs attribute by attribute, and `RULES` has the effect of each kind of change.
 """
 
 from __future__ import annotations

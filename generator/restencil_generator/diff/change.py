@@ -1,4 +1,4 @@
-"""One change between two specs: which rule it falls under, where it is, and what it was."""
+"""One change between two specs: its rule, its position, and the old and new values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from restencil_generator.diff.rules import COLUMNS, RULES, Class, Column, Rule, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """A change below something: `sub` says where below it, `text` what changed, `was` what stood there before.
+    """A change of a part: `sub` is its position within the part, `text` the change, `was` the old value.
 
-    `key` is the key of the spec that says what changed, and `path` leads to the attribute from an endpoint, a resource
-    or the spec, empty where endpoints do not inherit it value by value. Changes of what has a place of its own have no
-    key: the places tell whether they are the same.
+    `key` is the key of the spec with the change, and `path` the path of the attribute from an endpoint, a resource or
+    the spec; it is empty if endpoints do not inherit the value. Changes of parts with their own place have no key: the
+    places show whether two changes are the same.
     """
 
     rule: str
@@ -28,18 +28,18 @@ class Change:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What changes have in common that are one change."""
+        """A value that is equal for changes that are the same."""
         places = () if self.key else (self.old_place, self.new_place)
         return self.rule, self.sub, self.key, *places
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """One change, the most specific that can be said of it.
+    """One change, as specific as possible.
 
-    `node` says where in the spec: `entities.Order.total`, `resources.orders.get_list.status`, `package`. `change` says
-    what changed, in a few words, and `was` what was there before, which may be empty. `place` is its place in the new
-    spec, or the place around it; `old_place` that in the old spec, None if it is new.
+    `node` is its position in the spec: `entities.Order.total`, `resources.orders.get_list.status`, `package`. `change`
+    describes it in a few words, and `was` is the old value, which may be empty. `place` is its place in the new spec,
+    or the nearest place around it; `old_place` the place in the old spec, None if it is new.
     """
 
     rule: str
@@ -51,12 +51,12 @@ class Finding:
 
     @property
     def columns(self) -> Rule:
-        """What it means for callers, on the wire and in caches."""
+        """The severities for callers, in requests and responses, and in caches."""
         return RULES[self.rule]
 
     @property
     def shown(self) -> str:
-        """The node as messages show it: without its table."""
+        """The node as in messages: without its table."""
         head, _, rest = self.node.partition(".")
         return rest if rest and head in _TABLES else self.node
 
@@ -66,14 +66,15 @@ class Finding:
         return f"{self.shown}: {self.change}"
 
     def worst(self, columns: tuple[Column, ...] = COLUMNS) -> Severity:
-        """The worst severity among some columns."""
+        """Return the worst severity among some columns."""
         return self.columns.worst(columns)
 
     @property
     def upstream(self) -> Class:
-        """What a change means to whoever imports the spec: `breaking` only where callers break.
+        """The class of the change for users who import the spec: `breaking` only if it breaks callers.
 
-        What changes on the wire or in caches, or is risky, is `risky`: behaviour, and no work for callers.
+        Other changes of requests, responses or caches, and risky ones, are `risky`: different behavior, but no work for
+        callers.
         """
         rule = self.columns
         if rule.callers == "B":
@@ -87,7 +88,7 @@ _TABLES = ("entities", "enums", "objects", "resources")
 
 
 def found_at(change: Change, node: str, old: Place, new: Place) -> Finding:
-    """A change below a node; it has the places of the node, unless it has its own."""
+    """Return a change below a node as a finding, with the places of the node unless it has its own."""
     where = ".".join(filter(None, (node, change.sub)))
     has_place = change.old_place is not None or change.new_place is not None
     old_place = change.old_place if has_place else old

@@ -1,4 +1,4 @@
-"""Compares enums, objects and entities, and finds which of them have a new name."""
+"""Comparison of enums, objects and entities, and detection of renames."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TABLES: Final[Mapping[Kind, str]] = {"enum": "enums", "object": "objects", "ent
 
 
 def table(spec: d.Spec, kind: Kind) -> Mapping[str, d.Enum | d.Object | d.Entity]:
-    """The declared types of a kind."""
+    """Return the declared types of a kind."""
     found: Mapping[str, d.Enum | d.Object | d.Entity] = getattr(spec, _TABLES[kind])
     return found
 
@@ -40,9 +40,9 @@ def table(spec: d.Spec, kind: Kind) -> Mapping[str, d.Enum | d.Object | d.Entity
 
 
 def renamed_types(old: d.Spec, new: d.Spec, resources: Mapping[str, str]) -> Names:
-    """Types whose name is gone, with their new names.
+    """Return the new names of renamed types.
 
-    What uses a renamed type may be renamed itself, so this goes on until nothing more is found.
+    A type may be used by another renamed type, so the search is repeated until nothing more is found.
     """
     gone: list[tuple[Kind, str]] = [
         (kind, name) for kind in _TABLES for name in table(old, kind) if name not in table(new, kind)
@@ -85,7 +85,7 @@ def _matches(
 def _uses(
     spec: d.Spec, renamed: Mapping[tuple[Kind, str], str], resources: Mapping[str, str]
 ) -> dict[tuple[Kind, str], set[Use]]:
-    """Where each type is used; places are named as in the new spec."""
+    """Return the places where each type is used, with names of the new spec."""
     found: dict[tuple[Kind, str], set[Use]] = {}
     for kind, name, use in _used(spec, renamed, resources):
         found.setdefault((kind, name), set()).add(use)
@@ -142,7 +142,7 @@ def _in_type(type: d.Type | None, *where: str) -> Iterator[tuple[Kind, str, Use]
 
 
 def declared_findings(specs: Specs) -> Iterator[Finding]:
-    """What changed in the enums, objects and entities of two specs."""
+    """Yield the changes of the enums, objects and entities of two specs."""
     for kind, plural in _TABLES.items():
         before, now = table(specs.old, kind), table(specs.new, kind)
         for name, declared in before.items():
@@ -163,7 +163,7 @@ def declared_findings(specs: Specs) -> Iterator[Finding]:
 
 
 def _is_reported_of_resource(specs: Specs, declared: d.Enum | d.Object | d.Entity, other: d.Spec) -> bool:
-    """Whether an entity is declared in a resource that the other spec does not have."""
+    """Return whether an entity is declared in a resource that the other spec does not have."""
     if not isinstance(declared, d.Entity) or declared.resource is None:
         return False
     called = {*other.resources, *(specs.resources if other is specs.new else specs.resources.values())}
@@ -201,7 +201,7 @@ def _enum_members(at: At, old: d.Enum, new: d.Enum) -> Iterator[Change]:
 
 
 def _constant(enum: d.Enum, member: d.EnumMember) -> str | None:
-    """The name of a constant by itself, without that of its enum."""
+    """Return the name of a constant without that of its enum."""
     return None if member.constant is None else member.constant.removeprefix(constant_name(enum.name, ""))
 
 
@@ -228,9 +228,9 @@ def _has_same_base(at: At, old: d.Entity, new: d.Entity) -> bool:
 
 
 def _is_inherited(at: At, old: d.Entity, new: d.Entity, attribute: str) -> bool:
-    """Whether an attribute is inherited by both forms of an entity, so that its change is reported of the base.
+    """Return whether an attribute is inherited in both specs, so that its change is reported for the base entity.
 
-    What follows from another base is reported with the base, but for the table and the key.
+    Changes due to another base are reported with the base, except for the table and the key.
     """
     written = f"{attribute}_written"
     if getattr(old, written) or getattr(new, written):
@@ -245,7 +245,7 @@ def _table(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
 
 def _pk(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
     renamed = _renamed_fields(old, new)
-    # After a dot follows a field of an object, whose new name is reported there.
+    # The name after a dot is a field of an object, whose renaming is reported there.
     pk = tuple(".".join((renamed.get(head, head), *rest)) for head, *rest in (name.split(".") for name in old.pk))
     if (pk, old.pk_is_list) != (new.pk, new.pk_is_list) and not _is_inherited(at, old, new, "pk"):
         texts = (f"[{', '.join(one.pk)}]" if one.pk_is_list else ", ".join(one.pk) for one in (old, new))
@@ -272,7 +272,7 @@ def _validate(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
 
 
 def _all_fields(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
-    """Fields by themselves; those that both forms inherit are reported of the entity that declares them."""
+    """Yield the changes of fields, except of fields that are inherited in both specs."""
     own = {field.name for field in old.fields}, {field.name for field in new.fields}
     pairing = paired(old.all_fields, new.all_fields)
     for before, now in pairing.both:
@@ -288,7 +288,7 @@ def _all_fields(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
 
 
 def _with_missing(change: Change, entity: d.Entity, field: d.Field) -> Change:
-    """The change of a new field falls under another rule if older records have no value for it."""
+    """Change the rule of a new field if older records have no value for it."""
     has_value = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.name in entity.pk
     if change.rule != "field-added" or change.sub != field.name or has_value:
         return change

@@ -1,4 +1,4 @@
-"""Compares endpoints: their requests, arguments and bodies, their responses, and how these are kept."""
+"""Comparison of endpoints: their requests, arguments and bodies, their responses, and caching."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from restencil_generator.spec.type_info import bare
 
 
 def endpoint_changes(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    """What changed between two forms of an endpoint; also what it takes over from elsewhere."""
+    """Yield the changes of an endpoint, including inherited settings."""
     yield from walk(ENDPOINT_ATTRIBUTES, at, old, new)
 
 
@@ -70,7 +70,7 @@ _OPTIONAL_PARAMETER: Final = Flag(("argument-optional", "optional"), ("argument-
 
 
 def _literal_text(path: d.Path) -> tuple[str, ...]:
-    """The literal text of a path; names of parameters, and whether they may be left out, do not count."""
+    """Return the literal parts of a path; the names of parameters, and whether they are optional, are ignored."""
     texts = [part.text if isinstance(part, d.PathText) else f"{part.prefix}\0" for part in path.parts]
     return tuple("".join(texts).split("\0"))
 
@@ -89,7 +89,7 @@ def _path_types(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _follows_field(at: At, old: d.Field, new: d.Field) -> bool:
-    """Whether a parameter is typed by a field of the entity in both specs, so that a change is reported there."""
+    """Return whether a parameter has the type of an entity's field in both specs, where changes are reported."""
     assert at.owners is not None
     sides = ((at.specs.old, at.owners[0], old), (at.specs.new, at.owners[1], new))
     if any(_is_declared(field, resource) for _, resource, field in sides):
@@ -101,12 +101,12 @@ def _follows_field(at: At, old: d.Field, new: d.Field) -> bool:
 
 
 def _is_declared(field: d.Field, resource: d.Resource) -> bool:
-    """Whether the spec says what a parameter is: then it has a place of its own."""
+    """Return whether the spec declares a parameter: then it has its own place."""
     return field.place not in {resource.place, *(endpoint.place for _, endpoint in resource.all_endpoints())}
 
 
 def _with_bare_type(field: d.Field) -> d.Field:
-    """A parameter of a path, whose `?` comes from the path."""
+    """Return a parameter of a path without `?`, which comes from the path."""
     return dataclasses.replace(field, type=bare(field.type))
 
 
@@ -114,7 +114,7 @@ def _with_bare_type(field: d.Field) -> d.Field:
 
 
 def _arguments(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    """Search parameters and header parameters, as one may have become the other."""
+    """Yield the changes of search and header parameters together, since one may have become the other."""
     if _has_arguments_of_its_list(old, new):
         return
     if old.search_params is new.search_params and old.header_params is new.header_params:
@@ -138,12 +138,12 @@ def _arguments(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _has_arguments_of_its_list(old: d.Endpoint, new: d.Endpoint) -> bool:
-    """Whether changes of the arguments are reported of the list that an endpoint adds to."""
+    """Return whether changes of the arguments are reported for the list of a list operation."""
     return isinstance(new.schema, d.AdderOf) and "search_params" not in old.written | new.written
 
 
 def _sent(endpoint: d.Endpoint) -> dict[str, tuple[str, d.Field]]:
-    """The arguments that are no part of the path, by name, and where each is sent."""
+    """Return the arguments outside the path by name, with the part of the request that contains each."""
     found = {field.name: ("the query", field) for field in endpoint.search_params}
     for header in endpoint.header_params:
         field = header.field if header.auto is None else _optional(header.field)
@@ -152,7 +152,7 @@ def _sent(endpoint: d.Endpoint) -> dict[str, tuple[str, d.Field]]:
 
 
 def _changed_page_arguments(at: At) -> set[str]:
-    """The arguments that a change of the pagination field is reported of."""
+    """Return the arguments whose changes are reported as a change of the pagination field."""
     fields = [
         {one.pagination_field.name for _, one in resource.all_endpoints() if one.pagination_field is not None}
         for resource in at.owners or ()
@@ -169,7 +169,7 @@ def _header_params(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]
 def header_changes(
     at: At, old: tuple[d.HeaderParam, ...], new: tuple[d.HeaderParam, ...], *, in_keys: bool = True
 ) -> Iterator[Change]:
-    """Which header parameters tell responses apart, where there are keys, and what is sent where none is given."""
+    """Yield changes of header parameters in keys, and of generated values."""
     known = {header.field.name: header for header in old}
     for header in new:
         was = known.get(header.field.name)
@@ -180,7 +180,7 @@ def header_changes(
 
 
 def _partition(at: At, old: d.HeaderParam, new: d.HeaderParam) -> Iterator[Change]:
-    """Whether calls that differ in a header share a response, and records."""
+    """Yield a change if calls that differ in a header now share a response or records, or no longer do."""
     was, now = (
         "in a partition" if one.partition else "in the key" if one.in_key else "in no key" for one in (old, new)
     )
@@ -212,7 +212,7 @@ def _body(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _is_item(at: At, side: int, body: d.Body, endpoint: d.Endpoint) -> bool:
-    """Whether the body is what the resource, or the list that it is added to, is of anyway."""
+    """Return whether the body is the default: the entity of the resource, or the item of the list."""
     assert at.owners is not None
     resource = at.owners[side]
     item = endpoint.collection.of.item if endpoint.collection is not None else resource.schema
@@ -246,7 +246,7 @@ def _body_type(at: At, old: d.Body, new: d.Body) -> Iterator[Change]:
 
 
 def _members(at: At, body: d.Body, spec: d.Spec) -> tuple[d.Field, ...] | None:
-    """The members of a body by themselves; None where it is no object."""
+    """Return the members of a body; None if it is not an object."""
     match body.type:
         case d.ObjectType(members):
             found = tuple(_optional(member) for member in members) if body.partial else members
@@ -266,7 +266,7 @@ def _optional(field: d.Field) -> d.Field:
 
 
 def _in_body(field: d.Field, *, partial: bool = False) -> d.Field:
-    """A field of an entity or object as bodies hold it: only what is marked so must be given."""
+    """Return a field of an entity or object as in bodies: only marked fields are required."""
     if not field.must or partial:
         return _optional(field)
     return dataclasses.replace(field, type=bare(field.type), default=d.MISSING, written_default=False)
@@ -280,7 +280,7 @@ BODY_ATTRIBUTES: Final[Attributes[d.Body]] = {
 
 
 def _request(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    """How a body is sent, whether it must be given, and whether it is part of the key."""
+    """Yield changes of how a body is sent, whether it is required, and whether it is part of the key."""
     if old.request == new.request or not (old.has_body and new.has_body):
         return
     for change in walk(REQUEST_ATTRIBUTES, at.under("request", "request"), old.request, new.request):
@@ -327,7 +327,7 @@ def _result(at: At, old: d.Type | None, new: d.Type | None) -> Iterator[Change]:
 
 
 def _with_new_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
-    """A type whose lists name the arguments that distinguish them as they are called now."""
+    """Rename the arguments that distinguish the lists in a type."""
     if isinstance(type, d.CollectionOf):
         names = tuple(wires.get(name, name) for name in type.non_filter_arguments)
         return dataclasses.replace(type, non_filter_arguments=names)
@@ -335,7 +335,7 @@ def _with_new_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
 
 
 def _kept_apart(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    """A list that is kept under another name, since another one has, or had, the same arguments."""
+    """Yield a change if the identity of a list changes because of another list with the same arguments."""
     before, now = (_list(one.schema) for one in (old, new))
     if before is None or now is None or before.apart == now.apart:
         return
@@ -346,7 +346,7 @@ def _kept_apart(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _list(schema: d.Type | None) -> d.CollectionOf | None:
-    """The first collection of a schema."""
+    """Return the first collection of a schema."""
     parts = () if schema is None or isinstance(schema, d.AdderOf) else d.walk(schema)
     return next((part for part in parts if isinstance(part, d.CollectionOf)), None)
 
@@ -404,7 +404,7 @@ def _pagination(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _pagination_text(pagination: d.Pagination | None) -> str | None:
-    """All that counts of a pagination: each of its attributes, the parameter of the size by its JSON name alone."""
+    """Return all attributes of a pagination as a string; the parameter of the size only has its JSON name."""
     if pagination is None:
         return None
     values = {field.name: getattr(pagination, field.name) for field in dataclasses.fields(pagination)}
@@ -448,13 +448,13 @@ def _expires(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _renamed_target(at: At, target: str) -> str:
-    """A target of `expires`, by the new name of its resource."""
+    """Return a target of `expires` with the new name of its resource."""
     resource, dot, member = target.partition(".")
     return f"{at.specs.resources.get(resource, resource)}{dot}{member}" if dot else target
 
 
 def use_text(use: d.Use) -> str:
-    """Alternatives of schemes as a spec writes them."""
+    """Return alternatives of schemes as in a spec."""
     texts = [f"[{', '.join(names)}]" if len(names) > 1 else "".join(names) or "none" for names in use]
     return f"[{', '.join(texts)}]"
 

@@ -1,4 +1,4 @@
-"""Compares fields and types: of entities and objects, of results, of arguments and bodies."""
+"""Comparison of fields and types: of entities and objects, of results, of arguments and bodies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from restencil_generator.spec.type_info import bare
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pairing:
-    """What of two rows of fields is the same field: by name, else by JSON name where the name is gone."""
+    """The common fields of two lists of fields: matched by name, else by JSON name if the name was removed."""
 
     both: tuple[tuple[d.Field, d.Field], ...]
     removed: tuple[d.Field, ...]
@@ -38,7 +38,7 @@ class Pairing:
 
 
 def paired(old: Sequence[d.Field], new: Sequence[d.Field]) -> Pairing:
-    """Which fields are the same, which are gone, which are new."""
+    """Match two lists of fields: common, removed and added ones."""
     if old == new:
         return Pairing(tuple(zip(old, new, strict=True)), (), ())
     by_name = {field.name: field for field in new}
@@ -58,7 +58,7 @@ def paired(old: Sequence[d.Field], new: Sequence[d.Field]) -> Pairing:
 
 
 def rows_changes(at: At, old: Sequence[d.Field], new: Sequence[d.Field]) -> Iterator[Change]:
-    """What changed between two rows of fields."""
+    """Yield the changes between two lists of fields."""
     if old is new:
         return
     pairing = paired(old, new)
@@ -71,23 +71,23 @@ def rows_changes(at: At, old: Sequence[d.Field], new: Sequence[d.Field]) -> Iter
 
 
 def removed_field(at: At, field: d.Field) -> Change:
-    """The change of a field that is gone."""
+    """Return the change of a removed field."""
     there = dataclasses.replace(at.inside(field.name), key="", path=(), places=(field.place, at.places[1]))
     return there.change(at.role.removed, "removed", shown(field.type))
 
 
 def added_field(at: At, field: d.Field) -> Change:
-    """The change of a field that is new."""
+    """Return the change of an added field."""
     there = dataclasses.replace(at.inside(field.name), key="", path=(), places=(None, field.place))
     required = bool(at.role.needed) and field.required
-    # Callers send an object that is declared on its own, and they send it without the new member.
+    # Callers already send declared objects, without the new member.
     rule = at.role.needed if required else "body-member-required" if field.must else at.role.added
     return there.change(rule, f"added, {shown(field.type)}" + (", required" if required or field.must else ""))
 
 
 def field_changes(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
-    """What changed in one field."""
-    if old.format != new.format:  # the format is reported by itself
+    """Yield the changes of one field."""
+    if old.format != new.format:  # a change of the format is reported separately
         old, new = (dataclasses.replace(field, type=d.formatted(field.type, None)) for field in (old, new))
     yield from walk(FIELD_ATTRIBUTES, at.inside(new.name).between(old.place, new.place), old, new)
 
@@ -112,13 +112,13 @@ def _default(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
     if old.default == new.default and type(old.default) is type(new.default):
         return
     written = old.written_default or new.written_default
-    # The default of an enum is its first value: then another one is the first.
+    # The default of an enum is its first value, so the order of the values has changed.
     if (written or (_is_value(at, old) and _is_value(at, new))) and not any(True for _ in _field_type(at, old, new)):
         yield at.changed(at.role.default, _json(old.default), _json(new.default), label="default")
 
 
 def _is_value(at: At, field: d.Field) -> bool:
-    """Whether the default of a field is a value that its enum still has."""
+    """Return whether the default of a field is a value that its enum still has."""
     type = bare(field.type)
     return isinstance(type, d.EnumRef) and any(field.default == one.value for one in at.specs.enums[type.name].members)
 
@@ -129,14 +129,14 @@ def _wire(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
 
 
 def _style(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
-    """How a value is written, if there is more than one style."""
+    """Yield a change of the style, if there is more than one style."""
     was, now = ("slashes kept" if field.slashes else f"style {field.style or 'comma'}" for field in (old, new))
     if was != now:
         yield at.change(at.role.format, f"{was} → {now}", was)
 
 
 def _env(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
-    """The environment variable that an argument is read from; a required argument is optional where it has one."""
+    """Yield a change of the environment variable of an argument; a required argument with a variable is optional."""
     if old.env != new.env and old.required == new.required:
         yield at.changed("argument-default-changed", old.env, new.env, label="env")
 
@@ -182,12 +182,12 @@ FIELD_ATTRIBUTES: Final[Attributes[d.Field]] = {
 
 
 def type_changes(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
-    """What changed between two types; texts show them whole."""
+    """Yield the changes between two types; messages show the whole types."""
     yield from _inside(dataclasses.replace(at, whole=(old, new)), old, new)
 
 
 def _inside(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
-    """What changed between two types, which may be parts of others: items of a list, for example."""
+    """Yield the changes between two types, which may be parts of others, such as items of a list."""
     if old == new:
         return
     inner = [*_bare_changes(at, bare(old), bare(new))]
@@ -197,13 +197,13 @@ def _inside(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
 
 
 def _optional_change(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
-    """`?` that came or went."""
+    """Yield a change if `?` was added or removed."""
     if isinstance(old, d.Optional) != isinstance(new, d.Optional):
         yield at.type_changed(at.role.optional if isinstance(new, d.Optional) else at.role.certain)
 
 
 def _bare_changes(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
-    """What changed between two types without their `?`."""
+    """Yield the changes between two types without their `?`."""
     if old == new:
         return
     match old, new:
@@ -224,7 +224,7 @@ def _bare_changes(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
 
 
 def _holding(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
-    """What changed between types that hold others of one type, and between types that have nothing in common."""
+    """Yield the changes between types with one nested type, and between unrelated types."""
     before, now = old.children(), new.children()
     if type(old) is type(new) and len(before) == len(now) == 1:
         yield from _inside(at, before[0], now[0])
@@ -242,7 +242,7 @@ def _unlike(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
     if how == "same":
         return
     if not at.role.needed and any(True for type in at.whole if type for _ in d.entities_in(type)):
-        how = "other"  # what is kept of entities has another form
+        how = "other"  # the stored form of entities differs
     yield at.type_changed({"narrower": at.role.narrower, "wider": at.role.wider, "other": at.role.changed}[how])
 
 
@@ -299,7 +299,7 @@ def _one_of(at: At, old: d.OneOf, new: d.OneOf) -> Iterator[Change]:
 
 
 def _discrimination(one: d.OneOf, other: d.OneOf) -> str:
-    """How the common alternatives are distinguished: by an attribute, its values, or their order."""
+    """Return how the common alternatives are distinguished: by an attribute, its values, or their order."""
     common = [type for type in one.alternatives if type in other.alternatives]
     names = {getattr(type, "name", "") for type in common}
     values = sorted(f"{choice.value}: {choice.entity}" for choice in one.values if choice.entity in names)

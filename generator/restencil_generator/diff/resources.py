@@ -1,7 +1,7 @@
-"""Compares resources: which came, went or were renamed, and the changes of their endpoints, each reported once.
+"""Comparison of resources: added, removed and renamed ones, and changes of endpoints, each reported once.
 
-Endpoints are compared with all that they inherit, so one line of a spec may change many of them. A change is reported
-where it is written: at the endpoint that others start from, at the resource, or at the spec.
+Endpoints are compared with everything they inherit, so one line of a spec may change many of them. A change is reported
+where it is declared: at the endpoint that others extend, at the resource, or at the spec.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIST_MEMBERS = frozenset((*d.EXTENDERS, "create"))
 
 
 def renamed_resources(old: d.Spec, new: d.Spec) -> dict[str, str]:
-    """The new name of each resource that has the requests of one whose name is gone."""
+    """Return the new name of each resource that has the requests of a removed one."""
     gone = [resource for name, resource in old.resources.items() if name not in new.resources]
     came = [resource for name, resource in new.resources.items() if name not in old.resources]
     found: dict[str, str] = {}
@@ -50,7 +50,7 @@ def _requests(resource: d.Resource) -> set[tuple[object, ...]]:
 
 
 def resource_findings(specs: Specs) -> Iterator[Finding]:
-    """What changed in the resources of two specs, changes of the spec that reach endpoints included."""
+    """Yield the changes of the resources of two specs, including changes at the top level that affect endpoints."""
     pairs: list[tuple[d.Resource, d.Resource]] = []
     for name, resource in specs.old.resources.items():
         other = specs.new.resources.get(specs.resources.get(name, name))
@@ -116,10 +116,10 @@ RESOURCE_ATTRIBUTES: Final[Attributes[d.Resource]] = {
 
 
 class _Endpoints:
-    """Compares the endpoints of the two forms of one resource.
+    """Comparison of the endpoints of one resource in both specs.
 
-    `called` has the new names of the endpoints that are still there, `was` their old names; endpoints of a list have
-    the list's name before their own.
+    `called` has the new names of the remaining endpoints, `was` their old names; names of list operations begin with
+    the name of the list.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class _Endpoints:
         self.node = f"resources.{new.name}"
 
     def findings(self) -> Iterator[Finding]:
-        """What changed."""
+        """Yield the changes."""
         for name, endpoint in self.before.items():
             called = self.called.get(name)
             if called is None:
@@ -148,7 +148,7 @@ class _Endpoints:
     # ------------------------------------------------------------------------------------------------- which there are
 
     def _called(self) -> dict[str, str]:
-        """What each endpoint that is still there is called; what belongs to a renamed list is called after it."""
+        """Return the new name of each remaining endpoint; operations of a renamed list follow it."""
         called: dict[str, str] = {name: name for name in self.before if name in self.now}
         requests = {
             (endpoint.method, route(endpoint.path)): name
@@ -223,13 +223,13 @@ class _Endpoints:
         elif owner != _SPEC:
             old, new = self.before[self.was[owner]], self.now[owner]
             yield found_at(change, f"{self.node}.{owner}", key_place(old, key), key_place(new, key))
-        elif not (key == "url_prefix" and (specs.old.servers or specs.new.servers)):  # that is reported of the servers
+        elif not (key == "url_prefix" and (specs.old.servers or specs.new.servers)):  # servers report it
             node = change.sub if key in ("", change.sub.partition(".")[0]) else f"{key}.{change.sub}"
             places = (key_place(spec, key) for spec in (specs.old, specs.new))
             yield found_at(dataclasses.replace(change, sub=""), node, *places)
 
     def _owner(self, name: str, change: Change, found: Mapping[str, Mapping[tuple[object, ...], Change]]) -> str:
-        """Where a change is made: the endpoint that says so, the resource, or the spec."""
+        """Return where a change is declared: an endpoint, the resource, or the spec."""
         top = name
         while (base := _base(top, self.now)) is not None and change.identity in found.get(base, ()):
             top = base
@@ -247,15 +247,15 @@ class _Endpoints:
 
 
 def key_place(holder: d.Spec | d.Resource | d.Endpoint, key: str) -> Place:
-    """Where the value of a key stands; where it is not written, the whole."""
+    """Return the place of the value of a key, or of the whole if the key is not given."""
     return holder.places.get(key, holder.place)
 
 
 def _at_path(level: d.Spec | d.Resource | d.Endpoint, path: tuple[str, ...]) -> object:
-    """What an endpoint, a resource or the spec has at a path of attributes and members."""
+    """Return the value at a path of attributes and members in an endpoint, a resource or the spec."""
     value: object = level
     if isinstance(level, d.Endpoint) and path == ("response", "list_envelope"):
-        path = ("response", "envelope")  # an endpoint has the one that counts for it
+        path = ("response", "envelope")  # an endpoint has only the effective envelope
     for name in path:
         if isinstance(value, dict):
             value = cast("dict[str, object]", value).get(name)
@@ -267,11 +267,11 @@ def _at_path(level: d.Spec | d.Resource | d.Endpoint, path: tuple[str, ...]) -> 
 _RESOURCE, _SPEC = "", "."
 
 _OWN = frozenset(("description", "deprecated", "examples"))
-"""Keys that an endpoint does not inherit."""
+"""Keys that endpoints do not inherit."""
 
 
 def _explains(old: d.Endpoint, new: d.Endpoint, member: str) -> bool:
-    """Whether another change of a list explains already why an endpoint of it came or went."""
+    """Return whether another change of a list already explains why an operation was added or removed."""
     before, now = old.collection, new.collection
     if (before is None) != (now is None):
         return True
@@ -281,7 +281,7 @@ def _explains(old: d.Endpoint, new: d.Endpoint, member: str) -> bool:
 
 
 def _base(name: str, endpoints: Mapping[str, d.Endpoint]) -> str | None:
-    """The endpoint that one starts from; None where it starts from the resource."""
+    """Return the endpoint that one extends; None if it extends the resource."""
     holder, _, _ = name.rpartition(".")
     if holder:
         return holder
@@ -294,7 +294,7 @@ def _base(name: str, endpoints: Mapping[str, d.Endpoint]) -> str | None:
 
 
 def _flat(resource: d.Resource) -> Iterator[tuple[str, d.Endpoint]]:
-    """All endpoints by their names; what hangs on a list has the list's name before its own."""
+    """Yield all endpoints by name; names of list operations begin with the name of the list."""
     for name, endpoint in resource.endpoints.items():
         yield name, endpoint
         for member, extender in endpoint.extenders.items():
@@ -302,7 +302,7 @@ def _flat(resource: d.Resource) -> Iterator[tuple[str, d.Endpoint]]:
 
 
 def _moved_endpoints(pairs: list[tuple[d.Resource, d.Resource]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Added endpoints that moved to another resource, with the same method and path."""
+    """Return added endpoints that moved to another resource, with the same method and path."""
     came: dict[tuple[object, ...], tuple[str, str]] = {}
     for old, new in pairs:
         for name, endpoint in new.endpoints.items():

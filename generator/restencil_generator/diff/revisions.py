@@ -1,6 +1,6 @@
-"""The two specs of a comparison: files, folders, or what they were at a revision of git.
+"""The two specs of a comparison: files, folders, or their contents at a git revision.
 
-This is the only file that asks git. It asks for objects alone, and neither writes nor checks out anything.
+Only this module runs git. It only reads objects; it neither writes nor checks out anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from restencil_generator.spec.model import Spec
 
 
 def load_sides(old: str, new: str) -> tuple[Spec, Spec]:
-    """Both specs, large ones side by side. Raises `SpecError` with the mistakes of both, and what `load_side` does."""
+    """Load both specs. Raises `SpecError` with the errors of both, and the errors of `load_side`."""
     loaded = _parallel(old, new) if _is_large(new) and (os.cpu_count() or 1) > 1 else [load_side(old), load_side(new)]
     problems = [problem for one in loaded for problem in one.problems]
     before, after = (one.declaration for one in loaded)
@@ -29,7 +29,7 @@ def load_sides(old: str, new: str) -> tuple[Spec, Spec]:
 
 
 def _parallel(old: str, new: str) -> list[Loaded]:
-    """Both sides at once: the old one in a process of its own."""
+    """Load both specs at the same time, the old one in a separate process."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
@@ -40,17 +40,17 @@ def _parallel(old: str, new: str) -> list[Loaded]:
 
 
 def _is_large(text: str) -> bool:
-    """Whether reading a spec takes so long that a process is worth its start."""
+    """Return whether a spec is so large that a process is worth its start."""
     path = Path(text)
     files = [path] if path.is_file() else path.rglob("*.y*ml")
     return sum(file.stat().st_size for file in files) >= _LARGE
 
 
 def load_side(text: str) -> Loaded:
-    """Loads the spec with a name: `specs/shop.yaml`, a folder, or `REV:PATH`. A file with that name is preferred.
+    """Load a spec by name: `specs/shop.yaml`, a folder, or `REV:PATH`. An existing file with that name is preferred.
 
-    Raises `SpecError` with the code `diff-revision` where there is no such revision or no such path at it, and
-    `Failure` where git cannot be run.
+    Raises `SpecError` with the code `diff-revision` if the revision or path does not exist, and `Failure` if git cannot
+    be run.
     """
     if not is_revision(text):
         return load_spec(text)
@@ -75,19 +75,20 @@ def load_side(text: str) -> Loaded:
 
 
 def _is_of_spec(name: str) -> bool:
-    """Whether a file of a folder is one of its spec's: hidden ones are not, nor what hidden folders hold."""
+    """Return whether a file of a folder belongs to its spec: it is not hidden, nor in a hidden folder."""
     return name.endswith(SUFFIXES) and not any(part.startswith(".") for part in name.split("/"))
 
 
 def is_revision(text: str) -> bool:
-    """Whether a name is that of a git revision and a path: it has a colon, and there is no such file."""
+    """Return whether a name is a git revision and a path: it has a colon, and there is no file with that name."""
     return ":" in text and not Path(text).exists()
 
 
 def working_path(text: str) -> str:
-    """The path of `REV:PATH` in the working tree, from the working directory.
+    """Return the path of `REV:PATH` in the working tree, relative to the working directory.
 
-    As for git, a path counts from the top of the repository, and one that begins with `./` or `../` from here.
+    As in git, a path is relative to the top of the repository, or to the working directory if it begins with `./` or
+    `../`.
     """
     path = text.partition(":")[2]
     if path.startswith(("./", "../")):
@@ -97,7 +98,7 @@ def working_path(text: str) -> str:
 
 
 def _objects(names: Sequence[str], name: str) -> Iterator[tuple[str, bytes]]:
-    """The kind and content of each object, in their order; links are followed to what they lead to at that revision."""
+    """Yield the kind and content of git objects, in order; links are followed to their targets at that revision."""
     if any(name.startswith("-") or "\n" in name or "\0" in name for name in names):
         raise _no_revision(name)
     given = "".join(f"{name}\n" for name in names).encode()
@@ -107,11 +108,11 @@ def _objects(names: Sequence[str], name: str) -> Iterator[tuple[str, bytes]]:
         if len(words) != 3 or words[1] not in ("blob", "tree") or not words[2].isdecimal():
             raise _no_revision(name)
         yield words[1], answer.read(int(words[2]))
-        answer.readline()  # the end of its last line
+        answer.readline()  # the newline after the content
 
 
 _LARGE: Final = 150_000
-"""Bytes of a spec."""
+"""In bytes."""
 
 _NO_GIT: Final = "install git, or name a file"
 
@@ -119,7 +120,7 @@ _NO_GIT: Final = "install git, or name a file"
 def _git(name: str, *arguments: str, given: bytes = b"") -> bytes:
     environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
-        done = subprocess.run(  # noqa: S603 - no shell, and what users name is no option
+        done = subprocess.run(  # noqa: S603 - no shell, and names that begin with - are rejected
             ["git", *arguments],  # noqa: S607 - the git of the user's PATH
             input=given,
             capture_output=True,

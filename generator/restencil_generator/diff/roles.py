@@ -1,4 +1,4 @@
-"""What fields are at a place, which decides the rules that their changes fall under."""
+"""Roles of fields, which determine the rules for their changes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Final
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Role:
-    """The rules that changes of a field fall under.
+    """The rules for changes of a field in a role.
 
-    A result may become narrower, an argument may become wider. `needed` and `free` are for what is sent: that it must
-    be given, and that it may be left out. What is read has neither; there `optional` and `certain` say that `?` came
-    and went.
+    Results may become narrower, arguments may become wider. `needed` and `free` are for requests: a value becomes
+    required or optional. For responses `optional` and `certain` are used if `?` is added or removed.
     """
 
     changed: str
@@ -89,4 +88,4 @@ CLIENT: Final = dataclasses.replace(
 VARIABLE: Final = dataclasses.replace(CLIENT, needed="server-variable-required")
 
 INSIDE: Final[Mapping[Role, Role]] = {RESULT: MEMBER, ARGUMENT: BODY, CLIENT: BODY, VARIABLE: BODY}
-"""The role of the members of an object inside of something that has another role than they have."""
+"""The role of the members of an object within a field with a role."""

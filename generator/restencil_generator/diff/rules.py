@@ -1,13 +1,13 @@
-"""Every rule by which two specs are compared, in one table: what a change means for callers, on the wire and in caches.
+"""The table of all rules for changes: their effect on callers, in requests and responses (wire), and in caches.
 
-A column holds a letter of `SEVERITIES`, or `–` where the change is of no concern there:
+A column has a letter of `SEVERITIES`, or `–` for no effect:
 
-* **callers**: code written against the old package. `B` it no longer type-checks, or raises.
-* **wire**: requests and answers against the same server. `B` one side misunderstands the other.
-* **cache**: what the old package kept (persisted, shared, in keys). `B` it is misread, or wrongly merged; `R` it is not
-  found, so it is fetched again.
+* **callers**: code written for the old package. `B`: it no longer type-checks, or raises.
+* **wire**: requests and responses with the same server. `B`: one side misunderstands the other.
+* **cache**: data that the old package stored (persisted, shared, in keys). `B`: it is misread, or merged wrongly;
+  `R`: it is not found, so it is fetched again.
 
-`R` elsewhere: it behaves differently; `A`: something is new; `D`: documentation alone.
+`R` elsewhere: different behavior; `A`: something new; `D`: only documentation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLASSES: Final[Mapping[Class, Severity]] = {"breaking": "B", "risky": "R", "addi
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """What a kind of change means in each column, and the kind in a few words."""
+    """The severities of a kind of change in each column, and its description."""
 
     callers: Severity
     wire: Severity
@@ -36,19 +36,19 @@ class Rule:
     help: str
 
     def worst(self, columns: tuple[Column, ...] = COLUMNS) -> Severity:
-        """The worst severity among some columns."""
+        """Return the worst severity among some columns."""
         found = {self.of(column) for column in columns}
         return next(severity for severity in SEVERITIES if severity in found or severity == "–")
 
     def of(self, column: Column) -> Severity:
-        """The severity in a column."""
+        """Return the severity in a column."""
         severity: Severity = getattr(self, column)
         return severity
 
 
 # fmt: off
 RULES: Final[Mapping[str, Rule]] = {
-    # The package, its client, who asks and where
+    # The package, its client, authentication and servers
     "package-renamed": Rule("B", "–", "–", "The package has another name."),
     "client-renamed": Rule("B", "–", "–", "The classes of the client have another name."),
     "resource-class-renamed": Rule("B", "–", "–", "The class of a resource has another name."),
@@ -162,4 +162,4 @@ RULES: Final[Mapping[str, Rule]] = {
     "example-changed": Rule("D", "–", "–", "An example is another."),
 }
 # fmt: on
-"""What each kind of change means."""
+"""The rule of each kind of change."""

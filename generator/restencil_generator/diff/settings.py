@@ -1,8 +1,7 @@
-"""`[tool.restencil.diff]`: from which class on findings count, and which are known and accepted.
+"""`[tool.restencil.diff]`: the class from which on `diff` fails, and the accepted changes.
 
-[tool.restencil.diff]
-fail_on = "risky"
-ignore = [{rule = "enum-value-removed", at = "enums.Status.*", reason = "was never sent"}]
+[tool.restencil.diff] fail_on = "risky" ignore = [{rule = "enum-value-removed", at = "enums.Status.*", reason = "was
+never sent"}]
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ENTRY: Final = ("rule", "at", "reason")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ignored:
-    """An entry of `ignore`: findings of a rule, at nodes that fit a pattern, and why they are accepted."""
+    """An entry of `ignore`: changes of a rule, at nodes that match a pattern, and the reason."""
 
     rule: str
     at: str
@@ -34,7 +33,7 @@ class Ignored:
     place: Place
 
     def fits(self, finding: Finding) -> bool:
-        """Whether a finding is one that is ignored; its node may be written with or without its table."""
+        """Return whether a finding is ignored; the pattern may include the table of the node or not."""
         names = (finding.node, finding.shown)
         return finding.rule == self.rule and any(fnmatchcase(name, self.at) for name in names)
 
@@ -47,16 +46,16 @@ class Ignored:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """What the configuration says of comparing."""
+    """The configuration of `diff`."""
 
     fail_on: Class = "breaking"
     ignore: tuple[Ignored, ...] = ()
 
 
 def load_settings(config: Path | None) -> Settings:
-    """The settings of the nearest `pyproject.toml` with `[tool.restencil]`, or of the file that is given.
+    """Load the settings of the nearest `pyproject.toml` with `[tool.restencil]`, or of the given file.
 
-    Raises `Failure` where they are not understood.
+    Raises `Failure` if they are invalid.
     """
     found = find_table(config)
     if found is None or "diff" not in found[1]:

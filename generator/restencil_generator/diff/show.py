@@ -1,4 +1,4 @@
-"""Findings as text, JSON, GitHub workflow commands or SARIF, with the version that they ask for."""
+"""Output of changes as text, JSON, GitHub workflow commands or SARIF, with the next version."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _COLORS: Final[Mapping[Level, str]] = {"error": "\x1b[1;31m", "warning": "\x1b[1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a comparison, in the columns that were asked for.
+    """The result of a comparison, in the requested columns.
 
-    `shown` are the findings that count, worst first; `ignored` those that the configuration accepts, each with its
-    entry; `unused` the entries that fit nothing; `hidden` counts findings that mean nothing in these columns. `version`
-    is what the next version should be.
+    `shown` are the findings, worst first; `ignored` those that the configuration accepts, each with its entry; `unused`
+    the entries that match nothing; `hidden` is the number of findings without an effect in these columns. `version` is
+    the part of the version to increase.
     """
 
     shown: tuple[Finding, ...]
@@ -36,13 +36,13 @@ class Outcome:
     hidden: int
 
     def fails(self, fail_on: Class) -> bool:
-        """Whether a finding is of a class, or of a worse one."""
+        """Return whether there is a finding of a class, or of a worse one."""
         limit = SEVERITIES.index(CLASSES[fail_on])
         return any(SEVERITIES.index(finding.worst(self.columns)) <= limit for finding in self.shown)
 
     @property
     def counts(self) -> dict[Class, int]:
-        """How many findings there are of each class."""
+        """The number of findings of each class."""
         worst = [finding.worst(self.columns) for finding in self.shown]
         return {name: worst.count(severity) for name, severity in CLASSES.items()}
 
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def judge(findings: Sequence[Finding], settings: Settings, columns: tuple[Column, ...] = COLUMNS) -> Outcome:
-    """Findings as the configuration sees them; those that say nothing in the columns are left out."""
+    """Apply the configuration to findings, and leave out findings without an effect in the columns."""
     counted: list[Finding] = []
     ignored: list[tuple[Finding, Ignored]] = []
     used: set[Ignored] = set()
@@ -71,13 +71,13 @@ def judge(findings: Sequence[Finding], settings: Settings, columns: tuple[Column
     callers = {finding.columns.callers for finding in counted}
     version: Version = "major" if "B" in callers else "minor" if "A" in callers else "patch"
     shown = [finding for finding in counted if finding.worst(columns) != "–"]
-    shown.sort(key=lambda finding: SEVERITIES.index(finding.worst(columns)))  # as they were, within a severity
+    shown.sort(key=lambda finding: SEVERITIES.index(finding.worst(columns)))  # stable within a severity
     unused = tuple(entry for entry in settings.ignore if entry not in used)
     return Outcome(tuple(shown), tuple(ignored), unused, version, columns, len(counted) - len(shown))
 
 
 def render(outcome: Outcome, format: Format = "text", *, color: bool = False, verbose: bool = False) -> str:
-    """An outcome in one of the formats; `verbose` tells what is ignored, too."""
+    """Format a result; `verbose` includes ignored findings."""
     if format == "text":
         return "".join(f"{line}\n" for line in _text(outcome, color, verbose))
     problems = [_problem(finding, outcome.columns) for finding in outcome.shown]

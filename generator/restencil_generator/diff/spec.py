@@ -1,4 +1,4 @@
-"""Compares two specs: `compare` finds all that changed, each change once."""
+"""Entry point of the comparison: `compare` returns all changes between two specs, each once."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ from restencil_generator.spec.names import pascal_case
 
 
 def compare(old: d.Spec, new: d.Spec) -> list[Finding]:
-    """What changed from one spec to another, worst first.
+    """Return the changes from one spec to another, worst first.
 
-    Both are compared as they were resolved: where something is written, in which order and in how many files is no
-    change. What has a new name is recognised by method and path, JSON name, or place of use, where the old name is
-    gone.
+    Resolved specs are compared: it does not matter where something is declared, in which order and in how many files.
+    Renames are detected by method and path, JSON name, or place of use, if the old name was removed.
     """
     resources = renamed_resources(old, new)
     names = renamed_types(old, new, resources)
@@ -45,14 +44,14 @@ def compare(old: d.Spec, new: d.Spec) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[object, ...]:
-    """Worst first; then by their order in the spec."""
+    """Return the sort key of a finding: worst first, then by position in the spec."""
     rule = finding.columns
     columns = sorted(SEVERITIES.index(one) for one in (rule.callers, rule.wire, rule.cache))
     return columns[0], finding.place, finding.node, finding.rule, finding.change
 
 
 def _spec_findings(specs: Specs) -> Iterator[Finding]:
-    """What changed at the top of the spec, in its credentials, servers and arguments of the client."""
+    """Yield the changes at the top level of the spec, in its authentication, servers and client arguments."""
     for change in walk(SPEC_ATTRIBUTES, At(specs), specs.old, specs.new):
         yield found_at(change, "", key_place(specs.old, change.key), key_place(specs.new, change.key))
 
@@ -71,7 +70,7 @@ def _inert_headers(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
 
 
 def _absent_fields(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
-    """What fields without a default give where no response had them: reported of the whole, and of no field."""
+    """Yield a change of `absent` once for the whole spec, rather than for each field."""
     for was, now in _same_fields(old, new):
         written = was.written_default or now.written_default
         if not written and was.type == now.type and (was.default is d.MISSING) != (now.default is d.MISSING):
@@ -119,14 +118,14 @@ def _auth(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
 
 def _scheme(at: At, old: d.Scheme, new: d.Scheme) -> Iterator[Change]:
     if (old.oauth2 is None) != (new.oauth2 is None):
-        # The client takes tokens of another kind: what was given is no credential any more.
+        # The client requires a different kind of token, so existing credentials are no longer valid.
         yield at.changed("auth-scheme-removed", old.kind, new.kind)
         return
     yield from walk(SCHEME_ATTRIBUTES, at, old, new)
 
 
 def _is_alike(at: At, old: d.Scheme, new: d.Scheme) -> bool:
-    """Whether credentials of two schemes are sent, and asked for, in the same way."""
+    """Return whether two schemes request and send credentials in the same way."""
     return all(change.rule != "auth-scheme-changed" for change in _scheme(at, old, new)) and old.kind == new.kind
 
 
@@ -201,7 +200,7 @@ SERVER_ATTRIBUTES: Final[Attributes[d.Server]] = {
 
 
 def _client_arguments(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
-    """Search parameters and headers of the client, as one may have become the other."""
+    """Yield the changes of client search parameters and headers together: one may have become the other."""
     before, now = (
         {field.name: ("the query", field) for field in spec.search_params}
         | {header.field.name: ("a header", header.field) for header in spec.header_params}
@@ -217,7 +216,7 @@ def _client_arguments(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
 
 
 def _from_env(field: d.Field) -> d.Field:
-    """An argument that may be left out where a variable of the environment has it."""
+    """Return an argument that is optional if it has an environment variable."""
     if field.env is None or isinstance(field.type, d.Optional):
         return field
     return dataclasses.replace(field, type=d.Optional(field.type))

@@ -1,4 +1,4 @@
-"""Types of two specs beside each other: whether one is the other under its new name, and which is narrower."""
+"""Relations between types of two specs: equal under new names, narrower or wider."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Final, Literal, TypeAlias
 from restencil_generator.spec import model as d
 
 Relation: TypeAlias = Literal["same", "narrower", "wider", "other"]
-"""What a new type is beside the old one. It is *narrower* where each value of it is one of the old type."""
+"""The relation of a new type to the old one. It is *narrower* if each of its values is valid for the old type."""
 
 Kind: TypeAlias = Literal["enum", "object", "entity"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Names:
-    """What types of the old spec are called in the new one: the renamed ones; all others are called as before."""
+    """The new names of renamed types; all other types have the same name in both specs."""
 
     renamed: Mapping[tuple[Kind, str], str] = dataclasses.field(default_factory=dict[tuple[Kind, str], str])
 
     def of(self, kind: Kind, name: str) -> str:
-        """What a type of the old spec is called in the new one."""
+        """Return the new name of a type of the old spec."""
         return self.renamed.get((kind, name), name)
 
     def translated(self, type: d.Type) -> d.Type:
-        """A type of the old spec in the new one's names."""
+        """Return a type of the old spec with names of the new one."""
         if not self.renamed:
             return type
         match type:
@@ -49,12 +49,12 @@ class Names:
         return dataclasses.replace(choice, entity=self.of("object", called) if called == choice.entity else called)
 
     def in_field(self, field: d.Field) -> d.Field:
-        """A field of the old spec with its type in the new one's names."""
+        """Return a field of the old spec with names of the new one in its type."""
         return dataclasses.replace(field, type=self.translated(field.type)) if self.renamed else field
 
 
 def relation(old: d.Type, new: d.Type, enums: Mapping[str, d.Enum]) -> Relation:
-    """What a type is beside the old one, which is in the new spec's names; `enums` are those of the new spec."""
+    """Return the relation of a type to the old one (in names of the new spec); `enums` are of the new spec."""
     if old == new:
         return "same"
     narrower, wider = _within(new, old, enums), _within(old, new, enums)
@@ -64,7 +64,7 @@ def relation(old: d.Type, new: d.Type, enums: Mapping[str, d.Enum]) -> Relation:
 
 
 def _within(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
-    """Whether each value of a type is one of another type as well."""
+    """Return whether each value of a type is also valid for another one."""
     if one == other or other == d.Scalar("any"):
         return True
     match one, other:
@@ -95,7 +95,7 @@ def _alternatives(type: d.AnyOf | d.OneOf) -> tuple[d.Type, ...]:
 
 
 def _within_values(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
-    """What is one of some values, or a number, in a scalar or among other values."""
+    """Return whether constants, enums or numbers are valid for a scalar or for other enums."""
     if one == d.Scalar("integer"):
         return other == d.Scalar("number")
     values = _values(one, enums)
@@ -132,7 +132,7 @@ def _values(type: d.Type, enums: Mapping[str, d.Enum]) -> tuple[d.Literals, ...]
 
 
 def shown(type: d.Type | None) -> str:
-    """A type as a spec writes it, on one line."""
+    """Return a type as in a spec, on one line."""
     match type:
         case None:
             return "null"

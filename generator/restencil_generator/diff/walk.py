@@ -1,7 +1,7 @@
-"""The walk over two parts of one class: each attribute is compared by its row in the table of the class.
+"""Comparison of two objects of one class: each attribute is compared by its row in the table of the class.
 
-A row is a `Value` or a `Flag`, which name the rules of a change; a function, where a change needs more than that; or
-`Ignored`, with the reason why nothing is compared. A table has a row for each attribute of its class.
+A row is a `Value` or a `Flag`, which name the rules of a change; a function, if the comparison is more complex; or
+`Ignored`, with the reason why the attribute is not compared. A table has a row for each attribute of its class.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Specs:
-    """Both specs, and what is known of renamed types and resources before anything is compared.
+    """Both specs, and the detected renames of types and resources.
 
-    `enums` are those of both specs, under the new names; `resources` has the new names of renamed resources.
+    `enums` are those of both specs, with new names; `resources` has the new names of renamed resources.
     """
 
     old: d.Spec
@@ -35,12 +35,12 @@ class Specs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class At:
-    """Where two parts are compared.
+    """The position of a comparison.
 
-    `sub` is the place inside the node that findings name, `places` are those in the files. `key` is the key of the spec
-    that holds the value: None for the attribute's name, empty where `places` tell which changes are the same one.
-    `path` leads to the attribute from an endpoint, a resource or the spec, where it is inherited. `role` is what fields
-    are here, `whole` the types that texts about parts of them show, `owners` the resources of both endpoints.
+    `sub` is the position within the node of findings, `places` are the places in the files. `key` is the key of the
+    spec with the value: None for the name of the attribute, empty if `places` show which changes are the same. `path`
+    is the path of the attribute from an endpoint, a resource or the spec, if it is inherited. `role` is the role of
+    fields, `whole` are the types to show in messages about parts of them, `owners` the resources of both endpoints.
     """
 
     specs: Specs
@@ -53,38 +53,38 @@ class At:
     owners: tuple[d.Resource, d.Resource] | None = None
 
     def inside(self, name: str) -> At:
-        """A place inside this one."""
+        """Return a position inside this one."""
         return dataclasses.replace(self, sub=".".join(filter(None, (self.sub, name))))
 
     def of(self, role: Role) -> At:
-        """This place, with fields of another role."""
+        """Return this position with another role of fields."""
         return dataclasses.replace(self, role=role)
 
     def under(self, key: str, *path: str) -> At:
-        """This place, for what a key of the spec says; `path` leads to its attribute, where it is inherited."""
+        """Return this position for a key of the spec; `path` is the path of its attribute, if it is inherited."""
         return dataclasses.replace(self, key=key, path=path)
 
     def between(self, old: Place, new: Place) -> At:
-        """This place, for something that has places of its own in the files."""
+        """Return this position for a part that has its own places in the files."""
         return dataclasses.replace(self, key="", path=(), places=(old, new))
 
     def change(self, rule: str, text: str, was: str = "") -> Change:
-        """A change at this place."""
+        """Return a change at this position."""
         return Change(rule, self.sub, text, was, *self.places, key=self.key or "", path=self.path)
 
     def changed(self, rule: str, old: object, new: object, *, label: str = "") -> Change:
-        """The change of a value: `label old → new`."""
+        """Return the change of a value: `label old → new`."""
         label = f"{label} " if label else ""
         was = "" if old is None else f"{label}{text(old)}"
         return self.change(rule, f"{label}{text(old)} → {text(new)}", was)
 
     def type_changed(self, rule: str) -> Change:
-        """The change of the whole type."""
+        """Return the change of the whole type."""
         return self.changed(rule, *map(shown, self.whole))
 
 
 def text(value: object) -> str:
-    """A value in a finding."""
+    """Format a value for a finding."""
     if value is None:
         return "–"
     if isinstance(value, tuple):
@@ -98,11 +98,11 @@ def _same(value: object) -> object:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Value:
-    """An attribute whose values are compared as wholes.
+    """An attribute whose values are compared as a whole.
 
-    `rule` is that of a change, which may depend on the role. `key` is the key of the spec, where it is not the
-    attribute's name, and `sub` the name that findings use, where it is not the key. `show` makes text of a value, which
-    is compared; `note` replaces the values. `inherited` says that endpoints take the value over from their
+    `rule` is the rule of a change, which may depend on the role. `key` is the key of the spec if it is not the name of
+    the attribute, and `sub` the name in findings if it is not the key. `show` converts a value for comparison and
+    messages; `note` replaces the values in messages. `inherited` means that endpoints inherit the value from their
     resource or the spec: then a change is reported there.
     """
 
@@ -115,7 +115,7 @@ class Value:
     inherited: bool = False
 
     def compare(self, at: At, name: str, old: object, new: object) -> Iterator[Change]:
-        """The change of the attribute with this name, if there is one."""
+        """Yield the change of the attribute with this name, if there is one."""
         was, now = self.show(old), self.show(new)
         if was == now and type(was) is type(now):
             return
@@ -126,14 +126,14 @@ class Value:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flag:
-    """A boolean whose two values fall under a rule each: `(rule, word)` for true, and for false."""
+    """A boolean whose two values have a rule each: `(rule, word)` for true, and for false."""
 
     true: tuple[str, str]
     false: tuple[str, str]
     sub: str = ""
 
     def compare(self, at: At, name: str, old: bool, new: bool) -> Iterator[Change]:
-        """The change of the attribute with this name, if there is one."""
+        """Yield the change of the attribute with this name, if there is one."""
         if old != new:
             (rule, word), (_, was) = (self.true, self.false) if new else (self.false, self.true)
             yield _at_attribute(at, name, name, self.sub).change(rule, f"{word} now", was)
@@ -147,7 +147,7 @@ def _at_attribute(at: At, name: str, key: str, sub: str | None, *, inherited: bo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ignored:
-    """An attribute that is not compared, and why."""
+    """An attribute that is not compared, and the reason."""
 
     reason: str
 
@@ -160,7 +160,7 @@ Attributes: TypeAlias = Mapping[str, Value | Flag | Ignored | Compare[T]]
 
 
 def walk(attributes: Attributes[T], at: At, old: T, new: T) -> Iterator[Change]:
-    """What changed between two parts of one class."""
+    """Yield the changes between two objects of one class."""
     if old == new:
         return
     for name, row in attributes.items():
@@ -174,16 +174,16 @@ def walk(attributes: Attributes[T], at: At, old: T, new: T) -> Iterator[Change]:
 
 
 class HasDeprecation(Protocol):
-    """What may be deprecated."""
+    """A declaration that may be deprecated."""
 
     @property
     def deprecated(self) -> str | None:
-        """Why it is to be used no more; None where it is not deprecated."""
+        """The reason of the deprecation; None if it is not deprecated."""
         ...
 
 
 def deprecation(at: At, old: HasDeprecation, new: HasDeprecation) -> Iterator[Change]:
-    """Whether something is deprecated, and why."""
+    """Yield a change if something is deprecated, or no longer, or for another reason."""
     at = at if at.key is not None else at.under("deprecated")
     if (old.deprecated is None) != (new.deprecated is None):
         gone = new.deprecated is None

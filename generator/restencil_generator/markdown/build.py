@@ -1,4 +1,4 @@
-"""Builds the reference of a package from its spec, with the names and annotations that the package has."""
+"""Conversion of a spec to the reference of its package, with the names and annotations of the package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from restencil_generator.spec.error_classes import BASE, CLASSES
 
 
 def reference_of(spec: d.Spec) -> Reference:
-    """The reference of the package of a spec."""
+    """Return the reference of the package of a spec."""
     return _Builder(spec).reference()
 
 
@@ -193,7 +193,7 @@ class _Builder:
         return Type(name, "typed dict", fields=tuple(members))
 
     def _key(self, field: d.Field, type: str, required: bool) -> Argument:
-        """A key of a TypedDict."""
+        """Return a key of a TypedDict."""
         notes = (*(() if required else ("optional",)), *_field_notes(field))
         return Argument(field.python, type, required, None, field.description, notes, field.deprecated)
 
@@ -220,7 +220,7 @@ def _field_notes(field: d.Field) -> Iterator[str]:
 
 
 def _error_class(status: str) -> str:
-    """The class of the errors of a key of `errors`."""
+    """Return the error class for a key of `errors`."""
     first = int(status) if status.isdecimal() else int(status[0]) * 100 if status.endswith("XX") else 0
     whole = range(first, first + 100) if status.endswith("XX") else range(first, first + 1)
     return next((name for name, statuses in CLASSES.items() if set(whole) <= set(statuses)), BASE)

@@ -1,6 +1,6 @@
-"""Escapes strings of a spec for Markdown, so that none of them becomes markup, HTML or a directive.
+"""Escaping of strings for Markdown, so that they cannot become markup, HTML or a directive.
 
-Only code spans stay what they are.
+Only code spans are kept.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _ANYWHERE: Final[Mapping[str, str]] = {
 """Replacements of characters that may begin markup; not every Markdown accepts a backslash before all of them."""
 
 _AT_START: Final = re.compile(r"[#+=:!-]|\d+(?=[.)])")
-"""What begins a heading, list, rule, directive or admonition where a line begins."""
+"""Characters that begin a heading, list, rule, directive or admonition at the start of a line."""
 
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 
 
 def escape(text: str) -> str:
-    """A string as Markdown: its lines, with code spans as such and everything else literally."""
+    """Convert a string to Markdown: its lines, with code spans kept and everything else escaped."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip().split("\n")
     return "\n".join(_line(line.strip()) for line in lines)
 
 
 def inline(text: str) -> str:
-    """A string as Markdown, for a line that begins with something else."""
+    """Convert a string to Markdown within a line."""
     return _parts(" ".join(text.split()))
 
 
@@ -56,7 +56,7 @@ def _plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code span of any string."""
+    """Return a code span with any string."""
     text = visible(" ".join(text.split()))
     fence = "`" * (_longest(text) + 1)
     space = " " if text.startswith("`") or text.endswith("`") or not text else ""
@@ -64,7 +64,7 @@ def code(text: str) -> str:
 
 
 def block(text: str, language: str = "python") -> str:
-    """A fenced block of code of any string."""
+    """Return a fenced code block with any string."""
     fence = "`" * max(3, _longest(text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 

@@ -1,4 +1,4 @@
-"""What the templates of the reference get: plain values, in the order in which they are shown."""
+"""The data for templates of the reference: plain values, in the order of the page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import dataclasses
 class Argument:
     """An argument of a call or of the client, or a field of a type.
 
-    `type` is its annotation. `default` is Python, None if there is none. `notes` are further properties: where it is
-    sent, its JSON name, that it is read-only. `deprecated` says why it should not be used; None if it is not.
+    `type` is its annotation. `default` is Python code, None if there is none. `notes` are further properties: which
+    part of the request contains it, its JSON name, whether it is read-only. `deprecated` is the reason of the
+    deprecation, None if it is not deprecated.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Error:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
-    """An endpoint. `name` is that on the client (`articles.get`), `example` and `response` are Python code."""
+    """An endpoint. `name` is its name on the client (`articles.get`), `example` and `response` are Python code."""
 
     name: str
     method: str
@@ -75,7 +76,7 @@ class Resource:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Client:
-    """The client: its two classes, the call that makes one, and its arguments."""
+    """The client: its two classes, the calls that create them, and its arguments."""
 
     name: str
     async_name: str

@@ -1,4 +1,4 @@
-"""Renders the reference of a package as Markdown files: one page, or a folder with a page for each resource."""
+"""Rendering of the reference of a package as Markdown: one page, or a folder with a page for each resource."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from restencil_generator.markdown.escape import block, code, escape, inline
 from restencil_generator.spec import model as d
 
 PAGE: Final = "reference.md"
-"""The file name of the one page."""
+"""The file name of the page if it is not split."""
 
 
 def markdown_files(spec: d.Spec, *, templates: Path | None = None, split: bool = False) -> dict[str, str]:
-    """The files of the reference as text, by their paths: `reference.md` alone, or `index.md` and the others.
+    """Return the files of the reference by path: only `reference.md`, or `index.md` and the others.
 
-    Raises `Failure` where a template of the user fails.
+    Raises `Failure` if a user's template fails.
     """
     reference = reference_of(spec)
     filters = {"md": escape, "line": inline, "code": code, "block": block}
