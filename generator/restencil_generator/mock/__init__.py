@@ -1,13 +1,13 @@
-"""`restencil mock`: a server that behaves as a spec says, with data that it keeps while it runs.
+"""`restencil mock`: a stateful mock server for the API of a spec.
 
-`create_app` makes the ASGI application (for tests in process), `serve` runs it. Of the generator this folder knows the
-loaded spec, `spec.model`, and nothing else. Needs the extra `[mock]`.
+`create_app` creates the ASGI application (for tests in process), `serve` runs it. This folder uses only the resolved
+specs and `spec.model` of the generator. Needs the extra `[mock]`.
 
-A request goes through it in this order: `app` reads HTTP, `routes` finds the endpoint, `failures` decides whether an
-error was asked for, `answer` has `body` validate the request, `records` selects what the call is about, `pages` cuts
-it, `changes` writes, and `respond` builds the response that the spec declares. `tables` keeps the data as rows,
-`store_json` stores JSON in them, `serialize` turns them into JSON, and `seed` fills them first: with examples of the
-spec and with what `fake_values` invents.
+A request is processed in this order: `app` reads HTTP, `routes` finds the endpoint, `failures` decides whether an error
+was requested, `answer` has `parse_body` and `changes` validate the body, `records` selects the records, `pages` selects
+the page, `changes` writes, and `respond` builds the declared response. `tables` stores the data as rows, `store_json`
+converts JSON to rows, `serialize` converts rows to JSON, and `seed` creates the first rows: from the examples of the
+spec and from `fake_values`.
 """
 
 from restencil_generator.mock.app import create_app

@@ -1,6 +1,6 @@
-"""What the mock server answers: the rules of REST over the tables, in the shapes that the spec declares.
+"""Handling of calls: the rules of REST for the tables, with responses as declared by the spec.
 
-Nothing here knows HTTP libraries: a `Call` comes in, a `Reply` goes out.
+This module does not depend on an HTTP library: it converts a `Call` to a `Reply`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from restencil_generator.spec.type_info import first_entity, holds_many
 
 
 def answer(tables: Tables, call: Call) -> Reply:
-    """The reply to a call; changes the tables where the endpoint has a side effect. Raises `Refusal`."""
+    """Return the response to a call; changes the tables if the endpoint has a side effect. Raises `Refusal`."""
     try:
         outcome = Changes(tables, call).perform() if call.endpoint.side_effect else _found(tables, call)
         return Shape(tables, call, outcome).reply()
@@ -26,7 +26,7 @@ def answer(tables: Tables, call: Call) -> Reply:
 
 
 def _found(tables: Tables, call: Call) -> Outcome:
-    """The record that a reading call is about. A list is chosen where the answer is put together, page by page."""
+    """Return the record of a reading call. Records of lists are selected page by page when the response is built."""
     of = first_entity(call.endpoint.schema)
     if of is None or holds_many(call.endpoint.schema):
         return Outcome()

@@ -29,7 +29,7 @@ from restencil_generator.spec import model as d
 Log = Callable[[str], None]
 
 MAX_BODY: Final = 10_000_000
-"""The largest body in bytes where nothing else is said."""
+"""The default of the maximum size of a body in bytes."""
 
 _CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -44,16 +44,16 @@ def create_app(
     max_body: int = MAX_BODY,
     fail: Sequence[Failure] = (),
 ) -> ASGIApp:
-    """An ASGI application that serves what the specs declare, with data of its own that starts anew with each call.
+    """Return an ASGI application that serves the API of the specs, with separate data that is created for each call.
 
-    One spec is served at the root, several each under the name of its package. With `auth`, requests need the
-    credential that the spec's `auth` names; any value that is not empty will do. With `auth_server`, the paths of each
-    `token_url` give tokens. `log` gets a line for each request:
-    method, path and status. A body of more than `max_body` bytes is refused, and not read to its end. `fail` are calls
-    that are answered by an error, and not carried out.
+    A single spec is served at the root, several are served below the names of their packages. With `auth`, requests
+    need the credentials that `auth` of the spec declares; any non-empty value is valid. With `auth_server`, the path of
+    each `token_url` issues tokens. `log` gets a line for each request: method, path and status. A body of more than
+    `max_body` bytes is rejected, and not read completely. `fail` are calls that are not processed, and get an error
+    response.
 
-    Raises `CannotServe` where two specs have one package, where an example of a spec does not fit, and for a failure of
-    an endpoint that there is not.
+    Raises `CannotServe` if two specs have the same package, if an example does not fit, and if a failure refers to an
+    unknown endpoint.
     """
     mounts: dict[str, _Api] = {}
     for spec in specs:
@@ -67,7 +67,7 @@ def create_app(
 
 
 class _Root:
-    """Hands each request to the API that its path begins with."""
+    """Dispatches each request to an API by the prefix of its path."""
 
     def __init__(self, mounts: dict[str, _Api], log: Log | None) -> None:
         self._mounts = mounts
@@ -79,7 +79,7 @@ class _Root:
         request = Request(scope, receive)
         try:
             response = await self._respond(request)
-        except ClientDisconnect:  # gone, or told by the server already what was wrong with the body
+        except ClientDisconnect:  # the client has disconnected, or already got an error for its body
             return
         if self._log is not None:
             query = f"?{_query(request)}" if _query(request) else ""
@@ -134,7 +134,7 @@ class _Api:
         return self._validated(request, path, _http(reply, request.method))
 
     def _validated(self, request: Request, path: str, response: Response) -> Response:
-        """An answer with what tells it from others: its own ETag, or that of the record that it has changed."""
+        """Add an ETag to a response: that of its body, or of the record that the request has changed."""
         if response.status_code == HTTPStatus.OK and request.method == "GET":
             return self._validators.validated(f"{path}?{_query(request)}", request.headers, response)
         if request.method in _CHANGES and 200 <= response.status_code < 300:
@@ -145,7 +145,7 @@ class _Api:
         return response
 
     def _tag_at(self, path: str) -> str | None:
-        """The ETag of what is at a path now; None where nothing is, or nothing reads it."""
+        """Return the current ETag at a path; None if nothing is there, or if no endpoint reads it."""
         found = self._routes.find("GET", path, [])
         if not isinstance(found, Found):
             return None
@@ -156,13 +156,13 @@ class _Api:
         return tag_of(bytes(_http(reply, "GET").body))
 
     def _check_condition(self, request: Request, path: str) -> None:
-        """Refuses a change that was made for something else than what is there."""
+        """Reject an update whose `If-Match` is not the current ETag."""
         condition = request.headers.get("if-match")
         if condition is not None and request.method in _CHANGES and not matches(condition, self._tag_at(path)):
             raise Refusal(HTTPStatus.PRECONDITION_FAILED, "If-Match has another ETag than what is here now")
 
     def _is_document(self, method: str, path: str) -> bool:
-        """Whether a document is asked for, where no endpoint of the API answers."""
+        """Return whether a document is requested, and no endpoint of the API has the path."""
         if method not in ("GET", "HEAD") or not self._documents.has(path):
             return False
         return path.startswith(f"{HOME}/") or self._routes.find("GET", path, []) == frozenset()
@@ -198,7 +198,7 @@ class _Api:
         return answer(self._tables, call)
 
     def _fail(self, request: Request, endpoint: d.Endpoint) -> None:
-        """Refuses a call for which an error is asked, in advance or by itself."""
+        """Reject a call for which an error is requested, by `--fail` or by its own header."""
         wanted = preferred(request.headers.getlist("prefer"))
         if wanted is not None:
             headers = {"Preference-Applied": f"status={wanted}"}
@@ -208,7 +208,7 @@ class _Api:
             raise Refusal(planned, f"{phrase(planned)}, as --fail asks")
 
     def _check_headers(self, request: Request, endpoint: d.Endpoint) -> None:
-        """Refuses a call without a header that it, or its client, has to give."""
+        """Reject a call without a required header."""
         own = {param.field.wire.lower() for param in endpoint.header_params}
         replaced = own | {name.lower() for name in (*endpoint.without, *endpoint.headers)}
         required = [param for param in self._spec.header_params if param.auto is None]
@@ -218,13 +218,13 @@ class _Api:
                 raise Refusal(HTTPStatus.BAD_REQUEST, f"the header {param.field.wire} is missing, and has to be given")
 
     def _check_length(self, request: Request) -> None:
-        """Refuses a body that says itself that it is too large, before a byte of it is read."""
+        """Reject a body whose declared length is too large, before it is read."""
         length = request.headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
             raise self._too_large()
 
     async def _read(self, request: Request) -> bytes:
-        """The bytes of a body, as far as they are allowed to go."""
+        """Read a body up to the maximum size."""
         raw = bytearray()
         async for chunk in request.stream():
             raw += chunk
@@ -236,7 +236,7 @@ class _Api:
         return Refusal(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             f"the body has more than {self._max_body:,} bytes; --max-body N allows more",
-            headers={"Connection": "close"},  # the rest is not read, so nothing can follow it
+            headers={"Connection": "close"},  # the rest of the body is not read, so the connection cannot be reused
         )
 
     def _index(self) -> list[d.Json]:
@@ -244,25 +244,25 @@ class _Api:
 
 
 def _raw_path(request: Request) -> str:
-    """The path as it was sent, still percent-encoded."""
+    """Return the path as it was sent, still percent-encoded."""
     raw = request.scope.get("raw_path")
     return raw.decode("ascii", "replace").partition("?")[0] if isinstance(raw, bytes) else request.url.path
 
 
 def _query(request: Request) -> str:
-    """The query as it was sent."""
+    """Return the query as it was sent."""
     raw = request.scope.get("query_string", b"")
     return raw.decode("latin-1") if isinstance(raw, bytes) else ""
 
 
 def _address(request: Request) -> str:
-    """The address that was asked, without its query."""
+    """Return the URL of a request without its query."""
     path = quote(_raw_path(request), safe="/%:@!$&'()*+,;=~-._")
     return f"{_origin(request)}{path}"
 
 
 def _origin(request: Request) -> str:
-    """Scheme and host that were asked; a host of our own where the one that was sent is none."""
+    """Return scheme and host of a request, or a default host if the sent one is invalid."""
     host = request.headers.get("host", "")
     return f"{request.scope.get('scheme', 'http')}://{host if _HOST.fullmatch(host) else 'localhost'}"
 
@@ -279,5 +279,5 @@ def _http(reply: Reply, method: str) -> Response:
         case content:
             response = JSONResponse(content, reply.status, headers)
     if method == "HEAD":
-        response.body = b""  # the length stays that of the answer to GET
+        response.body = b""  # the length is that of the response to GET
     return response

@@ -1,4 +1,4 @@
-"""Which requests show who asks: one whose schemes are all there, of any alternative, whatever the secret is."""
+"""Authentication of requests: all schemes of an alternative must have a credential, with any value."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def without_secrets(auth: d.Auth, query: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A query without the arguments that secrets are sent in."""
+    """Return a query without the arguments that contain secrets."""
     names = {scheme.parameter for scheme in auth.schemes if scheme.kind == "query"}
     return [pair for pair in query if pair[0] not in names] if names else query
 
 
 def authorize(auth: d.Auth, endpoint: d.Endpoint | None, request: Request, query: Mapping[str, str]) -> None:
-    """Refuses a request that has the credentials of none of the alternatives."""
+    """Reject a request without the credentials of any alternative."""
     use = auth.use if endpoint is None or endpoint.auth is None else endpoint.auth
     if any(all(_present(auth.scheme(name), request, query) for name in names) for names in use):
         return
@@ -41,7 +41,7 @@ _CHALLENGES = {"bearer": "Bearer", "oauth2": "Bearer", "basic": "Basic"}
 
 
 def _requirement(auth: d.Auth, use: d.Use) -> str:
-    """The credentials that would do, in words."""
+    """Describe the accepted credentials in words."""
     return ", or ".join(" and ".join(_wanted(auth.scheme(name)) for name in names) for names in use)
 
 
@@ -59,7 +59,7 @@ def _wanted(scheme: d.Scheme) -> str:
 
 
 def _present(scheme: d.Scheme, request: Request, query: Mapping[str, str]) -> bool:
-    """Whether a request has something where the secret of a scheme stands."""
+    """Return whether a request has a credential for a scheme."""
     match scheme.kind:
         case "header":
             values = request.headers.getlist(scheme.parameter)
@@ -75,12 +75,12 @@ def _present(scheme: d.Scheme, request: Request, query: Mapping[str, str]) -> bo
 
 
 def _behind(value: str, prefix: str) -> bool:
-    """Whether there is a secret behind the prefix."""
+    """Return whether a secret follows the prefix."""
     return value.startswith(prefix) and bool(value[len(prefix) :].strip())
 
 
 def authorization(request: Request) -> str:
-    """The scheme of the Authorization header in lower case, empty where no usable credential follows it."""
+    """Return the scheme of the Authorization header in lower case, empty if no usable credential follows it."""
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
     scheme, credential = scheme.lower(), credential.strip()
     if scheme == "basic":

@@ -1,4 +1,4 @@
-"""What keeps web pages of other origins away from a mock server: host names, CORS and content types."""
+"""Protection of the mock server against web pages of other origins: host names, CORS and content types."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _WITHOUT_PREFLIGHT: Final = ("", "text/plain", "application/x-www-form-urlencode
 
 
 class HostGuard:
-    """Rejects requests to other names than loopback ones, so that no name of an attacker leads a browser here.
+    """Rejects requests to other names than loopback ones, to prevent DNS rebinding.
 
-    A web page may let the name of its own host point to this machine (DNS rebinding), which the header `Host` shows.
-    `more` are further names, such as the address that the server listens on.
+    A web page may let the name of its own host point to this machine, but then the header `Host` has that name. `more`
+    are additional names, such as the address that the server listens on.
     """
 
     def __init__(self, app: ASGIApp, more: Iterable[str] = ()) -> None:
@@ -50,7 +50,7 @@ class HostGuard:
 
 
 def with_cors(app: ASGIApp) -> ASGIApp:
-    """An application whose responses web pages of this machine may read, and no others."""
+    """Return an application whose responses only web pages of this machine may read."""
     return CORSMiddleware(
         app,
         allow_origin_regex=_ORIGIN,
@@ -62,7 +62,7 @@ def with_cors(app: ASGIApp) -> ASGIApp:
 
 
 def check_content_type(request: Request, endpoint: Endpoint) -> None:
-    """Rejects JSON that a browser sends as text or as a form: pages of any origin may do so without a preflight."""
+    """Reject JSON that a browser sends as text or as a form, which pages of any origin may do without a preflight."""
     if endpoint.body is None or endpoint.body.kind != "json":
         return
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""A request that has found its endpoint, and what answers it. Nothing here knows HTTP libraries."""
+"""A request with its endpoint, and the response. This module does not depend on an HTTP library."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Sent: TypeAlias = "d.Json | bytes | d.Missing"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
-    """A request that has found its route.
+    """A request with its route.
 
-    `query` are the arguments that are not part of the route's template; `url` is the address without them; `body` is
-    parsed, `MISSING` where none was sent. `root` is the path below which the API stands.
+    `query` are the arguments that are not part of the route's template; `url` is the URL without them; `body` is
+    parsed, `MISSING` if none was sent. `root` is the base path of the API.
     """
 
     route: Route
@@ -30,35 +30,35 @@ class Call:
 
     @property
     def endpoint(self) -> d.Endpoint:
-        """The endpoint that is called."""
+        """The called endpoint."""
         return self.route.endpoint
 
     @property
     def resource(self) -> d.Resource:
-        """The resource that the endpoint belongs to."""
+        """The resource of the endpoint."""
         return self.route.resource
 
     @property
     def ends_at_record(self) -> bool:
-        """Whether the path is that of a record itself, not of something below it."""
+        """Whether the path is that of a record, rather than a path below it."""
         path = self.resource.path
         return path is not None and self.endpoint.path.text == path.text
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """The (dotted) fields that parameters of path and query are, where their names do not say it."""
+        """The (dotted) fields of path and query parameters that differ from their names."""
         in_path = {field.name: field.of for field in (*self.resource.params, *self.endpoint.params) if field.of}
         return in_path | {field.wire: field.of for field in self.endpoint.search_params if field.of}
 
     def list_params(self) -> Mapping[str, str]:
-        """The path's parameters that restrict a list. Those of another template's query are search arguments."""
+        """Return the path parameters that filter a list. Parameters in the query of a template are search arguments."""
         own = {parameter.name for parameter in self.endpoint.path.parameters} - set(self.route.holes.values())
         return {name: text for name, text in self.params.items() if name in own}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `content` is JSON, or bytes, or with `text` plain text; `MISSING`: no body."""
+    """A response. `content` is JSON, or bytes, or plain text with `text`; `MISSING` for no body."""
 
     status: int
     content: d.Json | bytes | d.Missing = d.MISSING

@@ -1,4 +1,4 @@
-"""What a call writes: the rules of REST for the methods that change something."""
+"""Mutations: the rules of REST for methods that change data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from restencil_generator.spec.validate_value import fits, validation_errors
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call has come to, for its answer to show.
+    """The result of a call, for its response.
 
-    `subject` is the row that it has found, created or changed, which single members of the answer show; `added` are the
-    rows that it has created, where it creates; `removed` is the record that it has removed, as it was.
+    `subject` is the row that was found, created or changed; `added` are the created rows, if the call creates;
+    `removed` is the previous value of the removed record.
     """
 
     status: HTTPStatus = HTTPStatus.OK
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Changes:
-    """Does what one call with a side effect says. Raises `Refusal` where what was sent cannot be used."""
+    """Executes a call with a side effect. Raises `Refusal` if the request cannot be processed."""
 
     def __init__(self, tables: Tables, call: Call) -> None:
         self.tables = tables
@@ -44,7 +44,7 @@ class Changes:
         self.intake = Intake(tables)
 
     def perform(self) -> Outcome:
-        """Does what the endpoint says with what was sent."""
+        """Execute the call."""
         self._check_body()
         self._keep()
         of = first_entity(self.call.endpoint.schema)
@@ -80,17 +80,17 @@ class Changes:
         return Outcome(removed=removed)
 
     def _keep(self) -> None:
-        """Bytes that were sent are what the address answers from now on, until it is deleted."""
+        """Store sent bytes as the content of the URL until it is deleted."""
         if isinstance(self.call.body, bytes):
             self.tables.contents[self.call.url] = self.call.body
         elif self.call.endpoint.method == "DELETE":
             self.tables.contents.pop(self.call.url, None)
 
     def _check_body(self) -> None:
-        """Refuses a body with values of a wrong type, or without what it must hold. Unknown fields are kept."""
+        """Reject a body with values of a wrong type, or without required fields. Unknown fields are stored."""
         body, declared, request = self.call.body, self.call.endpoint.body, self.call.endpoint.request
         if isinstance(body, d.Missing) and self.call.endpoint.has_body and not request.optional:
-            body = {}  # no body at all lacks whatever must be there
+            body = {}  # an absent body lacks all required fields
         if declared is None or declared.type is None or isinstance(body, d.Missing | bytes) or body is None:
             return
         type = declared.type
@@ -105,7 +105,7 @@ class Changes:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(map(str, found)))
 
     def _change(self, row: Row) -> Outcome:
-        """PUT replaces, all else merges. What has no body does what its name says, where a field can show it."""
+        """Update a record: PUT replaces, other methods merge. Without a body the name of the endpoint decides."""
         if self._is_plain():
             self._change_field(row)
         elif self.call.endpoint.has_body:
@@ -116,7 +116,7 @@ class Changes:
         return Outcome(subject=row)
 
     def _do_as_named(self, row: Row) -> None:
-        """`complete` sets the flag `completed` and the status `completed`, if the record has such fields."""
+        """Set the flag `completed` and the status `completed` for `complete`, if the record has such fields."""
         stem = self.call.endpoint.name.removesuffix("e").lower()
         for field in row.entity.all_fields:
             type = bare(field.type)
@@ -128,15 +128,15 @@ class Changes:
                         row.data[field.wire] = member.value
 
     def _is_plain(self) -> bool:
-        """Whether the body is declared as something else than records (`[string]`, `any`, bytes), and is no mapping."""
+        """Return whether the body is declared as `[string]`, `any` or bytes, rather than records, and no object."""
         declared = self.call.endpoint.body
         plain = declared is not None and not holds_records(declared.type)
         return plain and isinstance(self.call.body, bytes | list | str | int | float)
 
     def _change_field(self, row: Row) -> None:
-        """A body that is no record is the value of the field that the path ends with, if there is one that it fits.
+        """Set the field at the end of the path to a body that is not a record, if it fits.
 
-        PUT sets the field, all else adds to a list. Without such a field the record stays as it is.
+        PUT sets the field, other methods add to a list. Without such a field the record is not changed.
         """
         body = self.call.body
         field = argument_field(row.entity, self.call.endpoint.path.text.rpartition("/")[2])
@@ -150,7 +150,7 @@ class Changes:
         row.data[field.wire] = [*held, *value] if adds and isinstance(held, list) and isinstance(value, list) else value
 
     def _named(self, of: d.EntityRef | d.UnionOf) -> list[Row]:
-        """The rows whose pks a body lists, where it lists nothing else."""
+        """Return the rows whose pks a body lists, if it lists nothing else."""
         if not isinstance(self.call.body, list):
             return []
         rows = {self.tables.pk(row): row for _, row in self.tables.rows(of)}
@@ -158,7 +158,7 @@ class Changes:
         return [row for row in found if row is not None] if None not in found else []
 
     def _add(self, of: d.EntityRef | d.UnionOf, holder: Row | None) -> Outcome:
-        """Creates what was sent, and puts it into a record where the path names one."""
+        """Create the sent records, and add them to a record if the path identifies one."""
         params = self._params(of, holder)
         if self._is_plain():
             named = self._named(of)
@@ -181,7 +181,7 @@ class Changes:
         return Outcome(HTTPStatus.CREATED, subject, added)
 
     def _params(self, of: d.EntityRef | d.UnionOf, holder: Row | None) -> dict[str, str]:
-        """The arguments that a new record takes fields from: a list is asked for by them, so it has to fit into it."""
+        """Return the arguments that provide fields of a new record, so that it is in the list with these arguments."""
         params = {**dict(self.call.query), **self.call.list_params()}
         params = {self.call.fields.get(name, name): text for name, text in params.items()}
         if holder is not None:
@@ -193,7 +193,7 @@ class Changes:
         return params
 
     def _create(self, of: d.EntityRef | d.UnionOf, body: Sent, params: Mapping[str, str]) -> list[Row]:
-        """One record, or several where the body is a list, or a mapping that `assign` takes."""
+        """Create one record, or several if the body is a list, or a mapping for `assign`."""
         keys = self.tables.keys(of)
         if self._assigns:
             return [
@@ -218,18 +218,17 @@ class Changes:
         return not self._assigns and not (self.call.endpoint.has_body and isinstance(self.call.body, list))
 
     def _record(self, body: Sent, keys: frozenset[str], what: str = "the body") -> dict[str, d.Json]:
-        """What a body says about a record of these tables.
+        """Return the part of a body that is stored in a record of these tables.
 
-        A member that the spec declares for the body and for no such record, or for one with another type, is said to
-        the server, which does not show it; one that the spec does not know at all is kept, as by a server that is ahead
-        of the spec.
+        Members that are declared for the body, but not for the record, or with a different type, are input for the
+        server and not stored; undeclared members are stored, as on a server that is newer than the spec.
         """
         declared = {field.wire for field in self._body_fields()}
         found = self._object(body, what).items()
         return {name: value for name, value in found if name not in declared or self._is_shown(keys, name, value)}
 
     def _is_shown(self, keys: frozenset[str], name: str, value: d.Json) -> bool:
-        """Whether records of these tables have a field that takes this value."""
+        """Return whether records of these tables have a field that accepts this value."""
         fields = self.tables.members(keys).get(name, ())
         return any(
             field.decode is not None or field.encode is not None or fits(self.spec, field.type, value, "response")
@@ -237,7 +236,7 @@ class Changes:
         )
 
     def _body_fields(self) -> Sequence[d.Field]:
-        """The fields that the body declares itself; none where it takes those of entities."""
+        """Return the fields that the body itself declares; none if it has those of entities."""
         type = None if self.call.endpoint.body is None else self.call.endpoint.body.type
         while isinstance(type, d.Optional | d.ListOf | d.ValuesOf):
             type = type.item

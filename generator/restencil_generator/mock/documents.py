@@ -1,6 +1,6 @@
-"""The documents of a mock server: its API as OpenAPI 3.1 and 3.0, and a page on which it can be tried.
+"""The documents of a mock server: its API as OpenAPI 3.1 and 3.0, and a page with Swagger UI.
 
-All that the page needs comes from this server, and nothing leaves the machine.
+The page loads everything from this server, and sends nothing to other hosts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from restencil_generator.spec.model import Spec
 
 HOME: Final = "/_restencil"
-"""Where the documents always stand; at the root they do where the API has no such path."""
+"""The base path of the documents; they are also at the root if the API has no such path."""
 
 _VERSIONS: Final[Mapping[str, Any]] = {"/openapi.json": "3.1", "/openapi-3.0.json": "3.0"}
 _PAGE: Final = "/docs"
@@ -53,14 +53,14 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What the page may load, and from where: nothing but this server, and no script within the page.
+"""The content security policy of the page: only resources of this server, and no inline scripts.
 
-Swagger UI writes styles into its elements.
+Inline styles are allowed because Swagger UI needs them.
 """
 
 
 class Documents:
-    """The documents of one spec. With `auth_server` its tokens are asked for here, too."""
+    """The documents of one spec. With `auth_server` its tokens are requested from this server."""
 
     def __init__(self, spec: Spec, *, auth_server: bool) -> None:
         self._spec = spec
@@ -68,12 +68,12 @@ class Documents:
 
     @staticmethod
     def has(path: str) -> bool:
-        """Whether there is a document at a path."""
+        """Return whether there is a document at a path."""
         place = path.removeprefix(HOME)
         return place in _VERSIONS or place == _PAGE or place.removeprefix(f"{_PAGE}/") in _ASSETS
 
     def response(self, path: str, address: str) -> Response:
-        """The document at a path that has one; `address` is where the API is served."""
+        """Return the document at a path; `address` is the base URL of the API."""
         place = path.removeprefix(HOME)
         if place in _VERSIONS:
             return JSONResponse(self._document(place, address))
@@ -87,7 +87,7 @@ class Documents:
         return HTMLResponse(_HTML.format(title=title), headers={"Content-Security-Policy": _POLICY})
 
     def _document(self, place: str, address: str) -> dict[str, Any]:
-        # a server that nobody asks for documents starts without it
+        # imported on first use, so that the server starts faster
         from restencil_generator.openapi.export.document import export
 
         document = export(self._spec, _VERSIONS[place], plain=True)
@@ -104,7 +104,7 @@ class Documents:
 
 @cache
 def _folder() -> Path | None:
-    """Where the files of Swagger UI are; None where it is not installed."""
+    """Return the folder of Swagger UI; None if it is not installed."""
     try:
         from swagger_ui_bundle import swagger_ui_path  # type: ignore[import-untyped]  # it has no types
     except ImportError:

@@ -1,4 +1,4 @@
-"""What the mock server cannot do: start with these specs, or do what a request asks."""
+"""Errors of the mock server: it cannot start, or it rejects a request."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final
 
 
 class CannotServe(Exception):
-    """Raised before the first request: an address in use, an example that does not fit. The text is for the user."""
+    """The server cannot start: an address in use, an example that does not fit. The string is for the user."""
 
 
 class InvalidRecord(Exception):
-    """Raised where a record does not fit the spec; the text says how."""
+    """A record does not fit the spec; the string has the reason."""
 
 
 class Refusal(Exception):
-    """Raised where a request is answered by an error: its status and a sentence."""
+    """A request is rejected: the status of the response, and a sentence."""
 
     def __init__(self, status: int, message: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class Refusal(Exception):
 
     @property
     def word(self) -> str:
-        """The stable word for the status, such as `not_found`; `error` for one that is rare."""
+        """The stable identifier of the status, such as `not_found`; `error` for uncommon ones."""
         return _WORDS.get(self.status, "error")
 
 
@@ -40,7 +40,7 @@ _WORDS: Final[Mapping[int, str]] = {
     409: "conflict",
     410: "gone",
     412: "precondition_failed",
-    413: "content_too_large",  # 413 and 422 have a name of their own in each Python, so they are fixed here
+    413: "content_too_large",  # the names of 413 and 422 depend on the Python version, so they are fixed here
     415: "unsupported_media_type",
     422: "unprocessable_content",
     429: "too_many_requests",

@@ -1,7 +1,7 @@
-"""Errors on request: which calls are answered by which status, and what the body of such an answer is.
+"""Requested errors: which calls fail with which status, and the bodies of error responses.
 
-`--fail 'GET /articles/:id=404'` asks for one in advance, the header `Prefer: status=404` with a call. The call itself
-is not carried out then, and no credential is asked for.
+`--fail 'GET /articles/:id=404'` requests one for all calls, the header `Prefer: status=404` for a single one. The call
+itself is then not processed, and needs no credential.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREFERENCE: Final = re.compile(r'\s*status\s*=\s*"?([^";]*)"?\s*(?:;.*)?', re.I
 
 
 class Failure(NamedTuple):
-    """One `--fail`: the method and the path of an endpoint, as the spec writes it, and the status of its answers."""
+    """One `--fail`: the method and the path of an endpoint, as in the spec, and the status of its responses."""
 
     method: str
     path: str
@@ -36,7 +36,7 @@ class Failure(NamedTuple):
 
 
 def failure(text: str) -> Failure:
-    """What a `--fail` says. Raises ValueError, with an example, for any other text."""
+    """Parse a `--fail` option. Raises ValueError, with an example, if it is invalid."""
     found = _FAILURE.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no METHOD PATH=STATUS; write for instance {EXAMPLE}")
@@ -49,16 +49,16 @@ def failure(text: str) -> Failure:
 
 
 def is_error(status: int) -> bool:
-    """Whether a status is one of an error."""
+    """Return whether a status is an error."""
     return 400 <= status <= 599
 
 
 class Failures:
-    """The failures that are asked for of the endpoints of a spec, which stands below `prefix`."""
+    """The requested failures of the endpoints of a spec, which is served below `prefix`."""
 
     def __init__(self, spec: d.Spec, prefix: str) -> None:
         self._routes: dict[tuple[str, str], tuple[str, str]] = {}
-        """The endpoints (method and path) by how they may be named, with the path of the URL prefix or without."""
+        """The endpoints (method and path) by their possible names, with or without the path of the URL prefix."""
         self._statuses: dict[tuple[str, str], int] = {}
         for route in Routes(spec):
             endpoint = route.endpoint
@@ -68,25 +68,25 @@ class Failures:
 
     @property
     def known(self) -> Iterable[str]:
-        """What can be named, each as `METHOD PATH`."""
+        """The names of all endpoints, as `METHOD PATH`."""
         return (f"{method} {path}" for method, path in self._routes)
 
     def add(self, failure: Failure) -> bool:
-        """Whether it names an endpoint of this spec, which from now on fails."""
+        """Add a failure, and return whether it names an endpoint of this spec."""
         endpoint = self._routes.get((failure.method, failure.path))
         if endpoint is not None:
             self._statuses[endpoint] = failure.status
         return endpoint is not None
 
     def status_of(self, endpoint: d.Endpoint) -> int | None:
-        """The status that the calls of an endpoint are to be answered with; None where they are to be carried out."""
+        """Return the error status of the calls of an endpoint; None if they are processed."""
         return self._statuses.get((endpoint.method, endpoint.path.text))
 
 
 def add_all(failures: Sequence[Failure], of: Sequence[Failures]) -> None:
-    """Tells each failure to the specs that have its endpoint. Raises `CannotServe` for one that none has."""
+    """Add each failure to the specs with its endpoint. Raises `CannotServe` if none has it."""
     for one in failures:
-        if sum(its.add(one) for its in of) == 0:  # every API gets it: two prefixes may have one path
+        if sum(its.add(one) for its in of) == 0:  # all APIs get it: two prefixes may have the same path
             known = sorted({name for its in of for name in its.known})
             request = f"{one.method} {one.path}"
             near = difflib.get_close_matches(request, known, n=3, cutoff=0.5) or known[:8]
@@ -94,7 +94,7 @@ def add_all(failures: Sequence[Failure], of: Sequence[Failures]) -> None:
 
 
 def preferred(values: Iterable[str]) -> int | None:
-    """The status that headers `Prefer` ask for. Raises `Refusal` for one that is no error's."""
+    """Return the status that `Prefer` headers request. Raises `Refusal` if it is not an error."""
     for part in (part for value in values for part in value.split(",")):
         found = _PREFERENCE.fullmatch(part)
         if found is None:
@@ -107,7 +107,7 @@ def preferred(values: Iterable[str]) -> int | None:
 
 
 def phrase(status: int) -> str:
-    """A status with its phrase, where it has one."""
+    """Return a status with its reason phrase, if it has one."""
     return f"{status} {HTTPStatus(status).phrase}" if status in set(HTTPStatus) else str(status)
 
 
@@ -115,9 +115,9 @@ def phrase(status: int) -> str:
 
 
 def body(spec: d.Spec, endpoint: d.Endpoint | None, status: int, word: str, message: str) -> d.Json:
-    """The body of an error: as the spec declares it for this endpoint, else `{"error": word, "message": message}`.
+    """Return the body of an error: as declared for the endpoint, else `{"error": word, "message": message}`.
 
-    In a declared one the first text is the message, and a number called `status` the status.
+    In a declared body the first string is the message, and a number `status` is the status.
     """
     shape = None if endpoint is None else d.shape_at(endpoint.errors, status)
     if not shape:
@@ -132,7 +132,7 @@ def body(spec: d.Spec, endpoint: d.Endpoint | None, status: int, word: str, mess
 
 
 def _say(spec: d.Spec, fields: Sequence[d.Field], value: dict[str, d.Json], message: str) -> bool:
-    """Puts the message into the first text of an object, or of what is nested in it; whether there is one."""
+    """Set the first string of an object, nested or not, to the message; returns whether there is one."""
     for field in fields:
         kind = bare(field.type)
         if kind == d.Scalar("string"):

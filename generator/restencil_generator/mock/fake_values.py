@@ -1,4 +1,4 @@
-"""Made-up values: the same for the same type, field and number in every run."""
+"""Sample values: the same for the same type, field and number in every run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from restencil_generator.spec.datetimes import text_in_format
 _START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
 
 _TURN = 2_000_000
-"""Numbers count up to here and begin anew where a value has a range: a pk that was sent may be as large as it likes."""
+"""The limit after which numbers repeat if a value has a range: a sent pk may be of any size."""
 
 
 def words(name: str) -> str:
-    """A field's name as words: `createdAt` and `created_at` are "created at"."""
+    """Return a field's name as words: `createdAt` and `created_at` are "created at"."""
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
 
 
 def value(spec: d.Spec, type: d.Type, name: str, number: int, above: frozenset[str] = frozenset()) -> d.Json:
-    """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null.
+    """Return a JSON value for the field `name` of record `number` (from 1); null for entities, which the tables add.
 
-    `above` are the objects around it: none is made inside itself.
+    `above` are the enclosing objects, to prevent cycles.
     """
     match type:
         case d.Scalar(scalar_name, format):
@@ -59,7 +59,7 @@ def value(spec: d.Spec, type: d.Type, name: str, number: int, above: frozenset[s
 
 
 def marked(union: d.OneOf, chosen: d.Type, made: d.Json) -> d.Json:
-    """A value of one of several types, with what tells it apart where an attribute does that."""
+    """Add the discriminator to a value of one of several types, if there is an attribute for it."""
     if not union.attribute or not isinstance(made, dict) or not isinstance(chosen, d.ObjectRef | d.EntityRef):
         return made
     mark = next((choice.value for choice in union.values if choice.entity == chosen.name), chosen.name)
@@ -69,7 +69,7 @@ def marked(union: d.OneOf, chosen: d.Type, made: d.Json) -> d.Json:
 def members_of(
     spec: d.Spec, fields: tuple[d.Field, ...], number: int, above: frozenset[str] = frozenset()
 ) -> dict[str, d.Json]:
-    """Made-up members under their wire names."""
+    """Return sample members by JSON name."""
     return {field.wire: value(spec, field.type, field.name, number, above) for field in fields}
 
 
@@ -78,7 +78,7 @@ def _is_one_of(type: d.Type, objects: frozenset[str]) -> bool:
 
 
 def scalar(type: d.ScalarName, name: str, number: int) -> d.Json:
-    """A made-up JSON scalar for the field `name` of record `number`."""
+    """Return a JSON scalar for the field `name` of record `number`."""
     text = words(name)
     match type:
         case "string":
@@ -106,7 +106,7 @@ def scalar(type: d.ScalarName, name: str, number: int) -> d.Json:
 
 
 def day(text: str) -> int | None:
-    """The number that a fake date or datetime was made of; None for another string."""
+    """Return the record number of a sample date or datetime; None for any other string."""
     try:
         return (datetime.date.fromisoformat(text.partition("T")[0]) - _START.date()).days + 1
     except ValueError:
@@ -118,7 +118,7 @@ def _day(number: int) -> datetime.datetime:
 
 
 def identifier(number: int) -> str:
-    """A UUID of version 4 by its form, whose end tells the number."""
+    """Return a UUID in the form of version 4 that ends with the number."""
     return str(uuid.UUID(int=(0x4000 << 64) | (0x8 << 60) | number % _TURN))
 
 

@@ -1,4 +1,4 @@
-"""Pages: which part of a list a call asks for, and what its answer says about the parts before and behind it."""
+"""Pages: the part of a list that a call requests, and links to its neighbors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from restencil_generator.spec.page_styles import CURSOR, STYLES, PageStyle, impl
 T = TypeVar("T")
 
 PAGE = 10
-"""Items a page where the spec does not say."""
+"""The default number of items per page."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paging:
-    """How an endpoint is asked for pages: the wire names of the arguments for the page and for its size."""
+    """The pagination of an endpoint: the names of the arguments for the page and for its size in URLs."""
 
     pagination: d.Pagination
     field: str
@@ -34,19 +34,19 @@ class Paging:
 
     @property
     def style(self) -> PageStyle:
-        """What is known of its style."""
+        """The style of the pagination."""
         return STYLES[self.pagination.style]
 
     @property
     def arguments(self) -> frozenset[str]:
-        """The arguments that ask for a page and search for nothing."""
+        """The arguments for pages, which do not filter."""
         return frozenset((self.field,) if self.size is None else (self.field, self.size))
 
 
 def paging_of(endpoint: d.Endpoint) -> Paging | None:
-    """How an endpoint is asked for pages; None where the spec knows none.
+    """Return the pagination of an endpoint; None if the spec declares none.
 
-    Without `pagination`, the name of its `pagination_field` implies the style; where it implies none, it is a cursor.
+    Without `pagination`, the name of the `pagination_field` implies the style; by default it is a cursor.
     """
     pagination, field = endpoint.pagination, endpoint.pagination_field
     if pagination is None:
@@ -59,7 +59,7 @@ def paging_of(endpoint: d.Endpoint) -> Paging | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """The items of one page, and what its neighbours and the whole are.
+    """The items of one page, with its position and its neighbors.
 
     `next` is the value of the pagination parameter for the next page, None on the last one.
     """
@@ -73,7 +73,7 @@ class Page(Generic[T]):
     previous: str | int | None
 
     def fact(self, name: str) -> d.Json | d.Missing:
-        """The value of a wrapper's member that tells something about the page, by the names that APIs use for it."""
+        """Return the value of a member that describes the page, by the names that APIs commonly use."""
         values: dict[str, d.Json] = {
             "total": self.total,
             "count": self.total,
@@ -113,9 +113,9 @@ class Page(Generic[T]):
 
 
 class Pages:
-    """Cuts the lists of one call into the pages that it asks for. Raises `Refusal` where it asks for none that exists.
+    """Selects the requested pages of the lists of one call. Raises `Refusal` if a page does not exist.
 
-    `first` is the first page that was cut, and `headers` are those that tell of it.
+    `first` is the first selected page, and `headers` are the response headers about it.
     """
 
     def __init__(self, tables: Tables, call: Call) -> None:
@@ -126,7 +126,7 @@ class Pages:
         self.headers: dict[str, str] = {}
 
     def cut(self, rows: Sequence[tuple[d.Entity, Row]]) -> Page[tuple[d.Entity, Row]]:
-        """The page of records that the call asks for; all of them where the spec knows no pages."""
+        """Return the requested page of records; all of them if the spec declares no pages."""
         place = None if self.paging is None else self.paging.pagination.next
         path = place.path if place is not None and place.kind == "last" else None
 
@@ -139,7 +139,7 @@ class Pages:
         return self._cut(rows, name)
 
     def cut_values(self, values: Sequence[d.Json]) -> Page[d.Json]:
-        """The page of plain values that the call asks for."""
+        """Return the requested page of plain values."""
         return self._cut(values, lambda index: str(index + 1))
 
     def _cut(self, items: Sequence[T], name: Callable[[int], str]) -> Page[T]:
@@ -165,9 +165,9 @@ class Pages:
 
 
 class Window:
-    """A list of `count` items as the style of its pages cuts it: `size` to a page, the first one numbered `start`.
+    """A list of `count` items with `size` items per page and the first number `start`, for its page style.
 
-    `name` gives the text by which a cursor names an item.
+    `name` returns the string by which a cursor identifies an item.
     """
 
     def __init__(self, call: Call, paging: Paging, count: int, name: Callable[[int], str]) -> None:
@@ -184,27 +184,25 @@ class Window:
             self.size = _whole(paging.size, sent, least=1)
 
     def sent(self, name: str) -> str | None:
-        """What the client has sent for the page, or for its size: in the query, which URLs of pages have, or in the
-        body.
-        """
+        """Return the value that the client sent for the page or its size, in the query or in the body."""
         body, sent = self.call.body, dict(self.call.query).get(name)
         if sent is None and self.paging.pagination.in_body and isinstance(body, dict):
             return text_of(scalar_of(body.get(name)))
         return sent
 
     def whole(self, text: str, least: int, /) -> int:
-        """The number that was sent for the page."""
+        """Parse the number of the page."""
         return _whole(self.paging.field, text, least=least)
 
     def cursor(self, index: int, /) -> str:
-        """The cursor behind the item before: the member that `next: last.…` names, else an opaque text."""
+        """Return the cursor after the previous item: the member in `next: last.…`, else an opaque string."""
         name = self.name(index - 1)
         if self.is_named_by_last:
             return name
         return base64.urlsafe_b64encode(f"after {name}".encode()).decode().rstrip("=")
 
     def index_of(self, cursor: str, /) -> int:
-        """The index behind the item that a cursor names, also of one deleted meanwhile where ids count up."""
+        """Return the index after the item of a cursor, even if the item was deleted and ids are increasing."""
         name = cursor
         if not self.is_named_by_last:
             try:
@@ -226,7 +224,7 @@ class Window:
         raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} names no item of this list: {cursor!r}")
 
     def url(self, position: str | int, /) -> str:
-        """Where the list has the page of this position."""
+        """Return the URL of the page with this position."""
         kept = [pair for pair in self.call.query if pair[0] != self.paging.field]
         holes = [(argument, self.call.params[name]) for argument, name in self.call.route.holes.items()]
         return f"{self.call.url}?{urlencode([*self.call.route.literals, *holes, *kept, (self.paging.field, position)])}"

@@ -1,6 +1,6 @@
-"""What the bytes of a body say: JSON, a form's fields under their types, or the bytes themselves.
+"""Parsing of request bodies: JSON, the typed fields of a form, or bytes.
 
-Whatever comes, it is read or refused with the reason: what passes here can be kept, compared and written as JSON again.
+Every body is parsed or rejected with a reason: parsed values can be stored, compared and serialized as JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare
 
 DEPTH: Final = 100
-"""How deep lists and mappings of a body may be nested in each other."""
+"""Maximum nesting of lists and mappings in a body."""
 
 _CHARSETS: Final = frozenset(
     (
@@ -34,7 +34,7 @@ _CHARSETS: Final = frozenset(
 
 
 def parse(spec: d.Spec, body: d.Body | None, content_type: str, raw: bytes) -> Sent:
-    """A body as the endpoint declares it; `MISSING` where there is none. Raises `Refusal` for what cannot be read."""
+    """Parse a body as declared by the endpoint; `MISSING` if there is none. Raises `Refusal` if it is invalid."""
     kind = content_type.partition(";")[0].strip().lower()
     if not raw:
         return d.MISSING
@@ -54,7 +54,7 @@ def parse(spec: d.Spec, body: d.Body | None, content_type: str, raw: bytes) -> S
 
 
 def unwrapped(sent: Sent, request: d.Request) -> Sent:
-    """A body out of the member that it is sent in. Raises `Refusal` where there is none."""
+    """Return the body in its envelope. Raises `Refusal` if it is missing."""
     if sent is d.MISSING:
         return sent
     for step in request.envelope:
@@ -73,7 +73,7 @@ def _refused(why: str) -> Refusal:
 
 
 def _charset(content_type: str) -> str | None:
-    """The charset that a Content-Type names; None where it names none."""
+    """Return the charset of a Content-Type; None if it has none."""
     for parameter in content_type.split(";")[1:]:
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset":
@@ -82,7 +82,7 @@ def _charset(content_type: str) -> str | None:
 
 
 def _decoded(raw: bytes, charset: str | None, errors: str = "strict") -> str:
-    """The text of a body. Charsets that are no text, or take long to decode, are refused like unknown ones."""
+    """Decode a body. Charsets that are not for text, or slow to decode, are rejected like unknown ones."""
     try:
         found = codecs.lookup(charset or "utf-8").name
     except (LookupError, ValueError):
@@ -99,7 +99,7 @@ def _decoded(raw: bytes, charset: str | None, errors: str = "strict") -> str:
 
 
 def _usable(value: d.Json) -> d.Json:
-    """The value, if JSON can hold it: texts that are Unicode, numbers within a float's range, a bounded depth."""
+    """Return a value that JSON can represent: valid Unicode, numbers within the range of floats, limited nesting."""
     pending: list[tuple[d.Json, int]] = [(value, 0)]
     while pending:
         part, depth = pending.pop()
@@ -141,12 +141,12 @@ def _check_number(number: int | float) -> None:
 
 
 def _multipart(content_type: str, raw: bytes) -> list[tuple[str, str]]:
-    """The parts of a form. Of a file its name is kept: the mock server stores no contents."""
+    """Return the parts of a form. Files are represented by their names: the mock server does not store contents."""
     try:
         head = b"Content-Type: " + content_type.encode("latin-1") + b"\r\n\r\n"
         message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + raw)
         pairs = [*_pairs(message)] if message.is_multipart() else None
-    except Exception as error:  # the parser of e-mails raises whatever it stumbles over
+    except Exception as error:  # the e-mail parser may raise any exception
         raise _refused(f"is no multipart form: {type(error).__name__}: {error}") from error
     if pairs is None:
         raise _refused("is no multipart form: its Content-Type has no usable boundary")
@@ -166,7 +166,7 @@ def _pairs(message: Any) -> Sequence[tuple[str, str]]:
 
 
 def _fields(spec: d.Spec, body: d.Body | None, pairs: Sequence[tuple[str, str]]) -> d.Json:
-    """The fields of a form, lists and objects read as their styles write them; what is declared nowhere is kept."""
+    """Parse the fields of a form, with lists and objects in their styles; undeclared fields are kept."""
     declared = body.type.members if body is not None and isinstance(body.type, d.ObjectType) else ()
     found: dict[str, d.Json] = {}
     taken: set[str] = set()
@@ -185,7 +185,7 @@ def _fields(spec: d.Spec, body: d.Body | None, pairs: Sequence[tuple[str, str]])
 
 
 def _typed(spec: d.Spec, type: d.Type, value: d.Json | d.Missing) -> d.Json:
-    """A value of texts with the JSON values that its type asks for."""
+    """Convert the strings in a value to the JSON types of its declared type."""
     type = bare(type)
     match value:
         case str():
@@ -202,7 +202,7 @@ def _typed(spec: d.Spec, type: d.Type, value: d.Json | d.Missing) -> d.Json:
 
 
 def _parts(body: d.Body | None, pairs: Sequence[tuple[str, str]]) -> d.Json:
-    """The parts of a multipart body. One that is a list has as many pairs as items, and what is an object is JSON."""
+    """Parse the parts of a multipart body. A list has a part for each item, and an object is a part with JSON."""
     fields = {} if body is None or not isinstance(body.type, d.ObjectType) else {f.wire: f for f in body.type.members}
     found: dict[str, d.Json] = {}
     for name, text in pairs:
@@ -218,7 +218,7 @@ def _parts(body: d.Body | None, pairs: Sequence[tuple[str, str]]) -> d.Json:
 
 
 def _value(type: d.Type | None, text: str) -> d.Json:
-    """A form's text as the JSON value that the field's type asks for; as it is where it is no such value."""
+    """Convert a string of a form to the JSON type of its field; unchanged if it does not fit."""
     type = None if type is None else bare(type)
     is_json = isinstance(type, d.ObjectRef | d.ObjectType | d.ValuesOf | d.OneOf)
     if is_json or (isinstance(type, d.Scalar) and type.name in ("integer", "number", "boolean")):

@@ -1,4 +1,4 @@
-"""Which records a call is about: the one that its path names, or the list that its arguments leave."""
+"""Selection of records for a call: the record of its path, or the list that its arguments filter."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from restencil_generator.spec.type_info import bare, first_entity
 
 
 class Records:
-    """Chooses the records of one call. Raises `Refusal` where there is none that it names."""
+    """Selects the records of one call. Raises `Refusal` if the identified record does not exist."""
 
     def __init__(self, tables: Tables, call: Call) -> None:
         self.tables = tables
         self.call = call
 
     def _agrees(self, row: Row, name: str, text: str) -> bool | None:
-        """Whether the field that an argument is has this text; None where it is none."""
+        """Return whether the field of an argument has this string; None if it has no field."""
         return self.tables.agrees(row, self.call.fields.get(name, name), text)
 
     def owner(self) -> Row | None:
-        """The row of the resource that the path's parameters name; None where the path does not go down to one row."""
+        """Return the resource's row for the path parameters; None if the path does not identify a single row."""
         of = self.call.resource.schema
         if of is not None and self.call.resource.singleton:
             return self._only(of)
@@ -48,9 +48,9 @@ class Records:
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
 
     def _only(self, of: d.EntityRef | d.UnionOf) -> Row | None:
-        """The row of a singleton at the path of this call.
+        """Return the row of a singleton at the path of this call.
 
-        It is made up when it is first asked for; once it was deleted there is none until PUT brings a new one.
+        It is created on first use; after it is deleted there is none until the next PUT.
         """
         names = [parameter.name for parameter in self.call.resource.parameters]
         params = {name: text for name, text in self.call.params.items() if name in names}
@@ -67,7 +67,7 @@ class Records:
         return row
 
     def _first(self, of: d.EntityRef | d.UnionOf, params: Mapping[str, str]) -> Row | None:
-        """The first row that has these arguments; of another singleton it is not."""
+        """Return the first row with these arguments that is not that of another singleton."""
         taken = [row for row in self.tables.singletons.values() if row is not None]
         for _, row in self.tables.rows(of):
             named = all(self.tables.agrees(row, name, text) for name, text in params.items())
@@ -79,8 +79,8 @@ class Records:
         for name, text in wanted.items():
             agrees = self._agrees(row, name, text)
             if agrees is None:
-                # No field of that name: the last parameter is the pk, or one that the row was first shown under; one
-                # before it is a place that the row was put in.
+                # No field has that name: the last parameter is the pk, or the parameter under which the row was first
+                # shown; earlier parameters are the scope of the row.
                 usual = self.tables.pk(row) if name == last and row.entity.pk else text
                 agrees = row.scope.get(name, usual) == text
             if not agrees:
@@ -88,9 +88,10 @@ class Records:
         return True
 
     def _matches(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
-        """Whether a string of the row is that of the last parameter, where no field has its name.
+        """Return whether a string of the row equals the last parameter, if no field has its name.
 
-        `/repos/:owner/:repo` names a repository by its `name`: if one row alone has that text, it is the one meant.
+        `/repos/:owner/:repo` identifies a repository by its `name`: the parameter identifies a row if it is the only
+        one with that string.
         """
         if self._agrees(row, last, wanted[last]) is not None:
             return False
@@ -98,7 +99,7 @@ class Records:
         return self._is_named(row, others, last) and any(value == wanted[last] for value in row.data.values())
 
     def single(self, of: d.EntityRef | d.UnionOf) -> Row:
-        """The one row that a single answer is about."""
+        """Return the row for a response with a single record."""
         owner = self.owner()
         entities = self.tables.entities(of)
         if owner is not None:
@@ -114,9 +115,9 @@ class Records:
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {' or '.join(entity.name for entity in entities)}")
 
     def named_by_body(self, of: d.EntityRef | d.UnionOf) -> Row | None:
-        """The row that members of the body name; None where no member is a field of the record.
+        """Return the row that members of the body identify; None if no member is a field of the record.
 
-        Such a member says so with `field`; what removes a record may name it by its primary key as well.
+        Such a member is declared with `field`; a body that removes a record may also contain its primary key.
         """
         body, declared = self.call.body, self.call.endpoint.body
         if not isinstance(body, dict) or declared is None or not isinstance(declared.type, d.ObjectType):
@@ -137,7 +138,7 @@ class Records:
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
 
     def rows(self, of: d.EntityRef | d.UnionOf) -> list[tuple[d.Entity, Row]]:
-        """The rows of a list: those below the row that the path names, or those that its parameters and query leave."""
+        """Return the rows of a list: those below the row of the path, or those that match its parameters and query."""
         if not self._is_of_resource(of):
             owner = self.owner()
             if owner is not None:
@@ -145,7 +146,7 @@ class Records:
         return self._filtered(of)
 
     def _belongs(self, row: Row, owner: Row) -> bool:
-        """Whether a row is below another one: in a list of it, or by a relation or id that leads back to it."""
+        """Return whether a row is below another one: in one of its lists, or by a relation or id that refers to it."""
         holders = [field for field in owner.entity.all_fields if self.tables.is_relation(field, row.entity)]
         if holders:
             return any(
@@ -163,7 +164,7 @@ class Records:
         return isinstance(ref, Ref) and self.tables.follow(ref) is row
 
     def _filtered(self, of: d.EntityRef | d.UnionOf) -> list[tuple[d.Entity, Row]]:
-        """The rows that agree with the path and with every search parameter that has a meaning, in order."""
+        """Return the rows that match the path and all search parameters with a known meaning, in order."""
         rows = [
             (entity, row)
             for entity, row in self.tables.rows(of)
@@ -190,20 +191,20 @@ class Records:
         return row.scope.get(name, text) == text
 
     def _names_owner(self, name: str) -> bool:
-        """Whether a parameter names a row of the resource and the answer is about rows of another kind."""
+        """Return whether a parameter identifies a row of the resource, and the response has rows of another kind."""
         parameters = self.call.resource.parameters
         of = first_entity(self.call.endpoint.schema)
         return bool(parameters) and name == parameters[-1].name and of is not None and not self._is_of_resource(of)
 
     def _is_of_resource(self, of: d.EntityRef | d.UnionOf) -> bool:
-        """Whether rows of these entities are those of the resource."""
+        """Return whether rows of these entities are those of the resource."""
         schema = self.call.resource.schema
         return schema is not None and bool(self.tables.keys(of) & self.tables.keys(schema))
 
     def _arguments(self) -> Iterable[tuple[str, list[str]]]:
-        """Search arguments, each with its alternatives: one must match.
+        """Yield search arguments, each with its alternatives; one of them must match.
 
-        They are of the query, of the template's own query, and of the body of a reading endpoint.
+        They come from the query, from the query of the template, and from the body of a reading endpoint.
         """
         yield from self._searched()
         for name in self.call.route.holes.values():
@@ -215,7 +216,7 @@ class Records:
                     yield name, [text]
 
     def _searched(self) -> Iterable[tuple[str, list[str]]]:
-        """The search arguments of the query: what has a style as that says, all else as it is."""
+        """Yield the search arguments of the query, parsed by their styles."""
         spec, endpoint, query = self.tables.spec, self.call.endpoint, self.call.query
         styled = [field for field in endpoint.search_params if field.style is not None]
         lists = {
@@ -226,7 +227,7 @@ class Records:
         taken = {name for field in styled for name in styles.names(spec, field)}
         for name, text in query:
             if name.partition("[")[0] not in taken:
-                # A string that may not be a list counts as both.
+                # A string that may be a list or not is treated as both.
                 texts = text.split(",") if name in lists else []
                 yield name, texts if lists.get(name) else [text, *texts]
         for field in styled:
@@ -243,7 +244,7 @@ class Records:
         )
 
     def _ordered(self, rows: list[tuple[d.Entity, Row]], text: str) -> list[tuple[d.Entity, Row]]:
-        """Sorted by the field that an ordering names (`title`, `-title`, `title:desc`), if it names one."""
+        """Sort rows by the field of an ordering (`title`, `-title`, `title:desc`), if it has one."""
         name, _, direction = text.removeprefix("-").partition(":")
         if any(argument_field(entity, name) is None for entity in {one.name: one for one, _ in rows}.values()):
             return rows
@@ -260,7 +261,7 @@ class Records:
 
 
 def _contains(value: d.Json, text: str) -> bool:
-    """Whether any string of a record or its nested values contains a word (in lower case)."""
+    """Return whether any string of a record or its nested values contains a word (in lower case)."""
     match value:
         case str():
             return text in value.lower()

@@ -1,4 +1,4 @@
-"""What a call answers: the outcome in the shape that the spec declares."""
+"""Responses: the result of a call in the form that the spec declares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from restencil_generator.spec.validate_value import fits
 
 
 class Shape:
-    """Puts together the answer of one call."""
+    """Builder of the response to one call."""
 
     def __init__(self, tables: Tables, call: Call, outcome: Outcome) -> None:
         self.tables = tables
@@ -34,12 +34,12 @@ class Shape:
         self.pages = Pages(tables, call)
 
     def reply(self) -> Reply:
-        """The answer, with the headers that tell of its page, or where the record is that it has created."""
+        """Return the response, with headers for its page, or with the location of a created record."""
         reply, created = self._reply(), self._location()
         return reply if created is None else dataclasses.replace(reply, headers={**reply.headers, "Location": created})
 
     def _location(self) -> str | None:
-        """The path of the one record that the call has created, where the resource has such records one by one."""
+        """Return the path of the created record, if the resource has paths for single records."""
         row, resource = self.outcome.subject, self.call.resource
         if row is None or not self.outcome.added or resource.path is None or resource.schema is None:
             return None
@@ -83,14 +83,14 @@ class Shape:
         return Reply(status, content, self.pages.headers)
 
     def _wrapped(self, value: d.Json | d.Missing) -> d.Json:
-        """The answer with its value where the spec says that it stands."""
+        """Wrap a value in the declared envelope of the response."""
         found: Any = value
         for step in reversed(self.call.endpoint.response.envelope):
             found = [*[None] * int(step), found] if step.isdecimal() else {step: found}
         return found  # type: ignore[no-any-return]  # JSON in JSON
 
     def _text(self, example: d.Json | d.Missing) -> Reply:
-        """What was sent to the address before, else the example, else the name of the endpoint."""
+        """Return the content that was sent to the URL before, else the example, else the name of the endpoint."""
         text = example if isinstance(example, str) else f"{self.call.endpoint.name} of {self.call.resource.name}\n"
         content = self.tables.contents.get(self.call.url, text.encode())
         if self.call.endpoint.content == "text":
@@ -98,7 +98,7 @@ class Shape:
         return Reply(self.outcome.status, content)
 
     def _build(self, type: d.Type, name: str, example: d.Json | d.Missing, page: Page[Any] | None = None) -> d.Json:
-        """A value of this type for the answer. `example` is the value of the spec's example in its place."""
+        """Return a value of this type for the response. `example` is the value at its place in the spec's example."""
         match type:
             case d.Optional():
                 return self._build(type.item, name, example, page)
@@ -125,7 +125,7 @@ class Shape:
                 return fake_values.value(self.spec, type, name, 1) if example is d.MISSING else example
 
     def _one(self, of: d.EntityRef | d.UnionOf) -> d.Json:
-        """The row that the call is about, read as what the answer says; else the first one that can be."""
+        """Return the row of the call as the entity of the response; else the first one that is possible."""
         subject = self.outcome.subject
         for entity, row in self.tables.rows(of):
             if row is subject:
@@ -133,7 +133,7 @@ class Shape:
         return next((show(self.tables, row, entity) for entity, row in self.tables.rows(of)), None)
 
     def _added(self, type: d.AdderOf) -> d.Json:
-        """What was added: one record as itself, several as the list or mapping that they were sent as."""
+        """Return the added records: one as itself, several as the list or mapping that was sent."""
         rows = self.outcome.added or ()
         if type.how == "assign":
             return {self._key(row): show(self.tables, row) for row in rows}
@@ -142,7 +142,7 @@ class Shape:
         return [show(self.tables, row) for row in rows]
 
     def _rows(self, of: d.EntityRef | d.UnionOf, page: Page[Any] | None) -> Sequence[tuple[d.Entity, Row]]:
-        """What the call has added, else the page that it asks for."""
+        """Return the rows that the call added, else the requested page."""
         if self.outcome.added is not None:
             return [(row.entity, row) for row in self.outcome.added]
         return (page or self._page(of)).items
@@ -151,7 +151,7 @@ class Shape:
         return self.pages.cut(self.records.rows(of))
 
     def _page_of_values(self, type: d.ListOf, name: str, example: d.Json | d.Missing) -> Page[d.Json]:
-        """A page of the values of the example, else of so many that there are several pages."""
+        """Return a page of the values in the example, or of enough sample values for several pages."""
         shown = to_wire(self.spec, type, example) if example is not d.MISSING else d.MISSING
         made = (fake_values.value(self.spec, type.item, name, number) for number in range(1, MANY + 1))
         return self.pages.cut_values(shown if isinstance(shown, list) else list(made))
@@ -160,7 +160,7 @@ class Shape:
         return row.label or self.tables.pk(row)
 
     def _wrap(self, type: d.ObjectType, example: d.Json | d.Missing, page: Page[Any] | None) -> d.Json:
-        """An object around data: its first list is the page that the call asks for, numbers and cursors tell of it."""
+        """Return an object around data: its first list is the requested page, and other members describe the page."""
         values = None if self.pages.paging is None else d.values_list(type)
         lists = (
             one
@@ -187,7 +187,7 @@ class Shape:
         return wrapped
 
     def _plain(self, member: d.Field, example: d.Json | d.Missing, page: Page[Any] | None) -> d.Json:
-        """A member without data: what it says of the page, what the example says, what was sent, or made up."""
+        """Return a member without records: from the page, the example, the request, or a sample value."""
         if isinstance(member.type, d.Const):
             return member.type.value
         fact = d.MISSING if page is None else page.fact(member.name)
@@ -205,7 +205,7 @@ class Shape:
         return fake_values.value(self.spec, member.type, member.name, 1)
 
     def _put_next(self, content: d.Json) -> None:
-        """Writes the next page's cursor where the pagination declares it in the response."""
+        """Set the cursor of the next page at its declared position in the response."""
         paging, page = self.pages.paging, self.pages.first
         if page is None or paging is None or not isinstance(content, dict):
             return
@@ -222,7 +222,7 @@ class Shape:
 
 
 def _member(example: d.Json | d.Missing, member: d.Field) -> d.Json | d.Missing:
-    """The value of an example for a member, under its JSON name or its name in the spec."""
+    """Return the value of a member in an example, under its JSON name or its name in the spec."""
     return example.get(member.wire, example.get(member.name, d.MISSING)) if isinstance(example, dict) else d.MISSING
 
 

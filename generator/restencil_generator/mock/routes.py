@@ -1,4 +1,4 @@
-"""Which endpoint answers a request: path templates as patterns, the most literal first."""
+"""Routing of requests to endpoints: path templates as regular expressions, the most literal first."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _PLACEHOLDER = "\0"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Route:
-    """One endpoint and the requests that it answers.
+    """One endpoint and the pattern of its requests.
 
-    `prefix` stands before its path; `names` are the parameters in the order of the pattern's groups; `literals` are the
-    query arguments that the template itself spells out, `holes` those that it fills with parameters: argument name →
-    parameter name.
+    `prefix` is before its path; `names` are the parameters in the order of the pattern's groups; `literals` are the
+    constant query arguments of the template, `holes` those that are parameters: argument name → parameter name.
     """
 
     resource: d.Resource
@@ -34,14 +33,14 @@ class Route:
     rank: tuple[int, ...]
 
     def match(self, path: str, query: Query) -> dict[str, str] | None:
-        """The path's parameters where this path and query are of this template, else None."""
+        """Return the path parameters if path and query match this template, else None."""
         found = self.pattern.fullmatch(path)
         if found is None or any(pair not in query for pair in self.literals):
             return None
         params: dict[str, str] = {}
         for name, text in zip(self.names, found.groups(), strict=True):
             if text is not None and params.setdefault(name, unquote(text)) != unquote(text):
-                return None  # a parameter that stands twice has one value
+                return None  # a repeated parameter has one value
         arguments = dict(query)
         for argument, name in self.holes.items():
             if argument in arguments:
@@ -51,7 +50,7 @@ class Route:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """A route, the values of its path's parameters, and the query arguments that are not part of its template."""
+    """A route, the values of its path parameters, and the query arguments that are not part of its template."""
 
     route: Route
     params: Mapping[str, str]
@@ -65,9 +64,9 @@ class Routes:
         self._routes = sorted(_routes(spec), key=lambda route: route.rank)
 
     def find(self, method: str, path: str, query: Query) -> Found | frozenset[str]:
-        """The route for a request; where there is none, the methods that the path does answer (none: no such path).
+        """Return the route of a request; if there is none, the methods with that path (empty for an unknown path).
 
-        `path` is percent-encoded, as it was sent. A HEAD request is answered by the route of GET.
+        `path` is percent-encoded, as it was sent. A HEAD request has the route of GET.
         """
         path = _normal(path)
         methods: set[str] = set()
@@ -90,8 +89,8 @@ def _routes(spec: d.Spec) -> Iterator[Route]:
     for resource in spec.resources.values():
         for name, endpoint in resource.all_endpoints():
             prefix = urlsplit(endpoint.url_prefix).path.rstrip("/")
-            # The path of url_prefix may stand before it or not, so that url_prefix="http://127.0.0.1:8000" will do; of
-            # a resource's own one the part behind the spec's.
+            # The path of url_prefix is optional, so that url_prefix="http://127.0.0.1:8000" works; of a resource's own
+            # url_prefix only the part after that of the spec is required.
             own = endpoint.url_prefix.removeprefix(spec.url_prefix) if spec.url_prefix else ""
             behind = own.rstrip("/") if own != endpoint.url_prefix else ""
             for before in dict.fromkeys(("", behind, prefix)):
@@ -105,7 +104,7 @@ def _route(resource: d.Resource, name: str, endpoint: d.Endpoint, prefix: str) -
     in_query = parameters[len(in_path) :]
 
     wide = {field.name for field in endpoint.params if field.slashes}
-    # Literal text is brought to the form of `_normal`, then every hole becomes a group.
+    # Literals are normalized like `_normal`, then every placeholder becomes a group.
     pattern = ""
     pieces = _literal(prefix + _without_host(path)).split(_PLACEHOLDER)
     for piece, parameter in zip(pieces, [*in_path, None], strict=True):
@@ -136,7 +135,7 @@ def _route(resource: d.Resource, name: str, endpoint: d.Endpoint, prefix: str) -
 
 
 def filled(path: d.Path, values: Mapping[str, str]) -> str | None:
-    """A path with these values of its parameters; None where one that it needs is missing."""
+    """Return a path with these values of its parameters; None if a required one is missing."""
     text = ""
     for part in path.parts:
         if isinstance(part, d.PathText):
@@ -149,12 +148,12 @@ def filled(path: d.Path, values: Mapping[str, str]) -> str | None:
 
 
 def _flat(path: d.Path) -> str:
-    """The template with a hole for each parameter. A prefix belongs to its parameter, so it is left out here."""
+    """Return the template with a placeholder for each parameter, without prefixes of optional parameters."""
     return "".join(part.text if isinstance(part, d.PathText) else _PLACEHOLDER for part in path.parts)
 
 
 def _without_host(path: str) -> str:
-    """A template may be a whole address: here its path counts."""
+    """Return the path of a template, which may be a whole URL."""
     return urlsplit(path).path if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) else path
 
 
@@ -163,5 +162,5 @@ def _literal(text: str) -> str:
 
 
 def _normal(path: str) -> str:
-    """One spelling of a percent-encoded path, its slashes as they are."""
+    """Return a percent-encoded path in a canonical form, with its slashes."""
     return "/".join(quote(unquote(segment), safe="") for segment in path.split("/"))

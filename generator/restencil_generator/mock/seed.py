@@ -1,4 +1,4 @@
-"""The first data of the mock server: the examples of a spec, and made-up records where it has none."""
+"""The initial data of the mock server: the examples of a spec, and sample records for entities without examples."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from restencil_generator.spec.type_info import bare, first_entity
 from restencil_generator.spec.validate_value import validation_errors
 
 MANY = 25
-"""Records of an entity that a list shows in pages: two full pages and a half."""
+"""Number of records of an entity with paginated lists: two and a half pages."""
 
 FEW = 5
-"""Records of an entity that a list shows whole."""
+"""Number of records of other entities."""
 
 
 def seeded(spec: d.Spec) -> Tables:
-    """The tables of a spec with their first data. Raises `CannotServe` where an example cannot be served."""
+    """Return the tables of a spec with their initial data. Raises `CannotServe` if an example is invalid."""
     tables = Tables(spec)
     for name, endpoint in _endpoints(spec):
         example = endpoint.example
         if example is None or example.response is d.MISSING or endpoint.side_effect or endpoint.schema is None:
             continue
         response = to_wire(spec, endpoint.schema, example.response)
-        # What hand-written code makes of an answer is what the spec declares then, not the answer.
+        # With hand-written code the declared type is the converted response, so the example is not validated.
         judged = endpoint.process is None and endpoint.base is None
         try:
             errors = validation_errors(spec, endpoint.schema, response, "response", ("response",)) if judged else ()
@@ -41,7 +41,7 @@ def seeded(spec: d.Spec) -> Tables:
             raise CannotServe(f"{where}: the example response of {name} does not fit: {error}") from error
         row = tables.follow(held) if isinstance(held, Ref) else None
         if row is not None:
-            # A last parameter that is no field names the record of the example all the same.
+            # A last parameter that is not a field also identifies the record of the example.
             for name in [parameter.name for parameter in endpoint.path.parameters][-1:]:
                 text = text_of(scalar_of(example.params.get(name)))
                 if text is not None and argument_field(row.entity, name) is None:
@@ -51,7 +51,7 @@ def seeded(spec: d.Spec) -> Tables:
 
 
 def _texts(params: Mapping[str, d.Json]) -> dict[str, str]:
-    """Arguments as strings of a URL."""
+    """Return arguments as strings of a URL."""
     texts = ((name, text_of(scalar_of(value))) for name, value in params.items())
     return {name: text for name, text in texts if text is not None}
 
@@ -63,7 +63,7 @@ def _endpoints(spec: d.Spec) -> Iterator[tuple[str, d.Endpoint]]:
 
 
 class _Invention:
-    """Fills the tables that are empty: first the plain fields of all records, then the relations among them."""
+    """Fills empty tables: first the plain fields of all records, then the relations among them."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -74,7 +74,7 @@ class _Invention:
     def fill(self) -> None:
         empty = {entity.key for entity in self.spec.entities.values() if not self.tables.table(entity.key)}
         sizes = self._sizes()
-        # An entity that no list shows belongs to others, so it needs more records than they have.
+        # An entity without a list is nested in others, so it needs more records than they have.
         inner_size = 2 * max(sizes.values(), default=FEW)
         rows = [
             (self._record(entity, number), number)
@@ -98,7 +98,7 @@ class _Invention:
                     row.data.update(self._repeated(row.entity, field, number))
 
     def _hang(self, row: Row, number: int) -> None:
-        """Puts a record whose pk names its owner, as `[order_id, position]` does, to an existing owner."""
+        """Assign a record whose pk contains its owner, like `[order_id, position]`, to an existing owner."""
         if len(row.entity.pk) < 2:
             return
         owners: dict[str, Stored] = {}
@@ -112,7 +112,7 @@ class _Invention:
             self.tables.insert(row)
 
     def _repeated(self, entity: d.Entity, field: d.Field, number: int) -> dict[str, Stored]:
-        """The value of a field that repeats one of another record, under the field's wire name; empty for others."""
+        """Return the value of a field that repeats one of another record, by JSON name; empty for other fields."""
         target = self._foreign.get((entity.name, field.name))
         others = self.tables.table(target[0].key) if target is not None else []
         if target is None or not others:
@@ -120,7 +120,7 @@ class _Invention:
         return {field.wire: others[(number - 1) % len(others)].data.get(target[1].wire)}
 
     def _sizes(self) -> dict[str, int]:
-        """How many records of each table that lists show."""
+        """Return the number of records in each table with lists."""
         sizes: dict[str, int] = {}
         for _, endpoint in _endpoints(self.spec):
             part = first_entity(endpoint.schema)
@@ -135,7 +135,7 @@ class _Invention:
         return range(first, first + size)
 
     def _record(self, entity: d.Entity, number: int) -> Row:
-        """A record without its relations."""
+        """Return a record without its relations."""
         row = Row(entity, {})
         for field in entity.all_fields:
             if field.name in entity.pk:
@@ -150,7 +150,7 @@ class _Invention:
         return self.tables.insert(row)
 
     def _relation(self, row: Row, type: d.Type, number: int) -> Stored:
-        """Relations share the records out: the first gets the first, lists divide a table among their owners."""
+        """Return a relation: records are distributed evenly, and lists divide a table among their owners."""
         match type:
             case d.EntityRef() | d.UnionOf():
                 targets = [other for _, other in self.tables.rows(type)]
@@ -180,9 +180,9 @@ class _Invention:
                 return None
 
     def _target(self, owner: d.Entity, field: d.Field) -> tuple[d.Entity, d.Field] | None:
-        """The field that a plain one repeats the values of: by a collection's `nest`, or by a name as `user_id`.
+        """Return the field whose values a plain field repeats: by a collection's `nest`, or by a name like `user_id`.
 
-        In a pk of several fields, the entity's name alone says so as well.
+        In a pk of several fields, the name of the entity is sufficient.
         """
         if owner.pk == (field.name,):
             return None
@@ -208,7 +208,7 @@ def _field(entity: d.Entity, name: str) -> tuple[d.Entity, d.Field] | None:
 
 
 def _nests(spec: d.Spec) -> Iterator[tuple[d.Entity, d.CollectionOf]]:
-    """Every collection inside an entity that says which records are its own."""
+    """Yield every nested collection that declares which records belong to it."""
     for entity in spec.entities.values():
         for field in entity.all_fields:
             type = bare(field.type)

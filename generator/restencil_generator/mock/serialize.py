@@ -1,4 +1,4 @@
-"""Rows as JSON: what an answer shows of a record, its relations filled in."""
+"""Serialization of rows as JSON, with relations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity
 
 DEPTH = 3
-"""How many levels of entities inside entities an answer shows; below, and in a cycle, relations are left out."""
+"""Maximum nesting of entities in a response; deeper and cyclic relations are left out."""
 
 
 def show(tables: Tables, row: Row, entity: d.Entity | None = None, above: tuple[Ref, ...] = ()) -> dict[str, d.Json]:
-    """A row as JSON with its relations filled in, read as `entity` (default: as what it is)."""
+    """Return a row as JSON with its relations, as an `entity` (default: its own)."""
     entity = entity or row.entity
     here = (*above, Ref(row.entity.key, tables.pk(row)))
     whole = len(here) <= DEPTH and here[-1] not in above
@@ -33,7 +33,7 @@ def show(tables: Tables, row: Row, entity: d.Entity | None = None, above: tuple[
 
 
 def _related(tables: Tables, row: Row, field: d.Field, value: Stored, above: tuple[Ref, ...]) -> d.Json:
-    """A relation's value. One that a nested collection describes (`nest`) is looked up, not stored."""
+    """Return the value of a relation. A nested collection with `nest` is looked up, not stored."""
     type = bare(field.type)
     of = first_entity(type)
     if isinstance(type, d.CollectionOf) and type.nest and of is not None:
@@ -54,7 +54,7 @@ def _related(tables: Tables, row: Row, field: d.Field, value: Stored, above: tup
 
 
 def _fill(tables: Tables, value: Stored, above: tuple[Ref, ...]) -> d.Json:
-    """A stored value as JSON. References to what is gone are left out of lists and mappings."""
+    """Return a stored value as JSON. References to deleted records are left out of lists and mappings."""
     match value:
         case None | bool() | int() | float() | str():
             return value

@@ -1,4 +1,4 @@
-"""Runs the mock server until a signal stops it."""
+"""Running of the mock server until a signal stops it."""
 
 from __future__ import annotations
 
@@ -36,15 +36,13 @@ def serve(
     announce: Callable[[str], None],
     log: Callable[[str], None],
 ) -> None:
-    """Serves the specs until SIGINT or SIGTERM; requests that are being answered then are finished.
+    """Serve the specs until SIGINT or SIGTERM; requests in progress are completed.
 
-    With `auth_server`, the paths of each `token_url` give tokens. A body of more than `max_body` bytes is refused. What
-    is no HTTP is answered by 400 with the reason. `fail` are calls that are answered by an error.
-
-    Requests are answered whose `Host` is a loopback name, or `host` itself. Port 0 takes a free one. `announce` is
-    called once, when connections are accepted, with `http://HOST:PORT`; `log` gets a line for each request.
-
-    Raises `CannotServe` where the address cannot be bound, an example does not fit, or a failure names no endpoint.
+    With `auth_server`, the path of each `token_url` issues tokens. A body of more than `max_body` bytes is rejected.
+    Requests that are not valid HTTP get a response 400 with the reason. `fail` are calls with an error response.
+    Requests are accepted if their `Host` is a loopback name, or `host` itself. Port 0 selects a free one. `announce` is
+    called once, when connections are accepted, with `http://HOST:PORT`; `log` gets a line for each request. Raises
+    `CannotServe` if the address cannot be bound, an example does not fit, or a failure refers to an unknown endpoint.
     """
     app = create_app(*specs, auth=auth, auth_server=auth_server, log=log, max_body=max_body, fail=fail)
     config = uvicorn.Config(
@@ -67,14 +65,14 @@ def serve(
 
 
 class _Protocol(H11Protocol):
-    """HTTP that says what is wrong with a request that is none: a broken chunk, a header without a colon."""
+    """HTTP with a reason in responses to malformed requests, such as a broken chunk or a header without a colon."""
 
     def send_400_response(self, msg: str) -> None:
-        """Answers 400 with what the parser found, unless an answer is on its way already."""
+        """Respond with 400 and the error of the parser, unless a response is already in progress."""
         if str(self.conn.our_state) not in ("IDLE", "SEND_RESPONSE"):
             self.transport.close()
             return
-        reason = sys.exception() or ""  # of the parser, which is being handled
+        reason = sys.exception() or ""  # the parser's exception, which is being handled
         super().send_400_response(f"{msg} {reason}".rstrip().encode("ascii", "backslashreplace").decode() + "\n")
 
 
@@ -85,7 +83,7 @@ def _listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere this lets two servers share a port
+        if os.name == "posix":  # on Windows this would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(128)
@@ -103,9 +101,9 @@ def _listen(host: str, port: int) -> socket.socket:
 
 @contextlib.contextmanager
 def _stoppable(server: uvicorn.Server) -> Generator[None]:
-    """SIGINT and SIGTERM end the server and not the process, from the moment its address is printed.
+    """Let SIGINT and SIGTERM stop the server instead of the process, from the moment its address is printed.
 
-    uvicorn listens to them only once it runs, and raises them once more when it has stopped.
+    uvicorn handles the signals only while it runs, and raises them again when it has stopped.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""JSON into rows: what a body, an example or a default says becomes part of the tables."""
+"""Conversion of JSON to rows: bodies, examples and defaults are stored in the tables."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from restencil_generator.spec.validate_value import fits, validation_errors
 
 
 class Intake:
-    """Brings records in JSON into tables: a nested entity becomes a row of its own, and a reference in its place.
+    """Stores JSON records in tables: a nested entity becomes a separate row, replaced by a reference.
 
-    `params` are the arguments of the call that they answer: they give the fields that only the path knows.
+    `params` are the arguments of the call: they provide fields that only the path has.
     """
 
     def __init__(self, tables: Tables, params: Mapping[str, str] | None = None) -> None:
@@ -49,10 +49,10 @@ class Intake:
         label: str | None = None,
         may_exist: bool = False,
     ) -> Row:
-        """A new row from a body. What the body lacks comes from `params`, the defaults, or is made up.
+        """Create a row from a body. Missing fields come from `params`, from defaults, or are sample values.
 
-        With `may_exist` a row that has the pk already takes the members of the body. Raises `InvalidRecord` where the
-        body does not say which entity of a union it is, or its pk is taken.
+        With `may_exist` an existing row with the pk gets the members of the body. Raises `InvalidRecord` if the entity
+        of a union cannot be determined, or if the pk already exists.
         """
         entity = self.tables.most_complete(self._choose(of, body))
         from_params = self._from_params(entity, params or {})
@@ -86,9 +86,9 @@ class Intake:
         return self.tables.insert(Row(entity, data, scope, label))
 
     def change(self, row: Row, body: Mapping[str, d.Json], *, replace: bool = False) -> None:
-        """Writes the members of a body into a row. `replace` sets what the body lacks to its default, as PUT does.
+        """Write the members of a body into a row. `replace` sets missing fields to their defaults, as for PUT.
 
-        The fields of the pk and those that are read-only stay as they are.
+        The fields of the pk and read-only fields are not changed.
         """
         fixed = {
             field.wire for field in row.entity.all_fields if field.read_only or field.name in row.entity.pk
@@ -105,7 +105,7 @@ class Intake:
             row.data = with_value(row.data, path, value)
 
     def _absorb_fields(self, entity: d.Entity, body: Mapping[str, d.Json]) -> dict[str, Stored]:
-        """The members of a body as they are kept. Raises `InvalidRecord` for one that is not of its field's type."""
+        """Return the members of a body in stored form. Raises `InvalidRecord` for a value of a wrong type."""
         fields = {field.wire: field for field in entity.all_fields}
         absorbed: dict[str, Stored] = {}
         for name, value in body.items():
@@ -117,7 +117,7 @@ class Intake:
         return absorbed
 
     def absorb(self, type: d.Type, value: d.Json) -> Stored:
-        """JSON of this type with its entities in the tables and references in their place."""
+        """Convert JSON of this type to stored form: entities go to the tables, and references replace them."""
         match type:
             case d.EntityRef() | d.UnionOf():
                 return self._absorb_entity(type, value)
@@ -139,7 +139,7 @@ class Intake:
                 return value
 
     def _absorb_entity(self, of: d.EntityRef | d.UnionOf, value: d.Json) -> Stored:
-        if isinstance(value, list):  # the items of a schema that holds one or several
+        if isinstance(value, list):  # the items of a schema for one or several entities
             return [self._absorb_entity(of, item) for item in value]
         if not isinstance(value, dict):
             pk = text_of(value)
@@ -149,13 +149,13 @@ class Intake:
         pk = self.tables.pk_of(entity, value)
         row = None if pk is None else self.tables.follow(Ref(entity.key, pk))
         if row is None:
-            row = self.create(d.EntityRef(entity.name), value, may_exist=True)  # of a pk that is made up
+            row = self.create(d.EntityRef(entity.name), value, may_exist=True)  # the pk is a sample value
         else:
             row.data.update(self._absorb_fields(row.entity, value))
         return Ref(entity.key, self.tables.pk(row))
 
     def _absorb_one_of(self, union: d.OneOf, value: d.Json) -> Stored:
-        """A value of one of several types: an entity among them becomes a row of its own."""
+        """Store a value of one of several types: an entity becomes a separate row."""
         if not isinstance(value, dict):
             fitting = (one for one in union.alternatives if fits(self.spec, one, value, "response"))
             plain = (one for one in fitting if not isinstance(one, d.EntityRef))
@@ -166,7 +166,7 @@ class Intake:
         return value
 
     def _is_entity(self, union: d.OneOf, name: str, value: Mapping[str, d.Json]) -> bool:
-        """Whether an object is this one of several entities."""
+        """Return whether an object is this one of several entities."""
         fields = self.spec.entities[name].all_fields
         fixed = {field.wire: field.type.value for field in fields if isinstance(field.type, d.Const)}
         if union.attribute:
@@ -180,7 +180,7 @@ class Intake:
         return next((entity for entity in entities if self.tables.follow(Ref(entity.key, pk)) is not None), entities[0])
 
     def _choose(self, of: d.EntityRef | d.UnionOf, value: Mapping[str, d.Json]) -> d.Entity:
-        """Which entity of a union a record is: by the discriminator, or, under a function, by the fields it has."""
+        """Return the entity of a union record: by the discriminator, or by its fields if that is a function."""
         entities = self.tables.entities(of)
         if isinstance(of, d.EntityRef):
             return entities[0]
@@ -194,7 +194,7 @@ class Intake:
         return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
 
     def _from_params(self, entity: d.Entity, params: Mapping[str, str]) -> dict[str, d.Json]:
-        """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
+        """Return the fields that URL arguments provide: a new record must be in the list to which it was added."""
         given: dict[str, d.Json] = {}
         for name, text in params.items():
             found = self.tables.fields_to(entity, name) if "." in name else ()
@@ -206,12 +206,12 @@ class Intake:
         return given
 
     def _from_path(self, entity: d.Entity) -> dict[str, d.Json]:
-        """The fields that answers leave out, since the path says them."""
+        """Return the fields that are only in the path, and not in responses."""
         fields = [field for field in entity.all_fields if field.param in self.params]
         return {field.wire: _typed(field.type, self.params[field.param]) for field in fields}
 
     def _default(self, entity: d.Entity, field: d.Field, data: dict[str, Stored], number: int) -> None:
-        """Fills a field that a new record lacks."""
+        """Set a field that is missing in a new record."""
         type = field.type
         if field.name in entity.pk:
             data[field.wire] = pk_part(entity, field, number)
@@ -222,7 +222,7 @@ class Intake:
         elif field.default is not d.MISSING:
             data[field.wire] = self.absorb(type, to_wire(self.spec, type, field.default))
         elif isinstance(type, d.EntityRef | d.UnionOf | d.OneOf) and (of := first_entity(type)) is not None:
-            # A required relation: somebody has to be it, as on a real server the signed-in user is.
+            # A required relation gets the first record, like the signed-in user of a real server.
             first = next(self.tables.rows(of), None)
             if first is not None:
                 data[field.wire] = Ref(first[1].entity.key, self.tables.pk(first[1]))
@@ -233,7 +233,7 @@ class Intake:
 
 
 def _typed(type: d.Type, text: str) -> d.Json:
-    """A URL's text as the JSON value of a field; None where it is none."""
+    """Convert a string of a URL to the JSON value of a field; None if it does not fit."""
     match type:
         case d.Optional():
             return _typed(type.item, text)

@@ -1,4 +1,4 @@
-"""Lists and objects in search strings, read as their styles write them. What is in another style is no argument."""
+"""Parsing of lists and objects in search strings by their styles. Arguments in other styles are ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str"
 
 
 def read(spec: d.Spec, field: d.Field, query: Query, listed: d.Style | None = None) -> d.Json | d.Missing:
-    """The value of a search parameter, its scalars as texts but in JSON; `MISSING` where a query has none of its style.
+    """Return the value of a search parameter as JSON with strings as scalars; `MISSING` if it is not in the query.
 
     `listed` is the style of lists in an object of the style `form`.
     """
@@ -50,7 +50,7 @@ def read(spec: d.Spec, field: d.Field, query: Query, listed: d.Style | None = No
 
 
 def _one_of(spec: d.Spec, field: d.Field, query: Query) -> d.Json | d.Missing:
-    """One of several types: a list where one is written, which a single string is only if it has a separator."""
+    """Parse a value of one of several types: a single string is a list only if it has a separator."""
     listed = d.list_in(field.type)
     alone = dataclasses.replace(field, type=d.Scalar("any"), style="json" if field.style == "json" else None)
     if listed is None or field.style == "json":
@@ -61,14 +61,14 @@ def _one_of(spec: d.Spec, field: d.Field, query: Query) -> d.Json | d.Missing:
 
 
 def names(spec: d.Spec, field: d.Field) -> Iterator[str]:
-    """The names that a search parameter has in a query."""
+    """Yield the names of a search parameter in a query."""
     yield field.wire
     if field.style == "form":
         yield from (member.wire for member in members(spec, bare(field.type)))
 
 
 def pairs(field: d.Field, value: d.Json) -> Iterator[tuple[str, list[str]]]:
-    """The conditions of a value for records: names of members, each with alternatives: one must match."""
+    """Yield the conditions of a value for records: names of members with alternatives; one must match."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             if isinstance(part, Mapping):
@@ -92,7 +92,7 @@ def _listed(member: d.Field, style: d.Style | None) -> d.Field:
 
 
 def members(spec: d.Spec, type: d.Type) -> tuple[d.Field, ...]:
-    """The members of an object; none of what is something else."""
+    """Return the members of an object; empty for other types."""
     if isinstance(type, d.ObjectRef):
         return spec.objects[type.name].fields
     return type.members if isinstance(type, d.ObjectType) else ()
@@ -126,7 +126,7 @@ def _nested(spec: d.Spec, wire: str, type: d.Type, query: Query, *, numbered: bo
 
 
 def _put(tree: dict[str, Tree], parts: Sequence[str], text: str) -> None:
-    """Puts a string at the end of a path; an empty part is the next item of a list, or goes on with the last one."""
+    """Set a string at a path; an empty part is the next item of a list, or continues the last one."""
     name, rest = parts[0], parts[1:]
     if not rest:
         tree.setdefault(name, text)
@@ -153,7 +153,7 @@ def _put_item(items: list[Tree], parts: Sequence[str], text: str) -> None:
 
 
 def _shaped(spec: d.Spec, type: d.Type | None, tree: Tree, *, numbered: bool) -> d.Json:
-    """What was read, with lists where the type has them; where it says nothing, what is numbered is a list."""
+    """Convert a parsed tree to lists and objects by its type; without a type, numbered keys are a list."""
     known = None if type is None else bare(type)
     if isinstance(tree, str):
         return tree

@@ -1,7 +1,7 @@
-"""What the mock server knows: one table of rows per entity key, relations kept as references.
+"""The data of the mock server: one table of rows per entity key, with relations as references.
 
-A row is in wire form (JSON names), except that nested entities are `Ref`s: a change of one record shows wherever it is
-nested. `Intake` brings JSON into that form, `serialize` brings a row back.
+A row has JSON names, and `Ref`s instead of nested entities: a change of one record is visible wherever it is nested.
+`Intake` converts JSON to rows, `serialize` converts rows to JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Stored: TypeAlias = "Ref | None | bool | int | float | str | Sequence[Stored] | 
 
 @dataclasses.dataclass(slots=True)
 class Row:
-    """One record. `scope` holds path parameters that are no fields, `label` its key in a `values` collection."""
+    """One record. `scope` has path parameters that are not fields, `label` is its key in a `values` collection."""
 
     entity: d.Entity
     data: dict[str, Stored]
@@ -38,7 +38,7 @@ class Row:
 
 
 def text_of(value: Stored) -> str | None:
-    """A scalar as a string of a URL; None for what has no such form."""
+    """Return a scalar as a string of a URL; None for other values."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -53,13 +53,13 @@ def text_of(value: Stored) -> str | None:
 
 
 def whole(text: str) -> int | None:
-    """The integer that a string is; None for anything else, and for one of more digits than any number has."""
+    """Return the integer of a string; None for anything else, and for integers with too many digits."""
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= 300 else None
 
 
 def scalar_of(value: d.Json) -> str | int | float | bool | None:
-    """A JSON value if it is a string, a number, true or false; else None."""
+    """Return a JSON value if it is a string, a number, true or false; else None."""
     return value if isinstance(value, str | int | float) else None
 
 
@@ -71,8 +71,8 @@ class Tables:
         self._rows: dict[str, dict[str, Row]] = {entity.key: {} for entity in spec.entities.values()}
         self.contents: dict[str, bytes] = {}
         self.singletons: dict[tuple[str, ...], Row | None] = {}
-        """The rows of singletons by their places; None where one was deleted."""
-        """What was sent as bytes, by the address that it was sent to."""
+        """The rows of singletons by resource and path; None if it was deleted."""
+        """Content that was sent as bytes, by URL."""
         self.unions = tuple(_unions(spec))
         self.leaves = _leaves(spec)
         self._families = {name: self._family(name) for name in spec.entities}
@@ -81,16 +81,16 @@ class Tables:
     # ---------------------------------------------------------------------------------------------------------- reading
 
     def entities(self, of: d.EntityRef | d.UnionOf) -> tuple[d.Entity, ...]:
-        """The entities of a reference or union."""
+        """Return the entities of a reference or union."""
         names = (of.name,) if isinstance(of, d.EntityRef) else dict.fromkeys(choice.entity for choice in of.choices)
         return tuple(self.spec.entities[name] for name in names)
 
     def keys(self, of: d.EntityRef | d.UnionOf) -> frozenset[str]:
-        """The tables that hold the rows of a reference or union."""
+        """Return the tables with the rows of a reference or union."""
         return frozenset(entity.key for entity in self.entities(of))
 
     def members(self, keys: frozenset[str]) -> dict[str, list[d.Field]]:
-        """The fields that records of these tables may have, by their names in JSON."""
+        """Return the possible fields of records in these tables, by JSON name."""
         found: dict[str, list[d.Field]] = {}
         for entity in self.spec.entities.values():
             for field in entity.all_fields if entity.key in keys else ():
@@ -98,7 +98,7 @@ class Tables:
         return found
 
     def rows(self, of: d.EntityRef | d.UnionOf) -> Iterator[tuple[d.Entity, Row]]:
-        """Every row that can be read as this entity or union, with the entity that it is read as."""
+        """Yield every row that is valid as this entity or union, with its entity."""
         for entity in self.entities(of):
             family = self._families[entity.name]
             for row in self.table(entity.key):
@@ -106,22 +106,22 @@ class Tables:
                     yield entity, row
 
     def table(self, key: str) -> list[Row]:
-        """All rows under an entity key, in the order in which they came."""
+        """Return all rows of a table, in insertion order."""
         return list(self._rows[key].values())
 
     def follow(self, ref: Ref) -> Row | None:
-        """The row that a reference names, or None where it is gone."""
+        """Return the row of a reference, or None if it was deleted."""
         return self._rows[ref.key].get(ref.pk)
 
     def pk(self, row: Row) -> str:
-        """The row's pk as the runtime computes it."""
+        """Return the pk of a row as the runtime computes it."""
         pk = self.pk_of(row.entity, row.data)
         if pk is None:
             raise AssertionError(f"a stored {row.entity.name} has a pk")
         return pk
 
     def pk_of(self, entity: d.Entity, data: Mapping[str, Stored]) -> str | None:
-        """The pk of a record, None where a part of it is missing."""
+        """Return the pk of a record, None if a part of it is missing."""
         texts = [text_of(value_at(data, self.path(entity, name))) for name in entity.pk]
         found = [text for text in texts if text]
         if len(found) < len(texts):
@@ -131,11 +131,11 @@ class Tables:
         return found[0] if found else None
 
     def path(self, entity: d.Entity, dotted: str) -> tuple[str, ...]:
-        """The names in JSON that lead to a field, inside of objects where its name has dots; none to what is none."""
+        """Return the JSON names along a dotted name of a field; empty if the field is unknown."""
         return tuple(field.wire for field in self.fields_to(entity, dotted))
 
     def fields_to(self, entity: d.Entity, dotted: str) -> tuple[d.Field, ...]:
-        """The fields that a dotted name goes through, the named one last."""
+        """Return the fields along a dotted name, the named one last."""
         fields: Sequence[d.Field] = entity.all_fields
         found: list[d.Field] = []
         for name in dotted.split("."):
@@ -152,7 +152,7 @@ class Tables:
     def with_key(
         self, entity: d.Entity, data: dict[str, Stored], number: int, *, anew: bool = False
     ) -> dict[str, Stored]:
-        """A record with the parts of its pk that are in objects, where they lack; `anew`: instead of those it has."""
+        """Add missing parts of the pk that are in objects to a record; `anew` replaces existing parts."""
         for name in entity.pk:
             found = self.fields_to(entity, name)
             path = tuple(field.wire for field in found)
@@ -161,9 +161,9 @@ class Tables:
         return data
 
     def agrees(self, row: Row, name: str, text: str) -> bool | None:
-        """Whether the row's field for the argument `name` has this text; None where no field is meant by that name.
+        """Return whether the row's field for the argument `name` has this string; None if no field matches the name.
 
-        A list agrees where one item does, a relation where its pk or one of its own texts does.
+        A list matches if one item does, a relation if its pk or one of its own strings does.
         """
         if "." in name:
             path = self.path(row.entity, name)
@@ -184,27 +184,27 @@ class Tables:
                 return text_of(value) == text
 
     def is_relation(self, field: d.Field, entity: d.Entity) -> bool:
-        """Whether a field holds rows of the table of an entity."""
+        """Return whether a field contains rows of an entity's table."""
         of = first_entity(field.type)
         return of is not None and entity.key in self.keys(of)
 
     def is_of(self, row: Row, of: d.EntityRef | d.UnionOf) -> bool:
-        """Whether a row can be read as this entity or union."""
+        """Return whether a row is valid as this entity or union."""
         return any(row is other for _, other in self.rows(of))
 
     # ---------------------------------------------------------------------------------------------------------- writing
 
     def holds(self, row: Row) -> bool:
-        """Whether there is a record with the pk of this one."""
+        """Return whether there is a record with the pk of this one."""
         return self.pk(row) in self._rows[row.entity.key]
 
     def insert(self, row: Row) -> Row:
-        """Puts a row that has its pk into its table."""
+        """Add a row with a pk to its table."""
         self._rows[row.entity.key][self.pk(row)] = row
         return row
 
     def attach(self, row: Row, field: d.Field, child: Row) -> None:
-        """Puts a row into a relation of another one: at the end of a list, instead of a single one."""
+        """Add a row to a relation of another one: at the end of a list, or instead of a single one."""
         ref = Ref(child.entity.key, self.pk(child))
         if isinstance(bare(field.type), d.EntityRef | d.UnionOf):
             row.data[field.wire] = ref
@@ -216,13 +216,13 @@ class Tables:
             row.data[field.wire] = [*(held if isinstance(held, list) else []), ref]
 
     def remove(self, row: Row) -> None:
-        """Deletes a row. References to it lead nowhere from now on, so it is gone from what shows them."""
+        """Delete a row. References to it are then ignored."""
         del self._rows[row.entity.key][self.pk(row)]
 
     # ----------------------------------------------------------------------------------------------------- of one table
 
     def _family(self, name: str) -> frozenset[str]:
-        """The entities on the same table whose rows can be read as this one: what it extends, what extends it."""
+        """Return the entities of the same table whose rows are valid as this one: its base and derived entities."""
         key = self.spec.entities[name].key
         above = set(self._line(name))
         return frozenset(
@@ -232,19 +232,19 @@ class Tables:
         )
 
     def _line(self, name: str) -> Iterator[str]:
-        """An entity and all that it extends."""
+        """Yield an entity and its base entities."""
         current: str | None = name
         while current is not None:
             yield current
             current = self.spec.entities[current].extends
 
     def most_complete(self, entity: d.Entity) -> d.Entity:
-        """The one entity that has all fields of a table, where there is one: a record may be known by a part of it."""
+        """Return the only entity with all fields of a table, if there is one: a record may be known by a part of it."""
         whole = [leaf for leaf in self.leaves if leaf.name in self._families[entity.name] and leaf.key == entity.key]
         return whole[0] if len(whole) == 1 else entity
 
     def _pk_groups(self) -> dict[str, frozenset[str]]:
-        """Tables that a union joins have one numbering, so that an id in a URL names one record."""
+        """Return groups of tables that share a numbering because a union joins them, so that ids are unique."""
         groups = {key: frozenset([key]) for key in self._rows}
         for union in self.unions:
             joined = frozenset[str]().union(*(groups[entity.key] for entity in self.entities(union)))
@@ -253,7 +253,7 @@ class Tables:
         return groups
 
     def next_number(self, entity: d.Entity) -> int:
-        """One more than the largest number that a pk of the entity's tables is or ends with."""
+        """Return the largest number in the pks of the entity's tables, plus one."""
         largest = 0
         for key in self._groups[entity.key]:
             for row in self.table(key):
@@ -263,7 +263,7 @@ class Tables:
 
 
 def _leaves(spec: d.Spec) -> tuple[d.Entity, ...]:
-    """The entities that rows are made of: concrete, and not merely a part of another one on the same table."""
+    """Return the entities of rows: concrete ones that are not merely a part of another one in the same table."""
     parts = {
         entity.extends
         for entity in spec.entities.values()
@@ -277,7 +277,7 @@ def _leaves(spec: d.Spec) -> tuple[d.Entity, ...]:
 
 
 def _unions(spec: d.Spec) -> Iterator[d.UnionOf]:
-    """Every union that a spec writes somewhere."""
+    """Yield every union in a spec."""
 
     def inside(type: d.Type | None) -> Iterator[d.UnionOf]:
         return (part for part in d.walk(type) if isinstance(part, d.UnionOf)) if type is not None else iter(())
@@ -292,7 +292,7 @@ def _unions(spec: d.Spec) -> Iterator[d.UnionOf]:
 
 
 def value_at(data: Mapping[str, Stored], path: Sequence[str]) -> Stored:
-    """The value in a record at a path of names; None if there is none."""
+    """Return the value in a record at a path of names; None if there is none."""
     value: Stored = data
     for name in path:
         if not isinstance(value, Mapping):
@@ -302,7 +302,7 @@ def value_at(data: Mapping[str, Stored], path: Sequence[str]) -> Stored:
 
 
 def with_value(data: Mapping[str, Stored], path: Sequence[str], value: Stored) -> dict[str, Stored]:
-    """A record with a value at a path of names; objects on the way keep what they have."""
+    """Return a record with a value at a path of names; objects on the path keep their other members."""
     name, *rest = path
     inner = data.get(name)
     inner_value: Stored = with_value(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
@@ -310,7 +310,7 @@ def with_value(data: Mapping[str, Stored], path: Sequence[str], value: Stored) -
 
 
 def pk_part(entity: d.Entity, field: d.Field, number: int) -> d.Json:
-    """The value of a field of the pk for the record `number`."""
+    """Return the value of a field of the pk for the record `number`."""
     match field.type:
         case d.Scalar("integer" | "number"):
             return number
@@ -323,7 +323,7 @@ def pk_part(entity: d.Entity, field: d.Field, number: int) -> d.Json:
                 else f"{fake_values.words(entity.name).replace(' ', '-')}-{number}"
             )
         case _:
-            # Anything else repeats itself sooner or later as made up; a number in its text does not.
+            # Other sample values repeat eventually; a string with the number does not.
             return str(number)
 
 
@@ -332,7 +332,7 @@ def _number(value: Stored) -> int:
     digits = text[len(text.rstrip("0123456789")) :]
     if (day := fake_values.day(text)) is not None:
         return max(0, day)
-    if len(text) == 36 and text.count("-") == 4:  # a UUID: made-up ones end with their number in hexadecimal
+    if len(text) == 36 and text.count("-") == 4:  # a UUID: sample ones end with their number in hexadecimal
         try:
             number = int(text[-12:], 16)
         except ValueError:
@@ -342,9 +342,9 @@ def _number(value: Stored) -> int:
 
 
 def argument_field(entity: d.Entity, name: str) -> d.Field | None:
-    """The field that an argument of a URL means.
+    """Return the field that an argument of a URL refers to.
 
-    It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the
+    The field has that name, or is a relation `author` for `author_id` or the reverse, a list `tags` for `tag`, or the
     field `id` or `slug` of an Article for `article_id` or `article_slug`; `article_id` may be a pk of any name.
     """
     wanted = fake_values.words(name)

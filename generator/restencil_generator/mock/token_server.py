@@ -1,4 +1,4 @@
-"""The token servers of a spec's `oauth2` schemes: they give tokens to whoever shows something that is not empty."""
+"""The token servers of a spec's `oauth2` schemes: they issue tokens for any non-empty credentials."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from restencil_generator.spec.model import Auth, Json, OAuth2
 
 LIFE = 3600
-"""How long a token holds, in seconds."""
+"""The lifetime of a token, in seconds."""
 
 
 class TokenServers:
-    """Answers at the path of each `token_url`, whatever its host."""
+    """Responds at the path of each `token_url`, whatever its host."""
 
     def __init__(self, auth: Auth | None) -> None:
         schemes = () if auth is None else auth.schemes
@@ -28,11 +28,11 @@ class TokenServers:
         self._count = itertools.count(1)
 
     def at(self, path: str) -> OAuth2 | None:
-        """The one that answers at a path."""
+        """Return the token server at a path."""
         return self._servers.get(path)
 
     def reply(self, server: OAuth2, request: Request, body: bytes) -> Reply:
-        """The answer to a request for a token; errors are those of RFC 6749."""
+        """Return the response to a token request; errors are those of RFC 6749."""
         if request.method != "POST":
             return _refused(HTTPStatus.METHOD_NOT_ALLOWED, "invalid_request", {"Allow": "POST"})
         form = dict(parse_qsl(body.decode("utf-8", "replace")))

@@ -1,4 +1,4 @@
-"""What tells answers apart: their ETags, since when they are so, and what requests say of both."""
+"""Validators of responses: ETags, modification dates, and conditional requests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from starlette.responses import Response
 
 _TAGS: Final = re.compile(r'(?:W/)?"[^"]*"|\*')
 _MANY: Final = 10_000
-"""So many addresses are remembered."""
+"""Maximum number of URLs that are remembered."""
 
 
 class Validators:
-    """Since when each address answers as it does; the server begins with answers of a minute ago."""
+    """The modification date of the response at each URL; initially it is a minute ago."""
 
     def __init__(self) -> None:
         self._begun = time.time() - 60
         self._known: dict[str, tuple[str, float]] = {}
 
     def validated(self, address: str, headers: Mapping[str, str], response: Response) -> Response:
-        """A successful answer with ETag and date; without its body where the request has it already."""
+        """Add ETag and date to a successful response, or remove its body if the request has the current version."""
         tag = tag_of(bytes(response.body))
         known = self._known.get(address)
         if known is None or known[0] != tag:
@@ -39,17 +39,17 @@ class Validators:
 
 
 def tag_of(content: bytes) -> str:
-    """The ETag of a body."""
+    """Return the ETag of a body."""
     return f'"{hashlib.sha256(content).hexdigest()[:16]}"'
 
 
 def matches(condition: str, tag: str | None) -> bool:
-    """Whether `If-Match` allows a change of what has this ETag now; None: of what is not there."""
+    """Return whether `If-Match` allows a change of a resource with this ETag; None for a missing resource."""
     return tag is not None and any(found in ("*", tag) for found in _TAGS.findall(condition))
 
 
 def _has(headers: Mapping[str, str], tag: str, modified: float) -> bool:
-    """Whether whoever asks has what would be answered."""
+    """Return whether the client already has the current response."""
     condition = headers.get("if-none-match")
     if condition is not None:
         return any(found.removeprefix("W/") in ("*", tag) for found in _TAGS.findall(condition))
