@@ -1,6 +1,6 @@
-"""Storages keep what a store holds beyond the life of a process, and may be shared by several.
+"""Storages persist the data of stores, and may be shared by several processes.
 
-For a storage of your own: the protocol `restencil.Storage`, and the tuples that it takes and returns.
+For a storage of your own, this package exports the tuples of the protocol `restencil.Storage`.
 """
 
 from __future__ import annotations

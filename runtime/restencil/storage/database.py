@@ -1,8 +1,8 @@
 """The SQLite file of one epoch: reads, commits, leases and the log.
 
-Two connections: one commits, one reads, each behind a lock of its own, so that nobody who reads waits for a commit.
-The texts of SQL are constants, and a statement is about one row, or about rows that came one after another: one for
-many rows that lie anywhere is no faster, or slower by far.
+There are two connections, one for commits and one for reads, each with a lock of its own, so that reads never wait for
+commits. SQL statements are constants, and a statement is about one row, or about rows that arrived one after another: a
+statement for many scattered rows is no faster, or far slower.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _STEPS: Final = 10_000
-"""After so many steps of SQLite's machine the clock is looked at."""
+"""The number of steps of SQLite's virtual machine between checks of the deadline."""
 _AT_ONCE: Final = 128
 _TABLE_OF: Final = itemgetter(0)
 _FEW: Final = 8
-"""So few rows are read one by one."""
+"""The number of rows up to which rows are read one by one."""
 _LONGEST_LEASE: Final = 600_000
-"""A lease that ends later than in so many ms was taken before the clock was set back."""
+"""The longest lease in ms: one that ends later was taken before the clock was set back."""
 _LOG_ENTRIES: Final = 10_000
 _LOG_BYTES: Final = 1024 * 1024
 _LOG_LOOK: Final = 100
-"""The bytes of the log are counted after so many commits, and after a long entry."""
+"""The number of commits after which the size of the log is checked; it is also checked after a long entry."""
 _LONG_ENTRY: Final = 10_000
 _REMEMBERED: Final = 24
-"""The last id of a writer that commits no more is remembered for so many hours."""
+"""For how many hours the last id of an inactive writer is remembered."""
 
 _STOPPED: Final = 1_000_000_000
-"""A write may become visible so many nanoseconds later, if its process is stopped."""
+"""How long a write of a stopped process may take to become visible, in nanoseconds."""
 _BELIEVED: Final = 1.0
-"""For so many seconds an unchanged file is not read again."""
+"""How long an unchanged file is not read again, in seconds."""
 
 _NUMBER: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 _INFO: Final = "SELECT value FROM info WHERE name = ?"
@@ -145,22 +145,22 @@ _RELEASE: Final = "DELETE FROM lease WHERE name = ?"
 
 _NO_TIMES: Final = Meta(0.0, 0.0, 0.0)
 _new: Final[Any] = vars(tuple)["__new__"]
-"""Makes a tuple of a kind of all its members. (Benchmark: `cached()` of a list of 1,000, cold.)"""
+"""Creates a named tuple from a tuple of its members. (Benchmark: `cached()` of a list of 1,000, cold.)"""
 
 
 class Retired(Exception):
-    """The epoch is over; its file is not opened again."""
+    """The epoch has ended; its file is not opened again."""
 
 
 class Over(Exception):
-    """A reset was noted in the file, whose successor could not be made."""
+    """The file notes a reset whose new file could not be created."""
 
 
 class Database:
-    """The file of one epoch, and the two connections to it, each made when it is needed.
+    """The file of one epoch, with two connections that are opened when needed.
 
-    `lock_timeout` and `timeout`, the longest that a read takes, are in ms. Methods raise the errors of sqlite3; the
-    storage translates them.
+    `lock_timeout` and `timeout` (the maximum duration of a read) are in ms. Methods raise the errors of sqlite3, which
+    the storage translates.
     """
 
     def __init__(
@@ -179,23 +179,23 @@ class Database:
         self._writer: Connection | None = None
         self._reader: Connection | None = None
         self._deadline = inf
-        # Ids never change once they are committed, so what is known of them holds for both connections.
+        # Ids never change once they are committed, so both connections can use them.
         self._kinds: dict[str, int] = {}
         self._shapes: dict[str, int] = {}
         self._texts: dict[int, str] = {}
         self._version = -1
         self._known = 0
         self._seen: tuple[int, int, int] | None = None
-        """What the log of SQLite was like before a look that found `_known` to be the newest number."""
+        """The state of SQLite's log file before a read that found `_known` to be the newest number."""
         self._believed = 0.0
         with self.writing:
             found = self.writer().execute(_INFO, ("reset",)).fetchone()
             self.over = over_in(self.writer().cursor())
-            """The epoch that a reset was to begin which is noted here; 0 for none."""
+            """The epoch of a failed reset that is noted in the file; 0 for none."""
         self.reset = found[0] if found is not None and isinstance(found[0], int) else 0
 
     def writer(self) -> Connection:
-        """The connection that commits; the caller holds `writing`."""
+        """Return the connection for commits; the caller holds `writing`."""
         if self._writer is None:
             if self.retired:
                 raise Retired
@@ -214,7 +214,7 @@ class Database:
         return self._reader
 
     def close(self) -> None:
-        """Closes both connections, after their current work."""
+        """Close both connections, after their current work."""
         with self.writing:
             connection, self._writer = self._writer, None
             if connection is not None:
@@ -231,15 +231,15 @@ class Database:
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    # What holds a lock is a function that is given the work, not a context manager: an interrupt that comes after a
-    # generator took the lock and before the block begins would leave it taken for as long as the traceback lives.
+    # Functions with a callback hold the locks, not context managers: an interrupt after a generator acquired the lock
+    # and before the block begins would leave it locked for as long as the traceback lives.
 
     def read(self, work: Callable[[Cursor], T], *, endless: bool = False) -> T:
-        """Gives what a work finds at one moment of the file, for which it has at most `timeout`, or all the time."""
+        """Run work in a read transaction and return its result; it is interrupted after `timeout` unless `endless`."""
         with self.reading:
             connection = self._for_reading()
             try:
-                end_transaction(connection)  # one that was left by an interrupt
+                end_transaction(connection)  # left open by an interrupt
                 self._deadline = inf if endless else self._latest()
                 return work(connection.execute("BEGIN"))
             finally:
@@ -250,7 +250,7 @@ class Database:
                     end_transaction(connection)
 
     def write(self, work: Callable[[Cursor], T]) -> T:
-        """Runs work in a transaction and returns its result; after an exception nothing is written."""
+        """Run work in a transaction and return its result; after an exception nothing is written."""
         with self.writing:
             connection = self.writer()
             try:
@@ -262,7 +262,7 @@ class Database:
             finally:
                 try:
                     end_transaction(connection)
-                finally:  # where the first was interrupted
+                finally:  # in case the first was interrupted
                     end_transaction(connection)
 
     def load(
@@ -273,7 +273,7 @@ class Database:
         tables: Sequence[str],
         marks: Sequence[Mark],
     ) -> Loaded:
-        """What is held of these places, of one moment."""
+        """Load rows, results, index entries, tables and marks as of one moment."""
         refuse_too_many(len(cells) + len(keys) + len(index))
         if len(cells) == len(keys) == 1 and not index and [*tables] == [cells[0][0]]:
             found = self._cell_and_key(cells[0], keys[0])
@@ -282,7 +282,7 @@ class Database:
         return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables, marks))
 
     def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
-        """The row of a cell and the result of a key; None if the table is unknown, or something is marked as stale."""
+        """Load the row of a cell and the result of a key; None if the table is unknown, or there are stale marks."""
         table, pk = cell
         with self.reading:  # one statement is one moment. (Benchmark: `cached()` of an entity, cold.)
             cursor = self._for_reading().cursor()
@@ -313,7 +313,7 @@ class Database:
         tables: Sequence[str] = (),
         marks: Sequence[Mark] = (),
     ) -> Loaded:
-        """What is held of these places, in the transaction of a cursor."""
+        """Load rows, results, index entries, tables and marks in the transaction of a cursor."""
         shapes = Shapes(cursor, self._texts)
         number = number_in(cursor)
         rows: list[StoredRow] = []
@@ -354,9 +354,9 @@ class Database:
         return found
 
     def kind(self, cursor: Cursor, table: str) -> int | None:
-        """The number of a table in the file; None if it is unknown.
+        """Return the id of a table in the file; None if it is unknown.
 
-        For what is committed alone: a commit remembers by itself what it has begun.
+        Only ids that are committed are remembered here; a running commit remembers its own.
         """
         known = self._kinds.get(table)
         if known is not None:
@@ -368,7 +368,7 @@ class Database:
         return kind
 
     def shape(self, cursor: Cursor, text: str) -> int | None:
-        """The number of a shape in the file; None if it is unknown."""
+        """Return the id of a shape in the file; None if it is unknown."""
         known = self._shapes.get(text)
         if known is not None:
             return known
@@ -376,7 +376,7 @@ class Database:
         return None if found is None else int(found[0])
 
     def scan(self, table: str | None, after: str | None, limit: int) -> Page:
-        """The primary keys of a table by arrival, or the keys of all results."""
+        """Return a page of the primary keys of a table by arrival, or of the keys of all results."""
 
         def page(cursor: Cursor) -> Page:
             if table is None:
@@ -392,7 +392,7 @@ class Database:
         return self.read(page)
 
     def commit(self, batch: Batch, now: float) -> Outcome:
-        """Writes a batch of this epoch; `now` is in ms of the store's time."""
+        """Write a batch of this epoch; `now` is in ms of the store's clock."""
         with self.writing:
             commit = _Commit(self, batch, int(now // HOUR))
             outcome = self.write(commit.run)
@@ -402,7 +402,7 @@ class Database:
             return outcome
 
     def end(self, epoch: int) -> bool:
-        """Notes in the file that a reset was to begin this epoch; whether that can be read from now on."""
+        """Note in the file that a reset should have begun this epoch; return whether that succeeded."""
         try:
             if self._writer is None:
                 return False
@@ -412,8 +412,8 @@ class Database:
         return True
 
     def append(self, cursor: Cursor, number: int, entry: Entry) -> None:
-        """Appends the entry of a commit to the log, and deletes entries that are too old."""
-        self._known = number  # `data_version` tells of the commits of others alone
+        """Append the entry of a commit to the log, and delete entries that are too old."""
+        self._known = number  # `data_version` changes only with commits of other connections
         text = entry_to_json(entry)
         cursor.execute(_PUT_LOG, (number, entry.writer, text))
         if number % _LOG_LOOK and len(text) < _LONG_ENTRY:
@@ -426,11 +426,11 @@ class Database:
                 return
 
     def is_quiet(self, after: int) -> bool:
-        """Whether nothing was committed after a number; False if that is not known without a look.
+        """Whether nothing was committed after a number; False if that is unknown without reading the file.
 
-        Nothing comes while nothing is written, which the system says of a file sooner than SQLite of what is in it. For
-        a second that is believed: who commits may be stopped between his last write and its being seen, though not for
-        long. (Benchmark: an idle store with a storage.)
+        If the log file is unchanged, there are no commits; `stat` is faster than SQLite. This is trusted for a second,
+        since a process may be stopped briefly between its last write and the change of the time. (Benchmark: an idle
+        store with a storage.)
         """
         seen = self._seen  # before `_known`, which is set before it
         if seen is None or after != self._known or time.monotonic() > self._believed:
@@ -442,8 +442,8 @@ class Database:
         return seen == (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def _look(self) -> tuple[int, int, int] | None:
-        """The state of the log file by which later writes are noticed; None if they may not be."""
-        if sys.platform != "win32":  # where times of a file that is open come late
+        """Return the state of the log file, which later writes change; None if they might not change it."""
+        if sys.platform != "win32":  # which updates the time of an open file late
             with suppress(OSError):
                 found = os.stat(self._log)
                 if is_settled(found, _STOPPED):
@@ -451,9 +451,9 @@ class Database:
         return None
 
     def changes(self, after: int) -> tuple[int, list[Entry], bool]:
-        """The newest number, the entries after a number, and whether some of them are gone."""
+        """Return the newest number, the entries after a number, and whether some of them are missing."""
         try:
-            if not self.writing.acquire(blocking=False):  # a commit may wait for another process, and reads for this
+            if not self.writing.acquire(blocking=False):  # a commit holds it, perhaps waiting for another process
                 return self.read(lambda cursor: _logged(cursor, after))
             seen, believed = self._look(), time.monotonic() + _BELIEVED
             version: int = self.writer().execute("PRAGMA data_version").fetchone()[0]
@@ -469,13 +469,13 @@ class Database:
         finally:
             try:
                 self.writing.release()
-            except RuntimeError:  # it was not taken: only the lock itself knows that after an interrupt
+            except RuntimeError:  # not acquired; after an interrupt only the lock itself knows
                 pass
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
-        """For each name and owner, whether the owner has the lease for `length` ms from `now`, the system's time.
+        """Take, renew or release leases for `length` ms from `now`, the time of the system; see `LeasesAtOnce`.
 
-        As reads wait for it, it takes no longer than a `load` may, unless others go on committing meanwhile.
+        Reads wait for this, so it takes no longer than a `load` may, unless other processes keep committing.
         """
         end = time.monotonic() + self._lock_timeout / 1000
         before = self._moment()
@@ -489,12 +489,12 @@ class Database:
                 before = moment
 
     def _moment(self) -> int:
-        """Another number each time that somebody has committed."""
+        """Return a number that changes with each commit of another connection."""
         with self.reading:
             return int(self._for_reading().execute("PRAGMA data_version").fetchone()[0])
 
     def _leases_soon(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
-        """Takes leases, and waits for other processes no longer than a `load` may."""
+        """Take leases, and wait for other processes no longer than a `load` may."""
         longest = min(self._timeout, self._lock_timeout)
         try:
             if not self.writing.acquire(timeout=longest / 1000):
@@ -524,12 +524,12 @@ class Database:
         return self.write(take)
 
     def number(self) -> int:
-        """The newest commit."""
+        """Return the number of the newest commit."""
         with self.writing:
             return number_in(self.writer().cursor())
 
     def stats(self) -> NamespaceStats:
-        """How much is in it."""
+        """Return the number of rows and results, and the bytes in use."""
 
         def counted(cursor: Cursor) -> NamespaceStats:
             rows = cursor.execute("SELECT count(*) FROM row").fetchone()[0]
@@ -540,7 +540,7 @@ class Database:
 
 
 class _Commit:
-    """One commit; the ids that it gives are used after it succeeds."""
+    """One commit; the ids that it assigns are used after it succeeds."""
 
     def __init__(self, database: Database, batch: Batch, hour: int) -> None:
         self.kinds: dict[str, int] = {}
@@ -550,7 +550,7 @@ class _Commit:
         self._hour = hour
 
     def run(self, cursor: Cursor) -> Outcome:
-        """Writes all of it, or leaves the transaction ended with nothing written."""
+        """Write the batch, or roll the transaction back."""
         batch = self._batch
         epoch = self._database.epoch
         number = 0
@@ -590,7 +590,7 @@ class _Commit:
         return Outcome(number, epoch, None)
 
     def _write(self, cursor: Cursor, number: int) -> bool:
-        """Whether each row was as the batch says."""
+        """Write the batch; return False if a row has another rev than in the batch."""
         batch = self._batch
         for table in batch.listed:
             cursor.execute(_COMPLETE, (0, self._kind(cursor, table)))
@@ -618,7 +618,7 @@ class _Commit:
         return True
 
     def _drop(self, cursor: Cursor) -> set[int]:
-        """Deletes what the batch drops; returns the tables that lost rows."""
+        """Delete the rows and results that the batch drops; return the ids of tables that lost rows."""
         lost: set[int] = set()
         for place in self._batch.drop:
             if isinstance(place, str):
@@ -659,7 +659,7 @@ class _Commit:
             cursor.execute(_USE_ROW, (self._hour, kind, place[1], self._hour))
 
     def _other_versions(self, cursor: Cursor) -> dict[str, TableInfo]:
-        """The tables whose version is not the one that the batch was made from."""
+        """Return the tables whose version differs from that in the batch."""
         versions = self._batch.tables
         unknown = TableInfo(0, False)
         there = _tables(cursor, versions)
@@ -668,7 +668,7 @@ class _Commit:
         }
 
     def _moved(self, cursor: Cursor) -> Loaded:
-        """What is not as the batch says; a row that is not there at all has rev 0."""
+        """Return the rows and tables that the batch conflicts with; a row that is not stored has rev 0."""
         loaded = self._database.loaded(cursor, [(row.table, row.pk) for row in self._batch.rows])
         there = {(row.table, row.pk): row for row in loaded.rows}
         rows = [
@@ -694,7 +694,7 @@ class _Commit:
 
 
 class Shapes:
-    """The texts of shapes by their number; `known` are those that were looked up before."""
+    """The strings of shapes by their ids; `known` contains those that were read before."""
 
     __slots__ = ("_cursor", "_known", "times")
 
@@ -705,44 +705,44 @@ class Shapes:
         self._known: dict[int, str] = {} if known is None else known
 
     def text(self, shape: int) -> str:
-        """The text of a shape."""
+        """Return the string of a shape; `"?"` if the id is unknown."""
         known = self._known.get(shape)
         if known is not None:
             return known
         found = self._cursor.execute(_SHAPE_TEXT, (shape,)).fetchone()
         if found is None:
-            return "?"  # a shape that no class has is not readable
+            return "?"  # no class has this shape, so that the row is not read
         text = self._known[shape] = str(found[0])
         return text
 
 
 def _logged(cursor: Cursor, after: int) -> tuple[int, list[Entry], bool]:
-    """The newest number, the entries after a number, and whether some of them are gone."""
+    """Return the newest number, the entries after a number, and whether some of them are missing."""
     number = number_in(cursor)
     entries = [
         entry_from_json(number, str(writer), entry if isinstance(entry, bytes) else b"")
         for number, writer, entry in cursor.execute(_LOG, (after,))
     ]
     if entries:
-        number = max(number, entries[-1].number)  # what came in between is there already
+        number = max(number, entries[-1].number)  # includes commits after the number was read
     lost = after > number or [entry.number for entry in entries] != list(range(after + 1, number + 1))
     return number, [] if lost else entries, lost
 
 
 def number_in(cursor: Cursor) -> int:
-    """The newest commit."""
+    """Return the number of the newest commit."""
     found = cursor.execute(_NUMBER).fetchone()
     return 0 if found is None else int(found[0])
 
 
 def over_in(cursor: Cursor) -> int:
-    """The epoch that a reset was to begin which is noted in the file; 0 for none."""
+    """Return the epoch of a failed reset that is noted in the file; 0 for none."""
     found = cursor.execute(_INFO, ("over",)).fetchone()
     return found[0] if found is not None and isinstance(found[0], int) else 0
 
 
 def bytes_in_use(cursor: Cursor) -> int:
-    """The bytes of all pages that hold something."""
+    """Return the number of bytes in used pages."""
     pages, free, size = (
         int(cursor.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "freelist_count", "page_size")
     )
@@ -750,7 +750,7 @@ def bytes_in_use(cursor: Cursor) -> int:
 
 
 def _marks(cursor: Cursor, marks: Iterable[Mark]) -> dict[Mark, int]:
-    """The commits that set these marks last."""
+    """Return the commits that last set the given marks."""
     return {mark: int(found[0]) for mark in marks if (found := cursor.execute(_MARK, mark).fetchone()) is not None}
 
 
@@ -764,7 +764,7 @@ def _tables(cursor: Cursor, tables: Iterable[str]) -> dict[str, TableInfo]:
 
 
 def _rows(cursor: Cursor, table: str, kind: int, pks: list[str], shapes: Shapes) -> list[StoredRow]:
-    """The rows of a table under these primary keys."""
+    """Load the rows of a table with these primary keys."""
     near: Mapping[str, Any] = _near(cursor, kind, pks) if len(pks) > _FEW else {}
     rows: list[StoredRow] = []
     for pk in pks:
@@ -775,7 +775,7 @@ def _rows(cursor: Cursor, table: str, kind: int, pks: list[str], shapes: Shapes)
 
 
 def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
-    """The rows between the first and the last of these, if there are few others; others may be among them."""
+    """Load all rows between the first and the last of these, if there are few others in between."""
     ends = [cursor.execute(_BORN, (kind, pk)).fetchone() for pk in (pks[0], pks[-1])]
     if None in ends:
         return {}
@@ -787,11 +787,11 @@ def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):
             raise
-        return {}  # a row in between, which nobody asked for, has a primary key that is no text
+        return {}  # another row in between has an invalid primary key
 
 
 def row_of(table: str, pk: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredRow:
-    """A row of what a statement found: rev, born, times, shape, value, whole_rev; and of its mark."""
+    """Create a row from the columns rev, born, times, shape, value, whole_rev, and from its mark."""
     rev, born, _, _, _, shape, value, whole = found
     times = shapes.times
     if times != found[2:5] or not (type(value) is bytes or value is None):
@@ -804,7 +804,7 @@ def row_of(table: str, pk: str, found: Any, shapes: Shapes, stale: int = 0) -> S
 
 
 def result_of(key: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredResult:
-    """A result of what a statement found: rev, times, shape, invalidated, value, requested_rev; and of its mark."""
+    """Create a result from the columns rev, times, shape, invalidated, value, requested_rev, and from its mark."""
     rev, fetched_at, date, expires_at, shape, invalidated, value, requested = found
     times = Meta(fetched_at, date, expires_at)
     if not _is_sound(times, value):
@@ -813,7 +813,7 @@ def result_of(key: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredRes
 
 
 def _is_sound(times: Meta, value: Any) -> bool:
-    """Whether times and value have our types; if not, the value counts as no JSON."""
+    """Whether times and value have the right types; if not, the value counts as invalid JSON."""
     fetched_at, date, expires_at = times
     return (
         (type(value) is bytes or value is None)

@@ -11,11 +11,11 @@ from ..base.values import Meta, is_dict, is_list
 from .protocol import Batch, Entry, Mark
 
 MOST_BYTES: Final = 256 * 1024
-"""An entry of more bytes of JSON says that everything may have changed."""
+"""The maximum size of an entry in bytes of JSON; a larger one only reports that everything may have changed."""
 
 
 def entry_to_json(entry: Entry) -> bytes:
-    """An entry without its number and writer, and when it was made, by the clock of this machine."""
+    """Encode an entry without its number and writer, with the current time of this machine."""
     moment = {"at": int(time.time() * 1000)}
     if entry.commit_id:
         moment["id"] = entry.commit_id
@@ -38,7 +38,7 @@ def entry_to_json(entry: Entry) -> bytes:
 
 
 def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
-    """Decodes an entry; one that is damaged counts as a change of everything."""
+    """Decode an entry; a damaged one counts as a change of everything."""
     try:
         members = decode_json(text)
         times = members.get("times")

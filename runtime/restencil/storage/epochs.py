@@ -1,7 +1,7 @@
 """Create, open and delete the files of a namespace's epochs; check the permissions of its folder.
 
-A file is `<epoch>.db`; the highest is the current one, and a name never comes again. Once a file has its name, SQLite
-alone opens it: closing another descriptor of it would drop the locks of this process.
+A file is named `<epoch>.db`; the highest epoch is the current one, and names are never used again. Once a file has its
+name, only SQLite opens it: closing another descriptor of it would drop the locks of this process.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from typing import Final
 from ..base.errors import StorageDown, StorageOff
 
 _NEVER: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-"""What will not be otherwise later."""
+"""Errors that are permanent."""
 _NETWORK: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "fuse.glusterfs", "afs", "ceph"}
 )
-"""File systems on which two machines do not see the same shared memory, which the journal of SQLite needs."""
+"""File systems of several machines, which do not share the memory that the journal of SQLite needs."""
 _MOUNTS: Final = "/proc/self/mountinfo"
 _FOLDER: Final = 0o700
 _FILE: Final = 0o600
 _BY_OTHERS: Final = 0o022
 _ENDINGS: Final = ("", "-wal", "-shm", "-journal")
 _LEFT_BEHIND: Final = 60.0
-"""After so many seconds a file without its name is one whose maker was killed."""
+"""The age in seconds at which a temporary file is deleted, because the process that created it was killed."""
 _TICK: Final = 50_000_000
 _LONGEST_TICK: Final = 2_500_000_000
 """The precision of a folder's times in nanoseconds, if these are whole seconds; else `_TICK`."""
 _SECOND: Final = 1_000_000_000
 _CENTURY: Final = 3_155_760_000_000
-"""In ms. A higher epoch is none of ours, and no reset could outrun it."""
+"""100 years in ms. An epoch further in the future is not ours, and no reset could exceed it."""
 _INTENDED: Final = ".reset"
-"""How the name of a folder ends that says that a reset could not be written; an epoch stands before."""
+"""The suffix of a folder that notes, by its name `<epoch>.reset`, a reset that could not be written."""
 _LONGEST_WAIT: Final = 1.0
-"""So many seconds another process may take to make a file before this one makes its own."""
+"""How long to wait for another process to create a file, in seconds."""
 
 
 class Epochs:
@@ -54,11 +54,11 @@ class Epochs:
         self.folder = os.path.join(path, name)
 
     def file(self, epoch: int) -> str:
-        """Where an epoch is."""
+        """Return the path of the file of an epoch."""
         return os.path.join(self.folder, f"{epoch}.db")
 
     def prepare(self) -> None:
-        """Makes the folders, readable by this user alone; raises StorageOff if others may write to them."""
+        """Create the folders, readable by this user alone. Raises StorageOff if others may write to them."""
         try:
             with storage_errors(self._path):
                 for folder in (self._path, self.folder):
@@ -74,7 +74,7 @@ class Epochs:
             with open(self._mounts, encoding="utf-8", errors="replace") as mounts:
                 kind = _file_system_of(mounts.read(), os.stat(self._path).st_dev)
         except OSError:
-            return  # no Linux: nothing says what is there
+            return  # not Linux: there is no table of mounts
         if kind in _NETWORK:
             raise StorageOff(
                 f"{self._path} is on a network file system ({kind}), where machines would destroy each other's data; "
@@ -82,7 +82,7 @@ class Epochs:
             )
 
     def newest(self) -> int | None:
-        """The current epoch; None if there is no file."""
+        """Return the current epoch; None if there is no file."""
         newest: int | None = None
         intended = 0
         with suppress(FileNotFoundError), storage_errors(self.folder), os.scandir(self.folder) as entries:
@@ -96,7 +96,7 @@ class Epochs:
         return newest
 
     def identity(self, epoch: int) -> tuple[int, int] | None:
-        """The identity of the file of an epoch; None if it is gone."""
+        """Return the identity of the file of an epoch; None if it does not exist."""
         try:
             found = os.stat(self.file(epoch))
         except OSError:
@@ -104,9 +104,9 @@ class Epochs:
         return found.st_dev, found.st_ino
 
     def intend(self, epoch: int) -> str | None:
-        """Notes that a reset was to begin this epoch; returns the path of the note, None if there is none.
+        """Note that a reset should have begun this epoch; return the path of the note, None if that failed.
 
-        A folder is made, in that of the namespace or next to it, which takes no descriptor.
+        The note is a folder, inside that of the namespace or next to it, since creating one needs no file descriptor.
         """
         for path in (os.path.join(self.folder, f"{epoch}{_INTENDED}"), f"{self.folder}.{epoch}{_INTENDED}"):
             with suppress(OSError):
@@ -116,7 +116,7 @@ class Epochs:
         return None
 
     def find_intended(self) -> None:
-        """Finds notes next to the folder of the namespace."""
+        """Read the notes of failed resets next to the folder of the namespace."""
         start = os.path.basename(self.folder) + "."
         with suppress(OSError), os.scandir(self._path) as entries:
             for entry in entries:
@@ -125,7 +125,7 @@ class Epochs:
                     self.intended = max(self.intended, number or 0)
 
     def create(self, epoch: int) -> bool:
-        """Makes the empty file of an epoch without a descriptor; whether that succeeded."""
+        """Create the empty file of an epoch without a file descriptor; return whether that succeeded."""
         try:
             os.mknod(self.file(epoch), _FILE | stat.S_IFREG)
         except (OSError, AttributeError):  # Windows has no such call
@@ -133,7 +133,7 @@ class Epochs:
         return True
 
     def is_current(self, epoch: int, identity: tuple[int, int]) -> bool:
-        """Whether this file is the newest one and exists; one `stat` while the folder is unchanged."""
+        """Whether this file exists and is the newest one; needs one `stat` while the folder is unchanged."""
         try:
             found = os.stat(self.folder)
         except OSError:
@@ -146,26 +146,26 @@ class Epochs:
         return is_current
 
     def check(self, epoch: int) -> None:
-        """Raises StorageOff if a file of an epoch is a link, or others may write to it."""
+        """Raise StorageOff if a file of an epoch is a link, or others may write to it."""
         for ending in _ENDINGS:
             path = self.file(epoch) + ending
             with suppress(FileNotFoundError), storage_errors(path):
                 _check(path, os.lstat(path), stat.S_ISREG)
 
     def begin(self, above: int) -> int:
-        """Begins a new epoch with an empty file; the first process that opens it makes a database of it."""
+        """Begin a new epoch with an empty file; the first process that opens it creates the tables."""
         while True:
             older = self.newest() or 0
             epoch = _next_after(max(above, older))
             with self._apart(epoch) as file:
                 if _name(file, self.file(epoch)):
-                    with suppress(OSError):  # who looks whether anything was written sees this at once, else later
+                    with suppress(OSError):  # makes other processes notice the change at once
                         os.utime(self.file(older) + "-wal")
                     return epoch
             above = epoch
 
     def make(self, above: int, build: Callable[[str], None]) -> int:
-        """The epoch after `above`: that of another process, else one that `build` makes before it is named."""
+        """Return an epoch after `above`: that of another process, else a new one whose file `build` fills first."""
         with self._one_at_a_time():
             newest = self.newest()
             if newest is not None and newest > above:
@@ -178,7 +178,7 @@ class Epochs:
             return self.newest() or epoch
 
     def keep_damaged(self, epoch: int) -> None:
-        """A damaged file keeps its content under another name; of those one is kept."""
+        """Rename a damaged file, to keep its content; an earlier damaged file is deleted."""
         for name, _, damaged in self._files():
             if damaged:
                 self._remove(name)
@@ -188,7 +188,7 @@ class Epochs:
         self._remove(f"{epoch}.db-shm")
 
     def sweep(self, current: int, reset: int) -> None:
-        """Deletes files of older epochs, and files that were damaged before the last reset."""
+        """Delete files of older epochs, and files that were damaged before the last reset."""
         for name, epoch, damaged in self._files():
             if epoch < (reset if damaged else current):
                 self._remove(name)
@@ -208,7 +208,7 @@ class Epochs:
                             os.unlink(entry.path)
 
     def _files(self) -> list[tuple[str, int, bool]]:
-        """The files of all epochs: name, epoch, and whether it is one that was set aside."""
+        """Return the files of all epochs: name, epoch, and whether it was renamed as damaged."""
         found: list[tuple[str, int, bool]] = []
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
@@ -220,12 +220,12 @@ class Epochs:
         return found
 
     def _remove(self, name: str) -> None:
-        with suppress(OSError):  # on Windows, while somebody has it open: the next opener takes it away
+        with suppress(OSError):  # on Windows, if it is open: the next process that opens the storage deletes it
             os.unlink(os.path.join(self.folder, name))
 
     @contextmanager
     def _apart(self, epoch: int) -> Generator[str]:
-        """An empty file without a name that anybody looks for; it is taken away in the end."""
+        """Create an empty temporary file, which is deleted in the end."""
         file = os.path.join(self.folder, f".new-{epoch}-{os.urandom(6).hex()}")
         with storage_errors(self.folder):
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -239,9 +239,9 @@ class Epochs:
 
     @contextmanager
     def _one_at_a_time(self) -> Generator[None]:
-        """Lets one process at a time make a file; a process that is stopped does not stop the others for long."""
+        """Lock the creation of files for one process at a time; a stopped process blocks others only briefly."""
         if sys.platform == "win32":
-            yield  # the second file wins, and the first is given up by those who found it
+            yield  # the second file replaces the first, which other processes stop using
             return
         import fcntl
 
@@ -257,18 +257,18 @@ class Epochs:
                 except BlockingIOError:
                     time.sleep(0.005)
                 except OSError:
-                    break  # there are no locks here
+                    break  # the file system has no locks
             yield
         finally:
             with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the descriptor too
+                fcntl.flock(lock, fcntl.LOCK_UN)  # as a child that was forked meanwhile has the descriptor too
             os.close(lock)
 
 
 def is_settled(found: os.stat_result, since: int = 0) -> bool:
-    """Whether a file or folder is unchanged for so many nanoseconds, so that later changes show in its time.
+    """Whether a file or folder was unchanged for long enough that later changes will change its time.
 
-    What comes within the same tick of the file system's clock leaves the time as it is.
+    Changes within one tick of the file system's clock have the same time. `since` is a longer time in nanoseconds.
     """
     tick = _TICK if found.st_mtime_ns % _SECOND else _LONGEST_TICK
     return time.time_ns() - found.st_mtime_ns > max(tick, since)
@@ -276,7 +276,7 @@ def is_settled(found: os.stat_result, since: int = 0) -> bool:
 
 @contextmanager
 def storage_errors(path: str) -> Generator[None]:
-    """Translates an OSError: StorageOff for a lack of permission, StorageDown for what may work later."""
+    """Translate an OSError: to StorageOff if it is permanent, to StorageDown if it may be temporary."""
     try:
         yield
     except FileNotFoundError:
@@ -296,19 +296,19 @@ def _make_folder(path: str) -> None:
         if not os.path.isdir(parent):
             _make_folder(parent)
         with suppress(FileExistsError):
-            os.mkdir(path, _FOLDER)  # where nothing can be made, as in /proc, it is not found once more
+            os.mkdir(path, _FOLDER)  # raises FileNotFoundError again where nothing can be created, as in /proc
     except FileExistsError:
         pass
 
 
 def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> None:
-    """Raises StorageOff for a wrong type of file, another owner, or one that others may write to."""
+    """Raise StorageOff for a wrong type of file, another owner, or write permission of others."""
     if not kind(found.st_mode):
         expected = "folder" if kind is stat.S_ISDIR else "file"
         what = "a link" if stat.S_ISLNK(found.st_mode) else f"no {expected}"
         raise StorageOff(f"{path} is {what}; expected a {expected} of the cache's own: remove it, or give another path")
     if sys.platform == "win32":
-        return  # who may do what there, the folder's list says, which is the user's
+        return  # permissions are those of the user's folder, which Windows checks
     if found.st_uid != os.geteuid():
         raise StorageOff(
             f"{path} belongs to another user ({found.st_uid}, and this is {os.geteuid()}), who could show things to "
@@ -322,7 +322,7 @@ def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> Non
 
 
 def _file_system_of(mounts: str, device: int) -> str:
-    """The kind of file system of a device, by the table of mounts; `""` if it is not listed."""
+    """Return the type of the file system of a device, from the table of mounts; `""` if it is not listed."""
     wanted = f"{os.major(device)}:{os.minor(device)}"
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -332,7 +332,7 @@ def _file_system_of(mounts: str, device: int) -> str:
 
 
 def _name(file: str, name: str) -> bool:
-    """Gives a file its name, if that is free."""
+    """Rename a file unless the name exists; return whether it was renamed."""
     try:
         os.link(file, name)
     except FileExistsError:
@@ -340,7 +340,7 @@ def _name(file: str, name: str) -> bool:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
-        # Here a file has one name only. Where two do this at once, those who opened the first find it gone.
+        # Without hard links, a concurrent rename may replace the file; processes that opened it notice that.
         if os.path.lexists(name):
             return False
         os.replace(file, name)
@@ -352,7 +352,7 @@ def _next_after(epoch: int) -> int:
 
 
 def _number(text: str) -> int | None:
-    """The epoch in a file name; None for none, or one a hundred years ahead."""
+    """Parse the epoch in a file name; None if it is no number, or more than a hundred years ahead."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         return None
     return number if (number := int(text)) < time.time() * 1000 + _CENTURY else None

@@ -1,4 +1,4 @@
-"""Tables, format number and connection settings of a storage's SQLite file."""
+"""The SQLite file of a storage: tables, format number and connection settings."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ CREATE TABLE lease  (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT 
 
 
 class NotOurs(Exception):
-    """The file has another format than this one reads: an older one, or none at all."""
+    """The file has an older format, or is not a file of this library."""
 
 
 def create(file: str, place: str, reset: int) -> None:
-    """Makes a database of an empty file."""
+    """Create the tables in an empty file."""
     connection = connect(file, 0)
     try:
         _format(connection, place, reset)
@@ -56,19 +56,19 @@ def create(file: str, place: str, reset: int) -> None:
 
 
 def gave_up(path: str, timeout: float) -> StorageDown:
-    """The error of a read that takes longer than it may, in ms."""
+    """Return the error for a read that takes longer than `timeout` ms."""
     return StorageDown(f"{path} was not read within {timeout:g} ms; give SQLiteStorage a longer timeout for slow disks")
 
 
 def nothing() -> Connection:
-    """A connection to a database in memory that holds nothing, as a file that a reset left empty does."""
+    """Open an empty database in memory, which replaces a file that a reset has left empty."""
     connection: Connection = sqlite3.connect(":memory:", isolation_level=None)
     _format(connection, "", 0)
     return connection
 
 
 def connect(file: str, timeout: float) -> Connection:
-    """A connection to an existing file, with the common settings."""
+    """Open a connection to an existing file, with the common settings."""
     from pathlib import Path
 
     connection: Connection = sqlite3.connect(
@@ -89,20 +89,21 @@ def connect(file: str, timeout: float) -> Connection:
 
 
 def be_patient(connection: Connection, timeout: float) -> None:
-    """From now on the connection waits for locks for at most so many ms."""
+    """Set how long a connection waits for locks, in ms."""
     connection.execute(f"PRAGMA busy_timeout = {min(timeout, _LONGEST_TIMEOUT):.0f}")
 
 
 def end_transaction(connection: Connection) -> None:
-    """Rolls back an open transaction, if there is one."""
+    """Roll back an open transaction, if there is one."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 def opened(file: str, epoch: int, place: str, lock_timeout: float, timeout: float) -> Connection:
-    """A connection to the file of an epoch; one that a reset left empty becomes a database.
+    """Open a connection to the file of an epoch, and create the tables if a reset has left the file empty.
 
-    It waits `lock_timeout` ms for locks, and at most `timeout` while it is opened, as reads wait for that.
+    The connection waits `lock_timeout` ms for locks, and while it is opened at most `timeout` ms, since reads wait for
+    that.
     """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
@@ -121,7 +122,10 @@ def opened(file: str, epoch: int, place: str, lock_timeout: float, timeout: floa
 
 
 def has_format(connection: Connection, file: str) -> bool:
-    """Whether it is our database; False if it is empty."""
+    """Whether a file has the current format; False if it is empty.
+
+    Raises StorageOff for a newer format, and NotOurs for every other file.
+    """
     try:
         connection.execute("BEGIN")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -142,7 +146,7 @@ def has_format(connection: Connection, file: str) -> bool:
 
 
 def _format(connection: Connection, place: str, reset: int) -> None:
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before there is a first page
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect once there is a page
     try:
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
@@ -158,6 +162,6 @@ def _format(connection: Connection, place: str, reset: int) -> None:
 
 
 def _share(connection: Connection, file: str) -> None:
-    """Sets a mode in which readers do not wait for writers."""
+    """Set the journal mode in which readers do not wait for writers."""
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StorageOff(f"{file} is on a file system without shared memory; give a path on a local disk")

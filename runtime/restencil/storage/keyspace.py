@@ -1,7 +1,7 @@
-"""Keys and values of a namespace on a server: each value is a line of numbers, then JSON.
+"""Keys and values of a namespace on a server: each value is a line of numbers, followed by JSON.
 
-A key leads with what lies in one slot of a cluster, then the epoch, then what kind of thing it is of. So nothing of an
-epoch that is over can be met again.
+A key starts with the hash tag of the namespace, for one slot of a cluster, followed by the epoch and the kind of data.
+So data of an older epoch can never be read again.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def decoded(text: bytes | str) -> str:
 
 
 def split_texts(joined: bytes, lengths: bytes) -> list[bytes]:
-    """Split joined texts by their lengths; an empty one means that there is none."""
+    """Split joined strings by their lengths; an empty one represents an absent value."""
     ends = [0, *accumulate(map(int, lengths.split()))]
     return [joined[start:end] for start, end in pairwise(ends)]
 
 
 def part(name: str) -> str:
-    """A name that is followed by more: without the colon that ends it."""
+    """Escape a name for use in a key, where a colon ends it."""
     return name.replace("%", "%25").replace(":", "%3A")
 
 
 def whole(name: str) -> str:
-    """What `part` was made of."""
+    """Unescape a name; the reverse of `part`."""
     return name.replace("%3A", ":").replace("%25", "%")
 
 
@@ -50,19 +50,19 @@ class Keys:
         self.epoch = epoch
         self.space = f"{{restencil:{namespace}}}"
         self._prefix = f"{self.space}:{epoch}:"
-        #: Epoch, last reset, number, format, versions of tables, counts: never expires.
+        #: The hash of epoch, last reset, number, format, versions of tables and counts; it never expires.
         self.info = encoded(f"{self.space}:i")
-        #: A stream of entries, by number.
+        #: The stream of log entries, by number.
         self.log = self.named("log")
-        #: The endings of the names of all sets of tables and of all hashes.
+        #: The sorted set of the key suffixes of all table sets and index hashes.
         self.lists = self.named("n")
-        #: A hash of stale marks, each with the commit that set it last, and an empty field once it was begun.
+        #: The hash of stale marks with the commit that last set each; it has an empty field so that it always exists.
         self.marks = self.named("s")
-        #: A sorted set of the keys of all results.
+        #: The sorted set of the keys of all results.
         self.results = self.named("k")
 
     def named(self, ending: str) -> bytes:
-        """The key with this ending."""
+        """Return the key of this epoch with a suffix."""
         return encoded(self._prefix + ending)
 
     def row(self, table: str, pk: str) -> bytes:
@@ -76,15 +76,15 @@ class Keys:
         return self.result(place) if isinstance(place, str) else self.row(*place)
 
     def table(self, table: str) -> bytes:
-        """A sorted set of the primary keys of a table's rows, by arrival."""
+        """Return the key of the sorted set of a table's primary keys, by arrival."""
         return self.named(f"t:{part(table)}")
 
     def index(self, table: str, field: str) -> bytes:
-        """The hash of an index: values and their primary keys."""
+        """Return the key of the hash of an index: values and their primary keys."""
         return self.named(f"x:{part(table)}:{part(field)}")
 
     def writer(self, name: str) -> bytes:
-        """A hash of a writer's last commit."""
+        """Return the key of a writer's last commit: its id and number."""
         return self.named(f"w:{name}")
 
     def lease(self, name: str) -> bytes:
@@ -92,13 +92,13 @@ class Keys:
 
 
 def mark_field(mark: Mark) -> bytes:
-    """The field of the hash of marks that has a mark."""
+    """Return the field of a mark in the hash of marks."""
     kind, name, pk = mark
     return encoded(f"{kind}:{part(name)}:{pk}")
 
 
 def row_text(row: StoredRow) -> bytes:
-    """What is stored of a row after `rev born`: a tombstone ends with its line."""
+    """Encode a row, without the leading `rev born`; a tombstone is a line alone."""
     return _line(row.times, row.whole_rev, row.shape) + (row.value or b"")
 
 
@@ -112,7 +112,7 @@ def row_from_text(table: str, pk: str, text: bytes, stale: int = 0) -> StoredRow
 
 
 def result_text(result: StoredResult) -> bytes:
-    """What is stored of a result after `rev`."""
+    """Encode a result, without the leading `rev`."""
     line = _line(result.times, result.requested_rev, result.shape)
     return b" %d" % result.invalidated + line + encoded(result.key) + b"\n" + (result.value or b"")
 

@@ -1,12 +1,12 @@
 """Lua scripts that a Valkey or Redis server runs for a storage, each atomically.
 
-Each but `BEGIN` gets the epoch that its caller knows, and returns the server's alone if that is another one. A script
-reads everything before it writes anything, since what it wrote before an error stays. Numbers go in and out as strings:
-some have more digits than a script prints.
+Each but `BEGIN` gets the epoch that its caller knows, and returns only the epoch of the server if that differs. A
+script reads everything before it writes anything, since writes before an error are not undone. Numbers are passed as
+strings, since some have more digits than a script prints.
 
 A sorted set that lists keys also contains a *mark*, a member that is no string, so that it exists even if it lists
-nothing. A set that was begun and is absent was evicted by the server: what it listed cannot be found any more, and a
-script returns `lost`. The same is true of the hash of stale marks, which has an empty field for this.
+nothing. If such a set does not exist although it was created, the server has evicted it: the keys that it listed cannot
+be found, and a script returns `lost`. The same is true of the hash of stale marks, which has an empty field for this.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 MARK: Final = b"\xff"
-"""No text is encoded so; it comes after all that are."""
+"""The mark of a sorted set: no string is encoded so, and it sorts after all strings."""
 
 _HELP: Final = r"""
 local MARK = '\255'

@@ -42,7 +42,7 @@ _NOTHING: Final = TableInfo(0, False)
 
 
 class Namespace:
-    """The data of one place, which all storages that were made from one see."""
+    """The data of one place, shared by a storage and those of its `another()`."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -51,7 +51,7 @@ class Namespace:
         self.begin()
 
     def begin(self) -> None:
-        """An empty epoch."""
+        """Begin an empty epoch."""
         self.number = 0
         self.born = 0
         self.tables: dict[str, dict[str, StoredRow]] = {}
@@ -63,14 +63,14 @@ class Namespace:
         self.marks: dict[Mark, int] = {}
         self.leases: dict[str, tuple[str, float]] = {}
         self.commits: dict[str, tuple[int, int]] = {}
-        """By writer, the id and the number of its last commit."""
+        """The id and the number of the last commit of each writer."""
 
     def row(self, cell: Cell) -> StoredRow | None:
         table, pk = cell
         return self.tables.get(table, {}).get(pk)
 
     def put(self, row: StoredRow, now: float) -> None:
-        """Writes a row; a new one comes last in its table."""
+        """Write a row; a new one is the last in its table."""
         rows = self.tables.setdefault(row.table, {})
         before = rows.get(row.pk)
         if before is None:
@@ -80,7 +80,7 @@ class Namespace:
         self.used[row.table, row.pk] = now
 
     def mark(self, batch: Batch) -> None:
-        """Sets the marks of a batch, and before them those that are spared as far as nothing stands against it."""
+        """Set the marks of a batch, after those of its spared data whose condition holds."""
         for mark, spared in batch.spared.items():
             known = max(spared.known, self.marks.get(mark, 0))
             if all(self.marks.get(other, 0) <= known for other in spared.against):
@@ -88,7 +88,7 @@ class Namespace:
         self.marks.update(dict.fromkeys(batch.stale, self.number))
 
     def take(self, cell: Cell) -> bool:
-        """Takes a row out, so that its table is not whole any more; whether there was one."""
+        """Remove a row, so that its table is incomplete; return whether there was one."""
         table, pk = cell
         if self.tables.get(table, {}).pop(pk, None) is None:
             return False
@@ -106,26 +106,26 @@ class Namespace:
         self.infos[table] = info._replace(version=info.version + 1)
 
     def append(self, entry: Entry, history: int) -> None:
-        self.log.append(entry_from_json(self.number, entry.writer, entry_to_json(entry)))  # as others keep it
+        self.log.append(entry_from_json(self.number, entry.writer, entry_to_json(entry)))  # as other storages do
         del self.log[: max(0, len(self.log) - history)]
 
 
 class MemoryStorage:
-    """A storage that lasts as long as its object: the protocol of storages by its rules, in plain dicts.
+    """A storage in memory, in plain dicts; its data lives as long as the object.
 
         storage = MemoryStorage()
         first, second = Store(storage=storage), Store(storage=storage.another())    # as two processes would share it
 
-    One object serves one store; `another()` is a further door to the same data. With `write_behind=0`, as here, what a
-    call brings is stored when the call returns. With `inline=False` stores treat it as one that is far away. Times are
-    in ms of the store's clock, leases too; `max_age` bounds how long what is not used is kept, `history` how many
-    commits the log remembers.
+    One object serves one store; `another()` returns a storage with the same data for another store. With
+    `write_behind=0`, the default, changes are stored when a call returns. With `inline=False`, stores treat the storage
+    as remote. Times, including those of leases, are in ms of the store's clock. `max_age` is how long unused data is
+    kept, and `history` the number of commits in the log.
     """
 
     has_places = True
     """Whether each place has data of its own."""
     is_in_memory = True
-    """Whether event loops may read it: that does not block."""
+    """Whether event loops may read the storage, since that does not block."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class MemoryStorage:
         self._now: Callable[[], float] = time.monotonic
 
     def another(self) -> MemoryStorage:
-        """A storage of the same data and settings, for another store."""
+        """Return a storage with the same data and settings, for another store."""
         other = MemoryStorage(
             inline=self.inline,
             max_age=self.max_age,
@@ -163,7 +163,7 @@ class MemoryStorage:
         return other
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
-        """Finds or makes the namespace of a place; `now` is the store's time, which is the storage's too."""
+        """Open or create the namespace of a place; `now` is the clock of the store, and of the storage too."""
         space = self._opened = self._places.setdefault(place, Namespace())
         self._now = now
         with space.lock:
@@ -178,7 +178,7 @@ class MemoryStorage:
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """Loads these places at one moment, without those that are absent."""
+        """Load rows, results, index entries, tables and marks as of one moment, without absent ones."""
         refuse_too_many(len(cells) + len(keys) + len(index))
         space = self._space()
         with space.lock:
@@ -205,7 +205,7 @@ class MemoryStorage:
             )
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
-        """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
+        """Return a page of the primary keys of a table by arrival, or of the keys of all results, after `after`."""
         space = self._space()
         with space.lock:
             if table is None:
@@ -218,7 +218,7 @@ class MemoryStorage:
             return Page([row.pk for row in rows[:limit]], str(rows[limit - 1].born) if len(rows) > limit else None)
 
     def commit(self, batch: Batch, /) -> Outcome:
-        """Writes a batch and its entry completely, or nothing if it is late or conflicts."""
+        """Write a batch and its entry completely, or nothing if it is late or conflicts."""
         if not self.writable:
             raise StorageOff("this storage is for reading only; give the store another one to write to")
         space = self._space()
@@ -274,7 +274,7 @@ class MemoryStorage:
         return space.number
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """The entries after a number, at once; `lost` if the log does not contain all of them."""
+        """Return the log entries after a number without waiting; `lost` if the log does not contain all of them."""
         space = self._space()
         with space.lock:
             first = space.number - len(space.log) + 1
@@ -283,7 +283,7 @@ class MemoryStorage:
             return Changes(space.epoch, space.last_reset, space.number, entries, lost)
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Takes or renews a lease for `length` ms, or gives it back with 0; whether the owner has it."""
+        """Take or renew a lease for `length` ms, or release it with 0; return whether the owner has it."""
         space = self._space()
         now = self._now()
         with space.lock:
@@ -297,7 +297,7 @@ class MemoryStorage:
             return length > 0
 
     def reset(self, /) -> int:
-        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        """Begin a new, empty epoch and return it; data of older epochs is never read again."""
         space = self._space()
         with space.lock:
             space.epoch += 1
@@ -306,7 +306,7 @@ class MemoryStorage:
             return space.epoch
 
     def trim(self, /) -> int:
-        """Deletes what was not used for `max_age`, tombstones after an hour at least; returns how many."""
+        """Delete data that was not used for `max_age`, tombstones after at least an hour; return the count."""
         space = self._space()
         now = self._now()
         end = time.perf_counter() + TRIM_TIME
@@ -340,7 +340,7 @@ class MemoryStorage:
         return now - space.used[place] > kept
 
     def stats(self, /) -> NamespaceStats:
-        """How much the namespace holds; the bytes are those of its values."""
+        """Return the size of the namespace, in bytes of its values."""
         space = self._space()
         with space.lock:
             values = [row.value for table in space.tables.values() for row in table.values()]
@@ -349,11 +349,11 @@ class MemoryStorage:
             return NamespaceStats(count, len(space.results), sum(len(value or b"") for value in values))
 
     def close(self, /) -> None:
-        """Does nothing: there is no connection."""
+        """Do nothing: there is no connection."""
 
     @contextmanager
     def filling(self, place: str, *, changes: bool = True) -> Generator[Namespace]:
-        """The data of a place, locked, to be filled as its first commit."""
+        """Lock the data of a place, to be filled as its first commit."""
         space = self._places.setdefault(place, Namespace())
         with space.lock:
             if changes:
@@ -367,7 +367,7 @@ class MemoryStorage:
 
 
 def _moved(space: Namespace, batch: Batch) -> Loaded | None:
-    """The rows and tables that are not as the batch says; a row of rev 0 says that there is none."""
+    """Return the rows and tables that a batch conflicts with, with rev 0 for a row that is not stored; else None."""
     rows: list[StoredRow] = []
     for row in batch.rows:
         there = space.row((row.table, row.pk)) or row._replace(rev=0, born=0, shape="", value=None)

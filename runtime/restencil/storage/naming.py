@@ -10,16 +10,16 @@ from ..base.values import described
 
 
 def namespace_hash(namespace: str, principal: str | None, place: str) -> str:
-    """The name of a namespace in files and keys, 32 hexadecimal digits; `namespace` is `""` for a path.
+    """Return the name of a namespace in files and keys, 32 hexadecimal digits; `namespace` is `""` for a path.
 
-    A hash keeps an id from being read, not from being guessed.
+    The hash hides the principal, but does not protect it from being guessed.
     """
     text = encode_json(["restencil/1", namespace, principal, place], str)
     return str(hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
 
 
 def check_principal(principal: Any) -> None:
-    """Raises ValueError for an invalid principal; the message does not contain it."""
+    """Raise ValueError for an invalid principal; the message does not contain it."""
     if principal is None or (isinstance(principal, str) and principal):
         return
     found = "empty" if principal == "" else described(principal)

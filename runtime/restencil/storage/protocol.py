@@ -1,8 +1,8 @@
-"""The protocol of storages: strings, numbers and bytes under names, in commits numbered without gaps.
+"""The protocol of storages: rows and results as bytes, written in commits that are numbered without gaps.
 
-A storage knows no schema. It holds *rows* (what lies in a cell of the store's tables), *results* (what lies under the
-key of an endpoint), index entries, a log of what each commit changed, and leases. All of that belongs to one
-*namespace*: one principal at one place of one API. An *epoch* is its life between two resets.
+A storage does not use schemas. It contains *rows* (the entries of a store's tables), *results* (the values of endpoint
+keys), index entries, a log of the changes of each commit, and leases. All of these belong to one *namespace*: one
+principal at one place of one API. An *epoch* is the time of a namespace between two resets.
 """
 
 from __future__ import annotations
@@ -15,193 +15,193 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from ..base.values import Meta
 
 Cell: TypeAlias = tuple[str, str]
-"""Table and primary key."""
+"""The address of a row: table and primary key."""
 Place: TypeAlias = Cell | str
-"""A cell, or the key of a result."""
+"""The address of a row or result: a cell, or the key of a result."""
 Mark: TypeAlias = tuple[str, str, str]
-"""What an event made stale: a kind and its names. `("row", table, pk)` is a record or a list, stored or not, and
-`("key", key, "")` a result; other kinds mean nothing to a storage."""
+"""The data that an event made stale: a kind and its names. `("row", table, pk)` is a record or a list, stored or not,
+and `("key", key, "")` a result; other kinds have no meaning for storages."""
 IndexEntry: TypeAlias = tuple[str, str, str]
-"""Table, field in JSON, and the text of its value."""
+"""An entry of an index: table, JSON name of the field, and its value as a string."""
 
 
 HOUR: Final = 3_600_000
-"""Use is noted by the hour, and a tombstone is kept for one at least, in ms."""
+"""The precision of times of use, and the minimum lifetime of a tombstone, in ms."""
 MOST_PLACES: Final = 5_000
-"""So many places may be asked for in one `load`."""
+"""The maximum number of places in one `load`."""
 TRIM_TIME: Final = 0.05
-"""A call of `trim` takes about so many seconds at most, and is called again."""
+"""The maximum duration of a call of `trim` in seconds; it is called again."""
 
 
 def refuse_too_many(count: int) -> None:
-    """Raises ValueError for more places than one `load` gives."""
+    """Raise ValueError for more than `MOST_PLACES` places."""
     if count > MOST_PLACES:
         raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once; these are {count:,}")
 
 
 def check_count(name: str, value: object, what: str) -> None:
-    """Raises ValueError for an argument that is no number of something."""
+    """Raise ValueError for an argument that is not a finite number of at least 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value < inf:
         raise ValueError(f"{name} is {value!r:.40}; expected a number of {what}, 1 or more")
 
 
 class StoredRow(NamedTuple):
-    """What a storage holds of a cell; times are its own, in ms."""
+    """A stored row; times are in ms of the storage's clock."""
 
     table: str
     pk: str
     rev: int
-    """The number of the commit that wrote it; in a `Batch` the one that memory knows, 0 for no row."""
+    """The number of the commit that wrote the row; in a `Batch` the one that memory knows, 0 for no row."""
     born: int
-    """Orders a table by arrival; given by the storage when a row comes in, and kept while it is there."""
+    """The position of the row in its table by arrival; assigned by the storage, constant until the row is dropped."""
     times: Meta
-    """When it was asked for, answered, and turns stale, in ms of the storage's time; may be infinite."""
+    """When the row was requested, received, and becomes stale, in ms of the storage's clock; may be infinite."""
     shape: str
-    """The classes that wrote it, as fingerprints; `""` for a collection."""
+    """The fingerprints of the classes that wrote the row; `""` for a collection."""
     value: bytes | None
     """JSON; None is a tombstone."""
     whole_rev: int = -1
-    """The newest commit known when the request started that brought the record whole, or the list; -1: none."""
+    """The newest known commit at the start of the request that returned the complete record or list; -1: none."""
     stale_rev: int = 0
-    """As loaded: the commit in which it last became stale by a mark of its own; a commit is not told it."""
+    """Set by loads: the last commit that marked the row as stale; ignored in commits."""
 
 
 class StoredResult(NamedTuple):
-    """What a storage holds under the key of an endpoint; times are its own, in ms."""
+    """The stored result of an endpoint key; times are in ms of the storage's clock."""
 
     key: str
     rev: int
     times: Meta
     shape: str
-    """The endpoint's fingerprint, or `"*"`, which fits all."""
+    """The fingerprint of the endpoint, or `"*"`, which matches all."""
     invalidated: bool
     value: bytes | None
     """JSON; None for no value: the result is invalidated, or the response was a whole table."""
     requested_rev: int = -1
-    """The newest commit that was known when the request started; -1: none."""
+    """The newest known commit at the start of the request; -1: none."""
     stale_rev: int = 0
-    """As loaded: the commit in which it last became stale by a mark of its key; a commit is not told it."""
+    """Set by loads: the last commit that marked the key as stale; ignored in commits."""
 
 
 class TableInfo(NamedTuple):
-    """What a storage knows of a table as a whole."""
+    """The state of a table as a whole."""
 
     version: int
     """Grows when a row is added or deleted; 0 if the table is unknown."""
     incomplete: bool
-    """Whether rows were dropped, or left out, since the server last said all that is in it; or may have been."""
+    """Whether rows were dropped or left out, or may have been, since a response last listed the complete table."""
     lost: bool = True
-    """Where it is incomplete: whether rows are known to be missing. False: what is absent was never stored, though rows
-    may go without the storage's knowing, so that a list of all rows cannot be believed."""
+    """Whether an incomplete table is known to have lost rows. If False, absent rows were never stored as far as the
+    storage knows, but rows may expire unnoticed, so that the list of all rows is not reliable."""
 
 
 class Loaded(NamedTuple):
-    """The requested places as they were at one moment, without those that are absent."""
+    """The requested rows and results as of one moment, without absent ones."""
 
     epoch: int
     number: int
-    """The newest commit that is in it."""
+    """The newest commit that is included."""
     rows: list[StoredRow]
     results: list[StoredResult]
-    index: dict[IndexEntry, str]  # type: ignore[assignment]  # in place of tuple.index, which says nothing here
+    index: dict[IndexEntry, str]  # type: ignore[assignment]  # replaces tuple.index, which is not needed here
     tables: dict[str, TableInfo]
     marks: Mapping[Mark, int] = MappingProxyType({})
-    """Of the marks that were asked for, and those of rows that are absent, the commits that set them last."""
+    """The commits that last set the requested marks, and those of absent rows."""
 
 
 class Entry(NamedTuple):
-    """What the log says of one commit."""
+    """The log entry of one commit."""
 
     number: int
-    """Given by the storage."""
+    """The number of the commit, assigned by the storage."""
     writer: str
     """A random id for each store and process."""
     times: Meta | None
-    """Those of `same`."""
+    """The new times of the rows in `same`."""
     changed: dict[str, list[str]]
     """By table, the primary keys of rows with another value, or with times of their own."""
     same: dict[str, list[str]]
-    """By table, the primary keys of rows whose value stayed."""
+    """By table, the primary keys of rows with an unchanged value."""
     gone: dict[str, list[str]]
-    """By table, the primary keys of rows that were dropped."""
+    """By table, the primary keys of dropped rows."""
     keys: list[str]
-    """The results that were written, or dropped."""
+    """The keys of results that were written or dropped."""
     everything: bool
-    """Whether it is too much to list (over 256 KiB of JSON), so that all is in doubt."""
+    """Whether the changes are too many to list (over 256 KiB of JSON), so that everything may have changed."""
     commit_id: int = 0
     """The writer's own number of the commit, higher than those of its earlier commits; 0: it has none."""
     stale: tuple[Mark, ...] = ()
-    """What became stale; the marks of `Batch.spared` stand at its end."""
+    """The marks that were set, with those of `Batch.spared` at the end."""
     requested_rev: int = -1
-    """That of `same`: see `StoredRow.whole_rev`."""
+    """The `StoredRow.whole_rev` of the rows in `same`."""
 
 
 class Spared(NamedTuple):
-    """When a commit may say that something is fresh although the commit marks all of its kind."""
+    """The condition under which data stays fresh although the commit marks all data of its kind as stale."""
 
     against: tuple[Mark, ...]
-    """The marks that do not count for it: what is spared is as fresh as before the commit."""
+    """The marks of the commit that do not apply to the spared data."""
     known: int
-    """None of these may have been set by a later commit than this one, or than the one that spared it before."""
+    """None of these may have been set after this commit, or after the commit that last spared the same data."""
 
 
 class Batch(NamedTuple):
-    """What a commit writes: all of it, or nothing."""
+    """The operations of one commit; all of them are written, or none."""
 
     epoch: int
     rows: list[StoredRow]
     results: list[StoredResult]
     drop: list[Place]
-    """What is deleted first, whatever its rev; a deleted row makes its table incomplete."""
+    """Rows and results to delete first, whatever their rev; a deleted row makes its table incomplete."""
     index: dict[IndexEntry, str | None]  # type: ignore[assignment]  # as above
     tables: dict[str, int]
-    """The versions of tables that the batch was made from."""
+    """The versions of the tables that the batch is based on."""
     listed: list[str]
-    """Tables that a response of the server listed completely."""
+    """Tables that a response listed completely."""
     incomplete: list[str]
     """Tables with rows that are not stored."""
     used: list[Place]
-    """What was just used; that makes neither a rev nor an entry."""
+    """Rows and results that were just used; recording this makes neither a rev nor an entry."""
     release: list[str]
     """Leases that end with the commit."""
     entry: Entry
     stale: tuple[Mark, ...] = ()
-    """What becomes stale: each mark has the number of the commit from then on, also where nothing is stored.
+    """Marks of data that becomes stale: each mark gets the number of the commit, whether or not the data is stored.
 
-    A mark is no part of what it marks: setting it changes no rev, and conflicts with no batch.
+    Marks are separate from the data: setting one changes no rev, and conflicts with no batch.
     """
     spared: Mapping[Mark, Spared] = MappingProxyType({})
-    """Marks that are set before the others, each only if its `Spared` allows it."""
+    """Marks that are set before the others, each only if its `Spared` condition holds."""
 
 
 class Outcome(NamedTuple):
-    """What became of a batch."""
+    """The outcome of a commit."""
 
     number: int
     """The number of the commit; 0 if nothing was written, or only `used` and `release`, which make no commit."""
     epoch: int
-    """The current epoch; if it is not that of the batch, the batch came too late."""
+    """The current epoch; if it differs from that of the batch, the batch came too late."""
     moved: Loaded | None
-    """The rows and tables that are not as the batch says; None where there are none.
+    """The stored rows and tables that the batch conflicts with; None without a conflict.
 
-    A row of rev 0 in it says that there is none.
+    A row with rev 0 is not stored.
     """
 
 
 class Changes(NamedTuple):
-    """What was committed since."""
+    """The commits after a number."""
 
     epoch: int
     reset: int
-    """The epoch that the last reset began."""
+    """The epoch that began with the last reset."""
     number: int
     entries: list[Entry]
     lost: bool
-    """Whether entries in between are gone."""
+    """Whether some of the entries are missing from the log."""
 
 
 class Opened(NamedTuple):
-    """What a storage says of a namespace that was opened."""
+    """The state of a namespace when it is opened."""
 
     epoch: int
     reset: int
@@ -211,14 +211,14 @@ class Opened(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Part of a list of names; `next` asks for the part after it."""
+    """A part of a list of names; pass `next` as `after` to get the next part."""
 
     items: list[str]
     next: str | None
 
 
 class NamespaceStats(NamedTuple):
-    """How much a namespace holds."""
+    """The size of a namespace."""
 
     rows: int
     results: int
@@ -227,26 +227,26 @@ class NamespaceStats(NamedTuple):
 
 @runtime_checkable
 class Storage(Protocol):
-    """Keeps what a store holds beyond the life of a process; blocking, and called by several threads at once.
+    """Persists the data of stores. Methods block, and are called by several threads at once.
 
-    Methods raise `StorageDown` for what may work later, `StorageOff` for what never will, and `StorageCorrupt`; any
-    other `Exception` counts as `StorageDown`. `restencil.testing.check_storage` runs every rule against a storage.
+    Methods raise `StorageDown` for an error that may be temporary, `StorageOff` for a permanent one, and
+    `StorageCorrupt`; any other `Exception` counts as `StorageDown`. `restencil.testing.check_storage` checks a storage.
     """
 
     inline: bool
-    """Whether `load` is local: some 10 µs a row, never a network."""
+    """Whether `load` is local: about 10 µs for a row, and never over a network."""
     writable: bool
     write_behind: float
     """How long a change may wait for others before it is committed, in ms."""
     poll: float
     """The interval between calls of `changes`, if that cannot wait, in ms."""
     max_age: float
-    """What was received longer ago than this, in ms, is absent."""
+    """Data that was received longer ago than this, in ms, is absent."""
     lease_wait: float
-    """How long a request waits for that of another process, in ms; 0: there are no leases."""
+    """How long a request waits for the same request of another process, in ms; 0: there are no leases."""
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
-        """Finds or makes the namespace; costs the same for ten rows and a million. `now` is the store's time."""
+        """Open or create the namespace of a place, in constant time for any size. `now` returns the store's time."""
         ...
 
     def load(
@@ -258,66 +258,67 @@ class Storage(Protocol):
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """Loads these places at one moment, without those that are absent. At most 5,000 places a call."""
+        """Load rows, results, index entries, tables and marks as of one moment; at most 5,000 places in one call."""
         ...
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
-        """Primary keys of a table in order of arrival, or for None the keys of all results; page by page.
+        """Return a page of the primary keys of a table by arrival, or for None of the keys of all results.
 
-        A page may miss what comes during the scan.
+        Pages may miss rows and results that are added during the scan.
         """
         ...
 
     def commit(self, batch: Batch, /) -> Outcome:
-        """Writes all of it with its entry, or nothing.
+        """Write a batch and its entry completely, or nothing.
 
         A batch whose `entry.commit_id` is the id of the writer's last commit was written before: nothing is written
-        again, and the outcome is that commit's. One with a lower id comes too late: nothing is written, and the number
-        is 0. Storages remember the last id of a writer for an hour at least.
-        A row whose rev is not the batch's, or a table of another version, moves the whole batch. A result that is there
-        with a later `date` stays, silently. A table that was `listed` has a version from 1 on, empty or not.
+        again, and the outcome is that of the commit. One with a lower id comes too late: nothing is written, and the
+        number is 0. Storages remember the last id of a writer for at least an hour.
+        A stored row with another rev than in the batch, or a table of another version, moves the whole batch. A stored
+        result with a later `date` stays, without a conflict. A `listed` table has a version of at least 1, even if it
+        is empty.
         """
         ...
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """The entries after a number, with own ones; waits for one up to `wait` ms if it can."""
+        """Return the log entries after a number, including own ones; wait up to `wait` ms for one if possible."""
         ...
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Takes or renews a lease for `length` ms, or gives it back with 0; whether the owner has it."""
+        """Take or renew a lease for `length` ms, or release it with 0; return whether the owner has it."""
         ...
 
     def reset(self, /) -> int:
-        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        """Begin a new, empty epoch and return it; data of older epochs is never read again."""
         ...
 
     def trim(self, /) -> int:
-        """Deletes what is over the bounds and returns how many; takes at most 50 ms, so it is called again.
+        """Delete data beyond the limits and return the count; takes at most 50 ms, so it is called repeatedly.
 
-        What goes is a commit of nobody (`writer=""`) with an entry: rows in `gone`, results in `keys`.
+        The deletion is a commit without a writer (`writer=""`) with an entry: rows in `gone`, results in `keys`.
         """
         ...
 
     def stats(self, /) -> NamespaceStats:
-        """How much the namespace holds."""
+        """Return the size of the namespace."""
         ...
 
     def close(self, /) -> None:
-        """Lets connections go; a later call opens new ones. Safe to call twice."""
+        """Close all connections; a later call opens new ones. It may be called twice."""
         ...
 
 
 @runtime_checkable
 class LeasesAtOnce(Protocol):
-    """A storage that gives many leases in one go. It need not: one that does not is asked for each."""
+    """A storage that can take several leases in one call; other storages are called for each lease."""
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
-        """What `lease` says of each name and owner."""
+        """Return the result of `lease` for each name and owner."""
         ...
 
 
 def leases_of(storage: Storage, wanted: Sequence[tuple[str, str]], length: float) -> list[bool]:
-    """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
+    """Take or renew leases for `length` ms, or release them with 0; return for each whether the owner has it."""
     if isinstance(storage, LeasesAtOnce):
         return storage.leases(wanted, length)
     return [storage.lease(name, owner, length) for name, owner in wanted]

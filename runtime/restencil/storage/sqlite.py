@@ -1,4 +1,4 @@
-"""The storage in a folder of files: one for each namespace and epoch, shared by all processes of a machine."""
+"""A storage in SQLite files: one for each namespace and epoch in a folder, shared by the processes of a machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TRIES: Final = 20
-"""So often a file may vanish, or turn out damaged, while it is opened."""
+"""The number of attempts to open a file that vanishes, or turns out to be damaged, while it is opened."""
 _TRIM: Final = "trim"
 _TRIM_LEASE: Final = 10_000.0
 _FREED_SHARE: Final = 0.1
@@ -40,27 +40,26 @@ _ERROR, _BUSY, _LOCKED, _READONLY, _INTERRUPT, _CORRUPT, _FULL, _CANTOPEN, _NOTA
 
 
 class SQLiteStorage:
-    """Keeps what a store holds in files of a folder of its own; all processes of the machine may share it.
+    """A storage in files of a folder of its own, which all processes of the machine may share.
 
         with Store(storage=SQLiteStorage(folder / "news", principal=account_id)) as store:
             news = News(store=store)
 
-    `path` is a folder on a local disk, which is made and may be read by this user alone. `principal` says whose data
-    this is, an account's id or the like, and each has data apart; None: all who can open the folder may see all of it.
-    It reaches the disk as a hash only.
+    `path` is a folder on a local disk; it is created, and readable by this user alone. `principal` is the owner of the
+    data, such as the id of an account; data of different principals is separate. With None, everyone who can open the
+    folder may see all data. The principal is stored as a hash only.
 
-    max_bytes     of the file; beyond it, what was not used for longest goes
-    max_age       what was received, or used, longer ago than so many ms is gone
+    max_bytes     the maximum size of the file; beyond it, the least recently used data is deleted
+    max_age       how long data is kept after it was received or last used, in ms
     write_behind  how long a change may wait for others before it is written, in ms; 0: until the call returns
-    poll          how often is looked what other processes wrote, in ms
-    timeout       how long a read may take, in ms; the store does without what takes longer, and sends a request
-    lock_timeout  how long a commit waits for another process's, in ms
-    lease_wait    how long a request waits for the same one of another process, in ms; 0: each process asks for itself
+    poll          the interval of checks for changes of other processes, in ms
+    timeout       how long a read may take, in ms; if it takes longer, the store sends a request instead
+    lock_timeout  how long a commit waits for commits of other processes, in ms
+    lease_wait    how long a request waits for the same one of another process, in ms; 0: each process sends its own
 
     A time may also be a string such as `"24h"` (ms, s, m, h), or a timedelta.
 
-    Raises ValueError for arguments that make no sense, and else nothing: what is wrong with the folder shows in
-    `Store.storage_stats()`.
+    Raises ValueError for invalid arguments. Errors of the folder are not raised but shown in `Store.storage_stats()`.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class SQLiteStorage:
         return f"SQLiteStorage({self._path!r})"
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
-        """Finds or makes the namespace of a place; `now` is the store's time, which is the storage's too."""
+        """Open or create the namespace of a place; `now` is the clock of the store, and of the storage too."""
         with self._switching:
             self._place = place
             self._now = now
@@ -124,17 +123,17 @@ class SQLiteStorage:
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """Loads these places at one moment, without those that are absent."""
+        """Load rows, results, index entries, tables and marks as of one moment, without absent ones."""
         self._follow()
         return self._do(lambda database: database.load(cells, keys, index, tables, marks), waits=self._timeout)
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
-        """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
+        """Return a page of the primary keys of a table by arrival, or of the keys of all results, after `after`."""
         self._follow()
         return self._do(lambda database: database.scan(table, after, limit))
 
     def commit(self, batch: Batch, /) -> Outcome:
-        """Writes a batch and its entry completely, or nothing if it is late or conflicts."""
+        """Write a batch and its entry completely, or nothing if it is late or conflicts."""
 
         def write(database: Database) -> Outcome:
             if database.epoch != batch.epoch:
@@ -150,13 +149,13 @@ class SQLiteStorage:
         return self._do(write)
 
     def _free_space(self, database: Database) -> bool:
-        """Whether something could be dropped, for a disk that is full."""
+        """Delete some data because the disk is full; return whether that succeeded."""
         with suppress(sqlite3.OperationalError):
             return free_space(database, self._now(), _FREED_SHARE) > 0
         return False
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """The entries after a number, at once; `lost` if some of them are gone, or in another epoch."""
+        """Return the log entries after a number without waiting; `lost` if some are missing or of another epoch."""
         before = self._database
         if before is not None and before.is_quiet(after):
             return Changes(before.epoch, self._reset, after, [], False)
@@ -173,15 +172,15 @@ class SQLiteStorage:
         return self._do(look)
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Takes or renews a lease for `length` ms, or gives it back with 0; whether the owner has it."""
+        """Take or renew a lease for `length` ms, or release it with 0; return whether the owner has it."""
         return self.leases([(name, owner)], length)[0]
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
-        """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
+        """Take or renew leases for `length` ms, or release them with 0; return for each whether the owner has it."""
         return self._do(lambda database: database.leases(wanted, length, time.time() * 1000), waits=self._timeout)
 
     def reset(self, /) -> int:
-        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        """Begin a new, empty epoch and return it; data of older epochs is never read again."""
         epochs = self._place_of_files()
         with self._switching:
             retired = self._database
@@ -198,7 +197,7 @@ class SQLiteStorage:
             return epoch
 
     def _begun(self, epochs: Epochs, retired: Database | None) -> int:
-        """The epoch that a reset begins. Raises StorageError if it cannot, after noting the reset if possible."""
+        """Begin an epoch for a reset and return it. Raises StorageError if that fails, after noting the reset."""
         try:
             return epochs.begin(self._above)
         except StorageError as error:
@@ -206,7 +205,7 @@ class SQLiteStorage:
             epoch = max(above + 1, time.time_ns() // 1_000_000)
             if epochs.create(epoch):
                 return epoch
-            # Without space for one more file, the old ones go at once.
+            # Without space for another file, the old files are deleted first.
             with suppress(StorageError):
                 epoch = max(epoch, (epochs.newest() or 0) + 1)
                 epochs.sweep(epoch, epoch)
@@ -225,13 +224,13 @@ class SQLiteStorage:
             raise StorageDown(f"the reset could not be written ({error}); {hint}") from error
 
     def trim(self, /) -> int:
-        """Deletes what is over the bounds and returns how many; takes at most 50 ms, so it is called again."""
+        """Delete data beyond the limits and return the count; takes at most 50 ms, so it is called repeatedly."""
 
         def drop(database: Database) -> int:
             now = self._now()
             if not self._trim.has_work(database, now):
                 return 0
-            # One process is enough, and who has begun goes on until nothing is left.
+            # Only one process trims at a time, and it continues until there is nothing to delete.
             owner = f"{os.getpid()}-{id(self)}"
             if not database.leases([(_TRIM, owner)], _TRIM_LEASE, time.time() * 1000)[0]:
                 return 0
@@ -243,11 +242,11 @@ class SQLiteStorage:
         return self._do(drop)
 
     def stats(self, /) -> NamespaceStats:
-        """How much the namespace holds."""
+        """Return the size of the namespace."""
         return self._do(lambda database: database.stats())
 
     def close(self, /) -> None:
-        """Lets the file go, after a commit that is under way; a later call opens it again. Safe to call twice."""
+        """Close the file, after a running commit; a later call opens it again. It may be called twice."""
         with self._switching:
             database = self._database
             if database is not None:
@@ -255,7 +254,7 @@ class SQLiteStorage:
             self._clean()
 
     def before_fork(self) -> None:
-        """Closes all files before a fork, so that a child has none of its parent's."""
+        """Close all files before a fork, so that the child has no open files of its parent."""
         self._switching.acquire()
         self._held = [*self._retired, *([] if self._database is None else [self._database])]
         for database in self._held:
@@ -264,11 +263,11 @@ class SQLiteStorage:
             database.close()
 
     def after_fork(self) -> None:
-        """Parent and child go on, each with a file that it opens itself."""
+        """Release the locks, in parent and child; both open their files again when needed."""
         held, self._held = self._held, []
         locks = [lock for database in reversed(held) for lock in (database.reading, database.writing)]
         for lock in (*locks, self._switching):
-            with suppress(RuntimeError):  # an interrupt came before it was taken
+            with suppress(RuntimeError):  # an interrupt came before the lock was acquired
                 lock.release()
 
     def _place_of_files(self) -> Epochs:
@@ -277,13 +276,13 @@ class SQLiteStorage:
         return self._epochs
 
     def _do(self, work: Callable[[Database], T], *, waits: float = inf) -> T:
-        """Works on the current file, and waits for locks for at most so many ms; its errors are those of a storage."""
+        """Call `work` with the current file, and translate its errors; `waits` is the maximum wait for locks in ms."""
         for _ in range(_TRIES):
             database = self._current()
             try:
                 return work(database)
             except Retired:
-                continue  # another thread found a newer one
+                continue  # another thread found a newer file
             except Over:
                 with self._switching:
                     if self._database is database:
@@ -297,7 +296,7 @@ class SQLiteStorage:
         raise StorageDown(f"{self._path} changes too fast to be read")
 
     def _current(self) -> Database:
-        """The open file, else the newest one, which is made if there is none."""
+        """Return the open file, else open the newest one or create it."""
         database = self._database
         if database is not None:
             return database
@@ -324,7 +323,7 @@ class SQLiteStorage:
                 epoch = self._made(epochs)
             identity = epochs.identity(epoch)
             if identity is None:
-                continue  # it was there a moment ago
+                continue  # deleted meanwhile
             epochs.check(epoch)
             try:
                 database = Database(epochs.file(epoch), epoch, identity, self._place, self._lock_timeout, self._timeout)
@@ -334,9 +333,9 @@ class SQLiteStorage:
                 self._reset, self._above = max(self._reset, database.over), max(self._above, database.over - 1)
             except (NotOurs, sqlite3.DatabaseError) as error:
                 if epochs.identity(epoch) != identity:
-                    continue  # it went, or has a successor
+                    continue  # deleted or replaced meanwhile
                 if _code_of(error) == _FULL and not is_freed:
-                    is_freed = True  # of the older files nothing is needed
+                    is_freed = True  # older files are not needed
                     self._clean()
                     continue
                 if not _is_damage(error):
@@ -348,7 +347,7 @@ class SQLiteStorage:
         return epochs.make(self._above, lambda file: create(file, self._place, self._reset))
 
     def _replace(self, epochs: Epochs, epoch: int, error: Exception) -> None:
-        """A file that is damaged, or of an older format, has a successor, and is set aside."""
+        """Replace a file that is damaged or has an older format by an empty one, and keep it under another name."""
         self._above = max(self._above, epoch)
         self._made(epochs)
         epochs.keep_damaged(epoch)
@@ -360,7 +359,7 @@ class SQLiteStorage:
         )
 
     def _follow(self) -> None:
-        """Retires a file of an older epoch, or one that was removed."""
+        """Retire the open file if there is a newer epoch or the file was removed."""
         database = self._database
         if database is None:
             return
@@ -370,16 +369,16 @@ class SQLiteStorage:
         with self._switching:
             if self._database is database:
                 self._retire(database)
-                self._above = database.epoch  # its name does not come again, and another file that has it is not ours
+                self._above = database.epoch  # names are never used again, so another file of this name is not ours
 
     def _retire(self, database: Database) -> None:
-        """Stops using a file, without waiting for running work."""
+        """Stop using a file, without waiting for running work on it."""
         database.retired = True
         self._database = None
         self._retired.append(database)
 
     def _clean(self) -> None:
-        """Closes files that are over, and takes them away."""
+        """Close retired files, and delete files of older epochs."""
         with self._switching:
             retired, self._retired = self._retired, []
             for database in retired:
@@ -392,7 +391,7 @@ class SQLiteStorage:
                 self._sweeps = False
 
     def _meaning(self, error: Exception, database: Database | None = None, waits: float = inf) -> Exception:
-        """What an error of SQLite means to a store."""
+        """Translate an error of SQLite to a `StorageError`; a damaged file is replaced."""
         code = _code_of(error)
         if database is not None and _is_damage(error):
             self._recover(database, error)
@@ -415,7 +414,7 @@ class SQLiteStorage:
                     self._replace(epochs, database.epoch, error)
 
     def _may_write(self) -> bool:
-        """Whether this user may write to the folder, and to the file in it, as far as they are there."""
+        """Whether this user may write to the folder and to the file in it, if these exist."""
         epochs = self._place_of_files()
         newest = epochs.newest()
         wanted = {epochs.folder: os.W_OK | os.X_OK}
@@ -428,7 +427,7 @@ class SQLiteStorage:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether a file is none that can be used: its pages are wrong, or somebody took tables out."""
+    """Whether an error shows that a file is unusable: pages are damaged, or tables are missing."""
     code = _code_of(error)
     return isinstance(error, NotOurs) or code in (_CORRUPT, _NOTADB) or (code == _ERROR and "no such" in str(error))
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 500
 _LOOKED_AT: Final = 5_000
-"""So many rows are looked at for their last use before the clock is."""
+"""The number of rows whose last use is checked before the clock is checked."""
 _SAMPLED: Final = 1_000
 _TARGET_SHARE: Final = 0.9
-"""Of the bound this much is left."""
+"""The share of the limit that is left after trimming."""
 _FREED: Final = 100
 
 _DEAD_RESULTS: Final = (
@@ -49,9 +49,9 @@ _START: Final[tuple[Any, ...]] = (0, "", "")
 
 
 class Trim:
-    """The bounds of a file, and how far the hourly look at all of it has come.
+    """The limits of a file, and the progress of the hourly scan for unused data.
 
-    `max_bytes` bounds the pages in use, `max_age` (ms) how long what is not used is kept.
+    `max_bytes` limits the pages in use, and `max_age` (ms) is how long unused data is kept.
     """
 
     def __init__(self, max_bytes: int, max_age: float) -> None:
@@ -60,14 +60,14 @@ class Trim:
         self.begin()
 
     def begin(self) -> None:
-        """Starts over, for another file."""
+        """Start again, for another file."""
         self._frees_space = False
         self._looked = -1
         self._born = 0
         self._entry: tuple[Any, ...] | None = _START
 
     def has_work(self, database: Database, now: float) -> bool:
-        """Whether a call would find anything to do."""
+        """Whether a call of `run` would have anything to do."""
 
         def is_over(cursor: Cursor) -> bool:
             free = cursor.execute("PRAGMA freelist_count").fetchone()[0]
@@ -78,7 +78,7 @@ class Trim:
         return database.read(is_over, endless=True)
 
     def run(self, database: Database, now: float) -> int:
-        """Deletes what is over the bounds, for some time; returns how many rows and results."""
+        """Delete data beyond the limits for about `TRIM_TIME`; return the number of rows and results."""
         end = time.monotonic() + TRIM_TIME
         used, target = _bytes(database), int(self._max_bytes * _TARGET_SHARE)
         dropped = 0
@@ -90,7 +90,7 @@ class Trim:
         return dropped
 
     def _look(self, database: Database, now: float, end: float) -> int:
-        """Deletes what was not used for `max_age`, whatever the size; runs once an hour."""
+        """Delete data that was not used for `max_age`, whatever the size; runs once an hour."""
         hour = int(now // HOUR)
         if hour == self._looked:
             return 0
@@ -115,7 +115,7 @@ class Trim:
 
 
 def free_space(database: Database, now: float, share: float) -> int:
-    """Deletes at least this share of the data, if the disk is full; returns how many rows and results."""
+    """Delete this share of the data because the disk is full; return the number of rows and results."""
     used = _bytes(database)
     return _free_space(database, now, used, int(used * (1 - share)), time.monotonic() + TRIM_TIME)
 
@@ -133,7 +133,7 @@ def _free_space(database: Database, now: float, used: int, target: int, end: flo
 
 
 def _cutoff(database: Database, now: float, share: float) -> int:
-    """The hour before which this share of the rows was used last, told by a sample."""
+    """Estimate the hour before which this share of the rows was last used, from a sample."""
     first, last = _number(database, _FIRST_BORN), _number(database, _LAST_BORN)
     at = [(random.randint(first, last),) for _ in range(_SAMPLED)]
     found = database.read(lambda cursor: [cursor.execute(_SAMPLE, place).fetchone() for place in at], endless=True)
@@ -148,7 +148,7 @@ def _never() -> bool:
 def _drop_results(
     database: Database, which: str, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never
 ) -> int:
-    """Drops the results that a statement finds, in short transactions, one at least, for as long as there is time."""
+    """Drop the results that a statement finds, in at least one short transaction, until the time `end`."""
 
     def drop(cursor: Cursor) -> int:
         found = cursor.execute(which, bound).fetchall()
@@ -166,8 +166,9 @@ def _drop_results(
 
 
 def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
-    """Drops rows, in short transactions, one at least; `bound`: born after, born until, used until, tombstones of
-    before.
+    """Drop rows in at least one short transaction, until the time `end`.
+
+    `bound` is (born after, born until, last used until, tombstones dated before).
     """
     after, *others = bound
 
@@ -188,18 +189,18 @@ def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: 
         dropped += len(found)
         if len(found) < _AT_ONCE or time.monotonic() >= end:
             break
-        after = found[-1][0]  # the next transaction goes on after the last
+        after = found[-1][0]  # the next transaction continues after the last row
     return dropped
 
 
 def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: list[str]) -> None:
-    """Logs what was deleted as a commit without a writer."""
+    """Log the deletion as a commit without a writer."""
     if gone or keys:
         database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, False))
 
 
 def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Takes index entries out whose row is gone, some at a time; None when the last was seen."""
+    """Delete some index entries without a row, after a position; return the next position, None at the end."""
 
     def drop(cursor: Cursor) -> list[tuple[Any, ...]]:
         found = cursor.execute(_ENTRIES, after).fetchall()
@@ -212,7 +213,7 @@ def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] |
 
 
 def _free_pages(database: Database, end: float) -> None:
-    """Gives pages back to the file system, some at a time."""
+    """Return free pages to the file system, some at a time."""
     with database.writing:
         writer = database.writer()
         while time.monotonic() < end and writer.execute("PRAGMA freelist_count").fetchone()[0]:

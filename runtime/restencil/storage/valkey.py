@@ -1,7 +1,7 @@
-"""A storage on a server of Valkey, or of Redis from 6.2 on: shared by processes and machines.
+"""A storage on a Valkey server, or Redis 6.2 or later, shared by processes and machines.
 
-The only file that names the client library. What happens on the server are the scripts of `lua`, each one moment for
-all clients: a commit is one of them, so all see either all of it or nothing.
+This is the only module that uses the client library. All operations run on the server as scripts of `lua`, each of them
+atomic: other clients see a commit completely or not at all.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
 
 FORMAT: Final = 2
-"""Of what lies under the keys; a newer one is not read."""
+"""The format of the stored data; a newer one is not read."""
 
 _AT_ONCE: Final = 500
-"""So many places a script handles; the server serves nobody else meanwhile."""
+"""The maximum number of places that one script handles, since the server blocks meanwhile."""
 _PATIENCE: Final = 3.0
-"""A connection that gives no answer for so many seconds is ended."""
+"""The timeout of patient commands in seconds."""
 _LONGEST_WAIT: Final = 1_000
 _SAMPLES: Final = 5
 _ENTRIES: Final = 128
@@ -88,27 +88,26 @@ _ESCAPED: Final = "; in a password, '/', '?', '#' and '@' are written %2F, %3F, 
 
 T = TypeVar("T")
 ScriptInput: TypeAlias = tuple[list[bytes], list[Any]]
-"""What a script is called with, after the key and the argument that all of them get."""
+"""The keys and arguments of a script, without the first key and argument, which all scripts get."""
 
 
 class ValkeyStorage:
-    """A storage on a server of Valkey or Redis, which any number of processes and machines share.
+    """A storage on a Valkey or Redis server, which any number of processes and machines may share.
 
         store = Store(storage=ValkeyStorage("valkeys://cache.example:6379/0", namespace="news", principal=None))
 
-    `url` begins with `valkey`, `valkeys`, `redis`, `rediss` or `unix`; or `client` is one of the packages valkey and
-    redis, a blocking one, whose address and credentials are used. `namespace` is a name of your own for what is shared,
-    `principal` whose data it is: an account's id or the like, or None where all who reach the server may see all of it.
-    It is part of a hash, and can be read nowhere.
+    `url` begins with `valkey`, `valkeys`, `redis`, `rediss` or `unix`. Alternatively, `client` is a synchronous client
+    of the package valkey or redis, whose address and credentials are used. `namespace` is a name of your own for the
+    shared data. `principal` is the owner of the data, such as the id of an account, or None if everyone who can reach
+    the server may see all data. The principal is stored as part of a hash only.
 
-    Times are in ms, or texts such as `"24h"`, or timedeltas. What was not used for `max_age` is gone; what is written
-    waits `write_behind` for more; a read waits `timeout` for the server, and does without it after three such waits; a
-    request waits `lease_wait` for that of another process. The log of what changed has `history` entries: who is behind
-    by more looks at everything anew.
+    Times are in ms, or strings such as `"24h"`, or timedeltas. Data that was not used for `max_age` is deleted. Changes
+    wait `write_behind` for others before they are written. A read waits `timeout` for the server, and proceeds without
+    it after three timeouts. A request waits `lease_wait` for the same one of another process. The log has `history`
+    entries; a process that is further behind checks all its data again.
 
-    Raises ValueError for arguments that make no sense, and ImportError where the package valkey is needed and not
-    installed. A server that cannot be reached raises nothing here and in no call of a client: `Store.storage_stats`
-    tells of it.
+    Raises ValueError for invalid arguments, and ImportError if the package valkey is needed and not installed. If the
+    server cannot be reached, neither this nor calls of a client raise errors; `Store.storage_stats` shows it.
     """
 
     def __init__(
@@ -135,7 +134,7 @@ class ValkeyStorage:
         self.lease_wait = bounded(lease_wait, "lease_wait", 0)
         self.poll: float = _LONGEST_WAIT
         self._server = Server(url, client, bounded(timeout, "timeout", 1) / 1_000)
-        weakref.finalize(self, self._server.close).atexit = False  # nor does who forgets to close it leave connections
+        weakref.finalize(self, self._server.close).atexit = False  # closes connections if `close` was never called
         self._history = int(history)
         self._kept = _kept(self.max_age)
         self._namespace = namespace
@@ -145,7 +144,7 @@ class ValkeyStorage:
         self._keys: Keys | None = None
         self._reset = 0
         self._reported = 0
-        """The epoch of the last reported changes, or 0."""
+        """The epoch of the last returned changes, or 0."""
         self._sifting: Iterator[int] = iter(())
         self._next_round = 0.0
 
@@ -153,9 +152,9 @@ class ValkeyStorage:
         return f"ValkeyStorage({self._server.where!r}, namespace={self._namespace!r})"
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
-        """Finds or makes the namespace of a place, and compares the server's time with the store's, `now`.
+        """Open or create the namespace of a place, and compare the server's clock with the store's, `now`.
 
-        Called again, it compares anew.
+        Each further call compares the clocks again.
         """
         self._place = place
         found = namespace_hash(self._namespace, self._principal, place)
@@ -181,10 +180,10 @@ class ValkeyStorage:
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call.
+        """Load rows, results, index entries, tables and marks as of one moment; at most 5,000 places in one call.
 
-        A table is never known to be complete: any of its rows may have expired. What is absent and was stored once is
-        taken out of the list of its table, which has lost rows from then on.
+        A table is never complete, since any of its rows may have expired. Expired rows are removed from the set of
+        their table, which is marked as having lost rows.
         """
         count = len(cells) + len(keys)
         refuse_too_many(count + len(index))
@@ -238,16 +237,16 @@ class ValkeyStorage:
         )
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
-        """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said.
+        """Return a page of the primary keys of a table by arrival, or of the keys of all results, after `after`.
 
-        What has expired is taken out of its list when it is met.
+        Expired rows and results are removed from their set.
         """
         return self._living(table, after, limit)[0]
 
     def commit(self, batch: Batch, /) -> Outcome:
-        """Writes all of it with its entry, or nothing: what came too late, or was made from what is no more so.
+        """Write a batch and its entry completely, or nothing if it is late or conflicts.
 
-        The server serves nobody else meanwhile: about 7 ms for a thousand rows.
+        The server blocks meanwhile, for about 7 ms for a thousand rows.
         """
         names = self._opened()
         if batch.epoch != names.epoch:
@@ -276,7 +275,7 @@ class ValkeyStorage:
         return Outcome(0, names.epoch, Loaded(names.epoch, number, rows, [], {}, others))
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """The entries after a number, own ones included; waits for the first at most `wait` ms, 1,000 in any case."""
+        """Return the log entries after a number, including own ones; wait for one up to `wait` ms, at most 1,000."""
         with self._server.one_call():
             return self._changes_within(after, wait)
 
@@ -291,7 +290,7 @@ class ValkeyStorage:
         return changes
 
     def _entries_to_come(self, names: Keys, after: int, wait: float) -> list[Entry] | None:
-        """The entries that follow a number, as soon as there is one; None where there is none, or the log says more."""
+        """Wait for the entries that follow a number; None if there are none, or the log has to be read again."""
         wait = max(1, min(wait, _LONGEST_WAIT, self._server.longest_wait))
         words = ("XREAD", "COUNT", _ENTRIES, "BLOCK", int(wait), "STREAMS", names.log, f"{after}-0")
         reply = self._server.command(*words, patient=True)
@@ -302,11 +301,11 @@ class ValkeyStorage:
         return [entry for entry in entries if entry is not None]
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        """Take or renew a lease for `length` ms, or release it with 0; return whether the owner has it."""
         return self.leases([(name, owner)], length)[0]
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
-        """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
+        """Take or renew leases for `length` ms, or release them with 0; return for each whether the owner has it."""
         lease_length = 0 if length <= 0 else max(1, int(length))
         return [mine for some in _portions(wanted) for mine in self._lease_some(some, lease_length)]
 
@@ -316,13 +315,13 @@ class ValkeyStorage:
         return [*map(bool, mine)]
 
     def reset(self, /) -> int:
-        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        """Begin a new, empty epoch and return it; data of older epochs is never read again."""
         self._opened()
         self._begin("reset")
         return self._opened().epoch
 
     def trim(self, /) -> int:
-        """Takes what has expired out of the lists, and says how many; begins a round through them once an hour."""
+        """Remove expired rows and results from their sets, and return the count; all sets are checked once an hour."""
         end = time.perf_counter() + TRIM_TIME
         dropped = 0
         while time.perf_counter() < end:
@@ -336,12 +335,12 @@ class ValkeyStorage:
         return dropped
 
     def stats(self, /) -> NamespaceStats:
-        """How much the namespace holds, as counted when it was written: what expired is in it until `trim` meets it."""
+        """Return the size of the namespace; expired data counts until `trim` removes it."""
         found = self._server.command("HMGET", self._opened().info, "rows", "results", "bytes")
         return NamespaceStats(*(max(0, int(count or 0)) for count in found))
 
     def close(self, /) -> None:
-        """Lets connections go; a later call opens new ones. A client that was given stays open."""
+        """Close all connections; a later call opens new ones. The client of a user stays open."""
         self._server.close()
 
     def _opened(self) -> Keys:
@@ -350,7 +349,7 @@ class ValkeyStorage:
         return self._keys
 
     def _begin(self, why: str = "") -> tuple[int, float]:
-        """Finds the epoch, or begins one: after a reset, and where the server lost it; its number and time in ms."""
+        """Read the epoch, or begin one for a reset or if the server lost it; return the last number and time in ms."""
         known = self._keys
         names = known or Keys(self._hash, 0)
         arguments = [names.space, names.epoch, self._reset, FORMAT, why, encoded(self._place)]
@@ -370,7 +369,7 @@ class ValkeyStorage:
         return number, moment / 1_000
 
     def _ask(self, script: str, script_input: Callable[[Keys], ScriptInput]) -> tuple[Keys, list[Any]]:
-        """What a script says of the epoch that is the server's: its number, and more."""
+        """Run a script in the current epoch of the server; return its keys, and the number and results."""
         for _ in range(4):
             names = self._opened()
             keys, arguments = script_input(names)
@@ -380,7 +379,7 @@ class ValkeyStorage:
         raise StorageDown(f"the server at {self._server.where} begins anew again and again")
 
     def _is_of_now(self, reply: list[Any]) -> bool:
-        """Whether a script did its work; if it did not, what it met is looked at, and begun anew where it is lost."""
+        """Whether a script ran in the current epoch; if not, read the epoch, or begin a new one if data was lost."""
         if len(reply) == 3:
             self._begin()
         elif reply[3] == b"lost":
@@ -399,11 +398,11 @@ class ValkeyStorage:
         lost = after > number or (after < number and begun != after + 1)
         lost = lost or any(later.number != earlier.number + 1 for earlier, later in pairwise(entries))
         if len(found) == _ENTRIES and entries and not lost:
-            number = entries[-1].number  # there are more, for the next call
+            number = entries[-1].number  # the next call returns more
         return Changes(names.epoch, self._reset, number, [] if lost else entries, lost)
 
     def _living(self, table: str | None, after: str | None, limit: int) -> tuple[Page, int]:
-        """A page of a list without what has expired, and how many have; the list is rid of them."""
+        """Return a page of a set, with expired members removed, and the number of expired members."""
         arguments: list[Any]
         if table is None:
             start = b"-" if after is None else b"(" + encoded(after)
@@ -435,7 +434,7 @@ class ValkeyStorage:
         return [whole(decoded(ending)[2:]) for ending in found]
 
     def _sweep(self, over: Keys) -> None:
-        """Takes out what lies under an epoch that is over, some at a time; what is left of it expires."""
+        """Delete the data of an epoch that has ended, some at a time; the rest of it expires."""
         with suppress(StorageError):
             for table in self._tables(over):
                 listed = over.table(table)
@@ -453,7 +452,7 @@ class ValkeyStorage:
 
 
 class Server:
-    """A server as its clients see it: scripts and commands that answer, or raise `StorageDown`."""
+    """A connection to a server that runs scripts and commands; errors are raised as `StorageDown`."""
 
     def __init__(self, url: str | None, client: Any, timeout: float) -> None:
         if (url is None) == (client is None):
@@ -476,12 +475,12 @@ class Server:
 
     @property
     def longest_wait(self) -> float:
-        """How long an answer may take, in ms, where a client that was given ends the wait by itself."""
+        """How long a command may wait, in ms: half of the timeout of the client."""
         timeout = _options_of(self._reach(True)).get("socket_timeout")
         return inf if timeout is None else timeout * 500
 
     def run(self, script: str, keys: Sequence[bytes], arguments: Sequence[Any]) -> list[Any]:
-        """What a script answers, as bytes."""
+        """Run a script and return its reply, with strings as bytes."""
         digest = _digest_of(script)
         patient = script == lua.COMMIT
         try:
@@ -497,7 +496,7 @@ class Server:
         return found
 
     def command(self, *words: Any, patient: bool = False) -> Any:
-        """What a command answers; a patient one waits for seconds."""
+        """Run a command and return its reply; `patient` ones have a longer timeout."""
         try:
             return self._call(patient, *words)
         except StorageOff:
@@ -506,13 +505,13 @@ class Server:
             raise self._down(error) from error
 
     def close(self) -> None:
-        """All connections end, those of calls that still wait too."""
+        """Close all connections, also those of waiting calls."""
         self._closings += 1
         self._let_all_go()
 
     @contextmanager
     def one_call(self) -> Generator[None]:
-        """What asks several times: closed in between, it leaves no connection that it opened after that."""
+        """Enclose several commands: if `close` is called meanwhile, later connections are closed at the end."""
         begun = self._closings
         try:
             yield
@@ -535,7 +534,7 @@ class Server:
         try:
             return client.execute_command(*words, NEVER_DECODE=True)
         finally:
-            if self._own.get(patient) is not client:  # closed meanwhile, while it was about to connect
+            if self._own.get(patient) is not client:  # `close` was called before it connected
                 self._let_go(client)
 
     def _reach(self, patient: bool) -> Any:
@@ -554,7 +553,7 @@ class Server:
 
 
 def _lost(server: Server, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
-    """Those of some tables that have one of the absent rows in their list."""
+    """Return those of the tables that lost one of the absent rows, which is still in their set."""
     by_table: dict[str, list[str]] = {}
     for table, pk in absent:
         if table in tables:
@@ -567,26 +566,26 @@ def _lost(server: Server, names: Keys, absent: list[Cell], tables: set[str]) -> 
 
 
 def _sifted(server: Server, names: Keys, table: str | None, members: list[str]) -> tuple[list[str], int]:
-    """Which of these rows or results are there, and how many others were taken out of their list."""
+    """Return which of these rows or results exist, and how many others were removed from their set."""
     if table is None:
         places, arguments = [names.results, *map(names.result, members)], [names.epoch, "results", ""]
     else:
         places = [names.table(table), *(names.row(table, pk) for pk in members)]
         arguments = [names.epoch, "rows", encoded(part(table))]
     reply = server.run(lua.SIFT, [names.info, *places], [*arguments, *map(encoded, members)])
-    if len(reply) <= 3:  # the epoch is over, and with it all that was listed
+    if len(reply) <= 3:  # the epoch has ended, and all its data with it
         return [], 0
     return [member for member, is_there in zip(members, reply[4], strict=True) if is_there], int(reply[5])
 
 
 def _client_of(url: str) -> Any:
-    import valkey  # takes longer than all else here
+    import valkey  # a slow import
 
-    library: Any = valkey  # whose types are partly unknown
+    library: Any = valkey  # its types are partly unknown
     try:
         client = library.Valkey.from_url(url)
         pool = client.connection_pool
-        pool.connection_class(**pool.connection_kwargs)  # which connects later; what the URL says has to fit here
+        pool.connection_class(**pool.connection_kwargs)  # checks the options of the URL; it connects later
     except (TypeError, ValueError) as error:
         names = ", ".join(dict.fromkeys(name for name, _ in urls.parse_qsl(urls.urlsplit(url).query)))
         raise StorageOff(
@@ -602,7 +601,7 @@ def _digest_of(script: str) -> str:
 
 
 def _with_timeout(client: Any, seconds: float) -> Any:
-    """A client of the same server that waits so long and asks once; the same one where it has no plain pool."""
+    """Return a client of the same server with a timeout and without retries; the same one if its pool is custom."""
     pool: Any = getattr(client, "connection_pool", None)
     kinds = {kind.__module__: kind for kind in type(client).__mro__ if kind.__module__ in _CLIENTS}
     if not kinds or type(pool).__name__ not in ("ConnectionPool", "BlockingConnectionPool"):
@@ -619,7 +618,7 @@ def _with_timeout(client: Any, seconds: float) -> Any:
 
 
 def _options_of(client: Any) -> dict[str, Any]:
-    """How a client's connections are made."""
+    """Return the options of a client's connections."""
     pool = getattr(client, "connection_pool", None)
     if pool is None and hasattr(client, "get_connection_kwargs"):  # of a cluster
         return dict(client.get_connection_kwargs())
@@ -634,7 +633,7 @@ def _where(client: Any) -> str:
 
 
 def _shown(url: str) -> str:
-    """A URL without what is secret in it. Raises ValueError for one that leads nowhere; the text shows none of it."""
+    """Return a URL without secrets. Raises ValueError, without parts of the URL, if it is invalid."""
     try:
         parts = urls.urlsplit(url)
         port = parts.port
@@ -687,11 +686,11 @@ _REFUSED: Final = {
     "DB": "has no database of this number",
     "ERR": "refuses what is asked of it",
 }
-"""The options of a command word."""
+"""Descriptions of the errors of a server, by their first words."""
 
 
 def _word_of(error: Exception) -> str:
-    """The first word of what a server said, "" where it said nothing; client libraries take words for classes."""
+    """Return the first word of a server's error message, "" for other errors; some words are classes of the client."""
     for kind in type(error).__mro__:
         if kind.__name__ in _WORDS:
             return _WORDS[kind.__name__]
@@ -702,7 +701,7 @@ def _word_of(error: Exception) -> str:
 
 
 def _reason_of(error: BaseException) -> str:
-    """What the system said of a connection, else the name of the error: its text may show a URL."""
+    """Return the error message of the system, else the name of the error, as its message may contain a URL."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, OSError) and found.strerror:
@@ -712,14 +711,14 @@ def _reason_of(error: BaseException) -> str:
 
 
 def _as_bytes(reply: Any) -> Any:
-    """A reply as a client that leaves bytes alone gives it."""
+    """Convert strings in a reply to bytes, for clients that decode them."""
     if is_list(reply):
         return [_as_bytes(item) for item in reply]
     return encoded(reply) if isinstance(reply, str) else reply
 
 
 def _kept(max_age: float) -> list[int]:
-    """How long a value, a tombstone, and what lists them is kept; 0 is for ever."""
+    """Return how long values, tombstones, and sets are kept, in ms; 0 is forever."""
     if max_age == inf:
         return [0, 0, 0]
     longest = max(max_age, HOUR)
@@ -731,7 +730,7 @@ def _portions(items: Sequence[T]) -> list[list[T]]:
 
 
 def _of_stream(reply: Any) -> list[tuple[bytes, list[bytes]]]:
-    """Ids and members of what `XREAD` gives of one stream: client libraries make pairs or dicts of it, and nest it."""
+    """Return the ids and members in a reply of `XREAD` for one stream, whose form depends on the client library."""
     if not reply:
         return []
     ((_, found),) = reply.items() if is_dict(reply) else reply
@@ -745,7 +744,7 @@ def _of_stream(reply: Any) -> list[tuple[bytes, list[bytes]]]:
 
 
 def _entry(at: Any, members: Any) -> Entry | None:
-    """The entry under an id; None for the end of an epoch."""
+    """Decode the entry of an id; None for the end of an epoch."""
     found = dict(zip(members[::2], members[1::2], strict=True))
     if b"e" not in found:
         return None
@@ -753,7 +752,7 @@ def _entry(at: Any, members: Any) -> Entry | None:
 
 
 def _commit_arguments(names: Keys, batch: Batch) -> tuple[list[bytes], list[Any], list[str]]:
-    """Keys and arguments of the script that commits, in its order, and the tables that it uses."""
+    """Return the keys and arguments of the `COMMIT` script in its order, and the tables that it uses."""
     cells = [place for place in batch.drop if not isinstance(place, str)]
     tables = list(
         dict.fromkeys(
