@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from .struct import Struct
-from .values import described, is_items, scalar_text
+from .values import Struct, described, is_items, scalar_text
 
 __all__ = ["ArgumentText", "ClientParam", "HeaderParam", "Server", "header_text"]
 

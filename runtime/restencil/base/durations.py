@@ -7,8 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .logs import logger
-from .struct import Struct
-from .values import described
+from .values import Struct, described
 
 if TYPE_CHECKING:
     import datetime

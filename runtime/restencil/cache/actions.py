@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..base.struct import Struct
 from ..base.values import Meta as Meta
+from ..base.values import Struct
 
 if TYPE_CHECKING:
     from .request import Request

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from ..base.durations import bounded
 from ..base.lazy_imports import asyncio
 from ..base.package import find
-from ..base.struct import Struct
+from ..base.values import Struct
 
 if TYPE_CHECKING:
     from types import TracebackType

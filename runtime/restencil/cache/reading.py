@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from ..base.struct import Struct
+from ..base.values import Struct
 from .staleness import EVICTED, NEVER, NO_MARK, EntityPath, Mark
 
 R = TypeVar("R")

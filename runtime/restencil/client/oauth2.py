@@ -20,8 +20,7 @@ from ..base.errors import AbortError, AuthError
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
 from ..base.steps import Outcome, Steps, drive, drive_async
-from ..base.struct import Struct
-from ..base.values import described
+from ..base.values import Struct, described
 from ..http.cancellation import cancellable
 from ..http.token_request import Credentials, Granted, TokenRequest
 from .single_flight import SharedFuture, WaitFor, renewals_of

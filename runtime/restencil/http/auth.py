@@ -18,8 +18,8 @@ from ..base.errors import StatusError
 from ..base.logs import logger
 from ..base.response_details import url_of
 from ..base.steps import Steps
-from ..base.struct import Struct
 from ..base.transport import RequestInit, joined, origin_of, public_url
+from ..base.values import Struct
 from .schemes import SHORT, Auth, Prepared, Schemes, Use, check_use
 
 __all__ = ["Api", "Auth", "Preparation", "Schemes", "Token"]

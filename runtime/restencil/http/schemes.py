@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 from urllib import parse as urls
 
-from ..base.struct import Struct
+from ..base.values import Struct
 
 Prepared: TypeAlias = tuple[str, dict[str, str]]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from restencil.base.struct import Struct
+from restencil.base.values import Struct
 
 
 class Point(Struct):
