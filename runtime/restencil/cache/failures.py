@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ..base.errors import AbortError, PreconditionFailedError, ProcessingError
-from ..base.exception_copy import kept
+from ..base.errors import AbortError, PreconditionFailedError, ProcessingError, kept
 from ..base.logs import logger
 from ..base.values import Meta
 from .change_effects import failed, gone, unread

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
-from ..base.errors import AbortOptimistic, ProcessingError
-from ..base.exception_copy import kept
+from ..base.errors import AbortOptimistic, ProcessingError, kept
 from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
-from ..base.errors import InvalidDataError
-from ..base.exception_copy import copy_of
+from ..base.errors import InvalidDataError, copy_of
 from ..base.logs import logger
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import WHAT_IS_FRESH, Action, Fetch, Meta

@@ -6,8 +6,7 @@ import threading
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..base.errors import AbortError
-from ..base.exception_copy import copy_with_traceback
+from ..base.errors import AbortError, copy_with_traceback
 from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import block

@@ -14,7 +14,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk, same_error
 
 from restencil import Controller, Entity, NetworkError, ParseError, ProcessingError, RestEndpoint, Store
-from restencil.base.exception_copy import copy_of, copy_with_traceback, kept
+from restencil.base.errors import copy_of, copy_with_traceback, kept
 
 
 class Odd(Exception):
