@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         UnexpectedContentError,
         UnprocessableEntityError,
     )
-    from .base.package import lazy_package
+    from .base.lazy_imports import lazy_package
     from .base.response import Page, Response
     from .base.scheduler import Scheduler, ThreadScheduler
     from .cache.explanation import Explanation
@@ -224,7 +224,7 @@ _MODULES: Final[dict[str, str]] = {
     "Endpoint": "endpoint.endpoint",
     "Has": "endpoint.typing",
     "lazy_function": "endpoint.endpoint",
-    "lazy_package": "base.package",
+    "lazy_package": "base.lazy_imports",
     "lazy_resource": "client.host",
     "AbortError": "base.errors",
     "AbortOptimistic": "base.errors",

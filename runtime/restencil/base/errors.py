@@ -1,4 +1,4 @@
-"""The errors of the library, which all derive from RestencilError, and copies of them that are kept and raised again."""
+"""The errors of the library, which all derive from RestencilError, and the copies of them that are kept and raised."""
 
 from __future__ import annotations
 

@@ -1,18 +1,83 @@
-"""Standard modules that only some programs need, imported when they are first used.
-
-Blocking code never needs asyncio, and only a storage in a folder needs sqlite3. (Benchmark: import of a package.)
-"""
+"""Imports that wait until they are needed: of objects named by a string, packages made of them, standard modules."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from types import ModuleType
 
-__all__ = ["LazyModule", "asyncio", "running_loop", "sqlite3"]
+__all__ = ["LazyModule", "asyncio", "check_reference", "find", "lazy_package", "running_loop", "sqlite3"]
+
+# --- objects named by a string, and packages made of them ------------------------------------------------------------
+
+
+def check_reference(reference: str, *, relative: bool = False) -> None:
+    """Raises ValueError for a string that is no `"package.module:name"` (and, where relative, no `".module:name"`)."""
+    module, colon, name = reference.partition(":")
+    if not (module.strip(".") and colon and name) or (module.startswith(".") and not relative):
+        raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
+
+
+def find(reference: str, asking: str = "") -> Any:
+    """What `"package.module:name"` names, imported now; `".module:name"` stands beside the module `asking`.
+
+    The name may be dotted. Raises ImportError where there is no such module, or nothing of that name in it.
+    """
+    path, _, name = reference.partition(":")
+    module: ModuleType = import_module(path, asking.rpartition(".")[0])
+    found: Any = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            who = f", as {asking} does" if asking else ""
+            message = f"cannot import name {name!r} from {module.__name__!r}{who}"
+            raise ImportError(message, name=name, path=getattr(module, "__file__", None)) from error
+    return found
+
+
+def lazy_package(
+    package: str, modules: Mapping[str, Iterable[str]], *, deprecated: Mapping[str, str] | None = None
+) -> None:
+    """Gives a package the names of its modules; a module is imported when one of its names is first used.
+
+        lazy_package(__name__, {"users": ("User", "Users")}, deprecated={"Users": "Ask the directory."})
+
+    Call it in the `__init__` of the package. What is deprecated warns at each use; the reason may be empty.
+    """
+    module_of = {name: module for module, names in modules.items() for name in names}
+    reasons = deprecated or {}
+    namespace = vars(sys.modules[package])
+
+    def look_up(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name in reasons:
+            import warnings
+
+            reason = reasons[name]
+            text = f"{name} is deprecated" + (f": {reason}" if reason else "")
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+        value = find(f"{package}.{module_of[name]}:{name}", package)
+        if name not in reasons:
+            namespace[name] = value
+        return value
+
+    def list_names() -> list[str]:
+        return sorted({*namespace, *module_of})
+
+    # PEP 562. They are no functions of the module itself: whatever its names are, these work.
+    namespace["__getattr__"], namespace["__dir__"] = look_up, list_names
+
+
+# --- standard modules that only some programs need -------------------------------------------------------------------
+#
+# Blocking code never needs asyncio, and only a storage in a folder needs sqlite3. (Benchmark: import of a package.)
 
 
 class LazyModule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.package import find
+from ..base.lazy_imports import find
 from .persistence_port import PersistentStoreMixin
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from ..base.durations import bounded
-from ..base.lazy_imports import asyncio
-from ..base.package import find
+from ..base.lazy_imports import asyncio, find
 from ..base.values import Struct
 
 if TYPE_CHECKING:

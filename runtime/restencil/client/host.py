@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.package import check_reference, find
+from ..base.lazy_imports import check_reference, find
 
 
 class LazyResource:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
-from ..base.package import check_reference, find
+from ..base.lazy_imports import check_reference, find
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..base.package import find
+from ..base.lazy_imports import find
 from ..base.steps import current_transport
 from ..base.transport import AwaitingTransport, BlockingTransport
 

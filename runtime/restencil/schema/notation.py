@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.package import check_reference, find
+from ..base.lazy_imports import check_reference, find
 from ..base.values import LIST, UNDEFINED, read_only
 from .codec import encode_any
 from .protocol import Echo, Reader, Schema, ValueTypes, Writer, title_of
