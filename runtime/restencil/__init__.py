@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
-    from .base.arguments import ClientParam, HeaderParam, Server
     from .base.bodies import Content, File, Form, Multipart
-    from .base.calls import Token
+    from .base.calls import ClientParam, HeaderParam, Server, Token
     from .base.durations import Timeout
     from .base.errors import (
         AbortError,
@@ -200,9 +199,9 @@ __all__ = [
 _MODULES: Final[dict[str, str]] = {
     "AbortController": "base.abort",
     "AbortSignal": "base.abort",
-    "ClientParam": "base.arguments",
-    "HeaderParam": "base.arguments",
-    "Server": "base.arguments",
+    "ClientParam": "base.calls",
+    "HeaderParam": "base.calls",
+    "Server": "base.calls",
     "Api": "http.auth",
     "Auth": "http.schemes",
     "Schemes": "http.schemes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..base.arguments import shown_text
+from ..base.calls import shown_text
 from .reading import INFINITE, Decision, ExpiryStatus
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib import parse as urls
 from weakref import WeakKeyDictionary
 
-from ..base.arguments import HIDDEN, ClientParam, Server, header_text
-from ..base.calls import WITHOUT
+from ..base.calls import HIDDEN, WITHOUT, ClientParam, Server, header_text
 from ..base.transport import has_scheme, origin_of
 from ..base.values import scalar_text
 from ..endpoint.styles import styled_string

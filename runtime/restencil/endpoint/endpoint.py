@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.abort import AbortSignal
-    from ..base.arguments import HeaderParam
+    from ..base.calls import HeaderParam
     from ..base.durations import Timeout
     from ..cache.validators import Concurrency
     from .bound import AsyncBoundEndpoint, BoundEndpoint

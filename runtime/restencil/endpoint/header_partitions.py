@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..base.arguments import HeaderParam, header_text
+from ..base.calls import HeaderParam, header_text
 from ..base.values import is_mapping
 from ..schema.record import to_wire
 from .call_options import OPERATIONS

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib import parse as urls
 
-from ..base.arguments import ArgumentText, HeaderParam, header_text
-from ..base.calls import CONDITIONS, INERT_HEADERS
+from ..base.calls import CONDITIONS, INERT_HEADERS, ArgumentText, HeaderParam, header_text
 from ..base.values import is_mapping
 from ..cache.request import Arguments
 from ..schema.record import to_wire

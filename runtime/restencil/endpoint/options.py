@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..base.arguments import check_header_params
+from ..base.calls import check_header_params
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import TUPLE, described, is_mapping, is_sequence
 from ..cache.reading import INFINITE

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
-from ..base.arguments import HeaderParam
+from ..base.calls import HeaderParam
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import BlockingTransport
 from ..base.values import copy_in, described, is_items, is_mapping, kind_of

@@ -11,9 +11,8 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..base.arguments import ClientParam, Server
 from ..base.bodies import BodyStart, say_not_repeated
-from ..base.calls import Token
+from ..base.calls import ClientParam, Server, Token
 from ..base.errors import StatusError
 from ..base.logs import logger
 from ..base.response_details import url_of

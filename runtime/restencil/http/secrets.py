@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote_plus
 
-from ..base.arguments import ArgumentText
+from ..base.calls import ArgumentText
 from .origins import CONNECTION_HEADERS
 
 SHOWN_HEADERS: Final = frozenset(
