@@ -27,7 +27,7 @@ from ..cache.actions import (
 from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-from ..endpoint.headers import has_partitions
+from ..endpoint.call_options import has_partitions
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.user_agent import agent_of
 from ..schema import find_collection

@@ -28,8 +28,7 @@ from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .bodies import body_digest, model_of
 from .call import Call
-from .call_options import NO_CALL_OPTIONS, options_of
-from .headers import bind_headers, key_suffix, refuse_partition, split
+from .call_options import NO_CALL_OPTIONS, bind_headers, key_suffix, options_of, refuse_partition, split
 from .lists import is_page_of, page_request
 from .options import (
     HOOKS,
