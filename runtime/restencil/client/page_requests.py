@@ -9,8 +9,8 @@ from urllib.parse import urljoin, urlsplit
 from ..base.steps import HookCall
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..cache.reading import Decision
+from ..endpoint.call import NOT_MODIFIED
 from ..endpoint.envelopes import at_path
-from ..endpoint.lifecycle import NOT_MODIFIED
 from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_styles import PageUrl, Pagination
 from ..schema import Object, Schema, find_collection, schema_of

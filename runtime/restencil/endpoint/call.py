@@ -1,19 +1,392 @@
-"""One call of an endpoint: its bound arguments, and what this call alone says of its request."""
+"""One call of an endpoint, and its lifecycle as named steps: prepare, send, parse, process."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+import re
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
-from ..base.steps import CallContext, Steps, current_call, in_use
-from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions
-from .lifecycle import lifecycle
+from ..base.bodies import Form, Multipart
+from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
+from ..base.errors import ParseError, UnexpectedContentError
+from ..base.json_text import decode_json
+from ..base.lazy_imports import find
+from ..base.response_details import ERROR_TYPES, error_members, reported, without_secrets
+from ..base.steps import PLAIN, CallContext, Outcome, Steps, current_call, current_transport, in_use, is_awaitable
+from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
+from ..base.values import copy_in
+from .bodies import check_no_null, is_json_body, json_text
+from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of, overlaid
+from .options import BODILESS
+from .payloads import assumed
+from .styles import styled_form
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
     from ..base.transport import RequestInit
-    from .lifecycle import Lifecycle
     from .plan import Plan
+
+# --- transports of calls without a controller ------------------------------------------------------------------------
+
+
+_TRANSPORT_FOR: Final = "restencil.http.transport:transport_for"
+"""What opens transports: it is looked up by its name at the first call, as this layer does not know that one."""
+
+
+def transport_for(client: object) -> BlockingTransport | AwaitingTransport:
+    """The transport of a direct call through this client; without one, a transport that serves this call alone.
+
+    Raises TypeError for something that is no client.
+    """
+    opened: BlockingTransport | AwaitingTransport = find(_TRANSPORT_FOR)(client)
+    return opened
+
+
+def transport_of_call(owner: str, hook: str) -> BlockingTransport | AwaitingTransport:
+    """The transport of the call that is under way. Raises RuntimeError where `hook` was called outside of one."""
+    transport = current_transport()
+    if transport is None:
+        raise RuntimeError(f"{hook} of endpoint {owner!r} was called outside of a call; call the endpoint itself")
+    return transport
+
+
+# --- the lifecycle ---------------------------------------------------------------------------------------------------
+#
+# Each step is a hook that users may override, and the hook of the library does nothing but take the step. `lifecycle`
+# lets its driver await what they return.
+
+
+_JSON_TYPE: Final = ImpliedHeader("application/json")
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_SEE_OTHER: Final = 303
+NOT_MODIFIED: Final = 304
+"""What a transport brings only where it was asked on condition of a change; it refuses any other."""
+_REWRITING: Final = (301, 302, _SEE_OTHER)
+"""Redirects that make a GET of other methods."""
+_TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
+
+
+class Lifecycle(Protocol):
+    """What the lifecycle asks of the endpoint that it is the lifecycle of."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def schema(self) -> Any: ...
+    @property
+    def request_init(self) -> RequestInit: ...
+    @property
+    def side_effect(self) -> bool: ...
+    @property
+    def follow_see_other(self) -> bool | None: ...
+    @property
+    def redirects(self) -> Mapping[str, bool] | None: ...
+    @property
+    def signal(self) -> Any: ...
+    @property
+    def timeout(self) -> float | Timeout | None: ...
+    @property
+    def content(self) -> str | None: ...
+    @property
+    def empty(self) -> str | None: ...
+    @property
+    def auth(self) -> Any: ...
+    @property
+    def siblings(self) -> Any: ...
+    @property
+    def unwrap(self) -> str | None: ...
+    @property
+    def ignore(self) -> bool | None: ...
+    @property
+    def form_styles(self) -> Mapping[str, str] | None: ...
+    @property
+    def wrap(self) -> str | None: ...
+    @property
+    def content_type(self) -> str | None: ...
+    @property
+    def body_format(self) -> str | None: ...
+    @property
+    def has_body(self) -> bool: ...
+    def request_url(self, args: tuple[Any, ...], /) -> str: ...
+    def get_request_init(self, body: Any = None, /) -> Any: ...
+    def get_headers(self, headers: dict[str, str], /) -> Any: ...
+    def fetch_response(self, url: str, init: RequestInit, /) -> Any: ...
+    def parse_response(self, response: Any, /) -> Any: ...
+    def process(self, value: Any, /, *args: Any) -> Any: ...
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None) -> Steps:
+    """From bound arguments to the value; each step goes through its hook where one is overridden.
+
+    `url` is where the request goes, if that is known.
+    """
+    plan, call = endpoint.plan, current_call.get()
+    options = options_of(args) if call is None or call.endpoint is not endpoint else call.options
+    if options is not None and options.url is not None:
+        url = options.url
+    if url is None:
+        url = endpoint.request_url(args)
+    if plan.is_standard and call is not None:
+        response = send(endpoint, call.transport, url, prepare_standard(endpoint, args, options), options)
+    else:
+        init = endpoint.get_request_init(_body(endpoint, args))
+        if type(init) not in PLAIN and is_awaitable(init):
+            init = yield Outcome(endpoint.name, "get_request_init", init)
+        response = endpoint.fetch_response(url, init)
+    if is_awaitable(response):
+        response = yield Outcome(endpoint.name, "fetch_response", response)
+    if call is not None and not plan.answers_itself and response.status_code == NOT_MODIFIED:
+        call.is_not_modified = True
+        return None
+    value = parse(endpoint, response) if plan.is_standard else endpoint.parse_response(response)
+    if type(value) not in PLAIN and is_awaitable(value):
+        value = yield Outcome(endpoint.name, "parse_response", value)
+    return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
+
+
+def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value: Any) -> Steps:
+    """From the parsed value to that of the call, where an option or a hook makes something else of it."""
+    call = current_call.get()
+    if call is not None and endpoint.plan.answers_itself:
+        call.parsed = response, copy_in(value) if endpoint.plan.decodes else value
+    if endpoint.unwrap is not None or endpoint.ignore:
+        from .envelopes import opened
+
+        value = opened(endpoint, value, response)
+    value = endpoint.process(value, *args)
+    if type(value) not in PLAIN and is_awaitable(value):
+        value = yield Outcome(endpoint.name, "process", value)
+    if value is None and endpoint.empty == "merge" and endpoint.side_effect:
+        value = assumed(endpoint, args, response)
+        if call is not None:
+            call.assumed = value
+    return value
+
+
+def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
+    return args[-1] if args and endpoint.has_body else None
+
+
+# --- prepare ---------------------------------------------------------------------------------------------------------
+
+
+def prepare(endpoint: Lifecycle, body: Any = None, options: CallOptions | None = None) -> Any:
+    """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers, also of the call.
+
+    A JSON body is encoded to text. Raises TypeError for a body that has no JSON form, ValueError for None in a form.
+    """
+    request_init = endpoint.request_init
+    init: dict[str, Any] = {**request_init, "method": endpoint.method, "signal": endpoint.signal, "body": None}
+    as_json = True
+    if body is not None and not (type(body) is str and not body):
+        as_json = is_json_body(body, endpoint.body_format)
+        if as_json and endpoint.wrap is not None:
+            from .envelopes import enclosed
+
+            body = enclosed(body, endpoint.wrap)
+        elif isinstance(body, Form | Multipart):
+            check_no_null(body, endpoint.form_styles, endpoint.name)
+            if isinstance(body, Form):
+                body = Form(styled_form(body, endpoint.form_styles))
+        init["body"] = json_text(body, endpoint.name) if as_json else body
+    own = request_init.get("headers")
+    if options is not None and options.headers:
+        own = overlaid(own, options.headers)
+    headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}
+    if endpoint.content_type is not None and not isinstance(body, Form | Multipart):
+        headers = {"Content-Type": ImpliedHeader(endpoint.content_type)}
+    if own:
+        own = dict(own)
+        if any(name.lower() == "content-type" for name in own):
+            headers.clear()
+        headers.update(own)
+    sent = endpoint.get_headers(headers)
+    if type(sent) is not dict and is_awaitable(sent):
+        transport = current_transport()
+        if not isinstance(transport, BlockingTransport):
+            return _with_headers(init, sent)
+        Outcome(endpoint.name, "get_headers", sent).take(transport)
+    init["headers"] = sent
+    return init
+
+
+async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
+    init["headers"] = await headers
+    return init
+
+
+def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> RequestInit:
+    """`prepare` where no hook is overridden: what is the same for all calls is made once, as nobody can change it."""
+    if options is None and not endpoint.request_init and endpoint.signal is None:
+        plan = endpoint.plan
+        made = plan.init
+        if made is not None and made["method"] == endpoint.method:
+            return made
+        if not endpoint.has_body:
+            made = plan.init = on_the_wire(endpoint, prepare(endpoint))
+            return made
+    init: RequestInit = prepare(endpoint, _body(endpoint, args), options)
+    return init
+
+
+# --- send ------------------------------------------------------------------------------------------------------------
+
+
+def send(endpoint: Lifecycle, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
+    """The response, or an awaitable of it if the transport is one of asyncio."""
+    if init is not endpoint.plan.init:
+        init = on_the_wire(endpoint, init)
+    timeout = endpoint.timeout
+    if options is not None and options.timeout is not None:
+        timeout, init = options.timeout, {name: value for name, value in init.items() if name != "timeout"}
+    return transport.send(url, init, timeout=timeout, stream=endpoint.content == "stream")
+
+
+def on_the_wire(endpoint: Lifecycle, init: RequestInit) -> RequestInit:
+    """What is really sent of `init`: no content type where there is no content, and the wish for JSON.
+
+    Hooks see `init` without these. It also says which redirects may make a GET of the request: none of a change, but
+    for one whose endpoint has `follow_see_other`.
+    """
+    given: Any = init.get("headers")
+    headers: dict[str, Any] = dict(given or ())
+    body = init.get("body")
+    names = {name.lower() for name in headers}
+    if (body is None or (type(body) is str and not body)) and "content-type" in names:
+        headers = {name: value for name, value in headers.items() if type(value) is not ImpliedHeader}
+    if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
+        headers = {**headers, "Accept": _JSON_TYPE}
+    sent = {**init, "headers": headers}
+    if endpoint.plan.without:
+        sent[WITHOUT] = endpoint.plan.without
+    if endpoint.plan.error_types is not None:
+        sent[ERROR_TYPES] = endpoint.plan.error_types
+    if endpoint.auth is not None:
+        sent[USE] = endpoint.auth
+    if endpoint.method not in _READS and not endpoint.side_effect:
+        sent["follow_as_get"] = _REWRITING
+    elif endpoint.follow_see_other:
+        sent["follow_as_get"] = (_SEE_OTHER,)
+    if endpoint.redirects is not None and endpoint.redirects["cross_origin_body"]:
+        sent[CROSS_ORIGIN_BODY] = True
+    return sent
+
+
+# --- parse -----------------------------------------------------------------------------------------------------------
+
+
+LONG: Final = 8192
+"""From so many bytes on a body is compared with the one before. (Benchmark: fetched again, nothing changed.)"""
+
+
+def parse(endpoint: Lifecycle, response: Any) -> Any:
+    """The value of a response: JSON, text, bytes or None, as status, content type and options say.
+
+    An awaitable of it where the body is still to be awaited. Raises ParseError (400) for malformed JSON,
+    UnexpectedContentError (404) for text or binary content where the endpoint has a schema.
+    """
+    if response.status_code == 204 or endpoint.method in BODILESS or endpoint.ignore:
+        return None
+    if endpoint.content == "stream":
+        return (current_transport() or transport_for(None)).streamed(response)
+    try:
+        content = response.content
+    except RuntimeError as error:
+        content = (current_transport() or transport_for(None)).read(response, error)
+        if not isinstance(content, bytes):
+            return _parsed_later(endpoint, response, content)
+    return _parsed(endpoint, response, content)
+
+
+async def _parsed_later(endpoint: Lifecycle, response: Any, content: Awaitable[bytes]) -> Any:
+    return _parsed(endpoint, response, await content)
+
+
+def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
+    schema, wanted = endpoint.schema, endpoint.content
+    may_be_odd = getattr(schema, "takes_anything", False)
+    is_meant = may_be_odd or endpoint.empty in ("merge", "none")
+    if not content and is_meant and (has_schema(schema) or not endpoint.side_effect):
+        return None
+    kind = str(response.headers.get("content-type", "")).lower()
+    if wanted == "json" or (wanted is None and "json" in kind):
+        if len(content) >= LONG and endpoint.plan.is_standard:
+            call = current_call.get()
+            if call is not None and call.recognizes is not None and call.recognizes(content):
+                call.is_identical = True
+                return None
+        try:
+            return decode_json(content)
+        except ValueError as error:
+            if may_be_odd:
+                return None
+            raise _malformed(response, kind, content, error) from error
+    if wanted == "bytes":
+        return content
+    binary = wanted is None and bool(kind) and _TEXTUAL(kind) is None
+    if not has_schema(schema) or endpoint.plan.own_process or wanted == "text":
+        return content if binary else _text(response, content)
+    raise _unexpected(endpoint.name, response, kind, None if binary else _text(response, content))
+
+
+def has_schema(schema: Any) -> bool:
+    """True for a schema that needs an object or a list: any but a bare text."""
+    return schema is not None and not isinstance(schema, str)
+
+
+def _text(response: Any, content: bytes) -> str:
+    """The body as text, in the charset that the response names, else UTF-8; bytes that do not decode are replaced.
+
+    Raises ParseError for a charset that Python knows and in which these bytes cannot be decoded.
+    """
+    from ..base.charset import charset_of, undecodable
+
+    try:
+        return content.decode(charset_of(response), "replace")
+    except UnicodeError as error:
+        raise undecodable(response, error) from error
+
+
+def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> ParseError:
+    if content:
+        problem = f"the answer is not JSON ({error}), though its content type is {kind or 'missing'!r}"
+    else:
+        problem = "the answer is empty where JSON was expected"
+    return ParseError(f"{reported(response)}: {problem}", status=400, **error_members(response))
+
+
+def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
+    start = f"{reported(response)}: endpoint {owner!r} has a schema and expected JSON, but the answer is "
+    if text is None:
+        rest = f"binary content of type {kind!r}; give schema=None to get its bytes"
+    elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
+        rest = f"HTML; the route may not exist on the server. It begins with: {without_secrets(response, text)[:300]}"
+    elif _reads_as_json(text):
+        rest = (
+            f"JSON text with the content type {kind or 'missing'!r}; let the server send "
+            "'application/json', or give content='json'"
+        )
+    else:
+        rest = f"text of type {kind or 'missing'!r}; give schema=None or a process that makes an object of it"
+    return UnexpectedContentError(start + rest, status=404, **error_members(response))
+
+
+def _reads_as_json(text: str) -> bool:
+    try:
+        decode_json(text.encode("utf-8", "replace"))
+    except ValueError:
+        return False
+    return True
+
+
+# --- the call --------------------------------------------------------------------------------------------------------
 
 
 class Callee(Protocol):

@@ -27,7 +27,7 @@ from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .bodies import body_digest, model_of
-from .call import Call
+from .call import Call, transport_for
 from .call_options import NO_CALL_OPTIONS, bind_headers, key_suffix, options_of, refuse_partition, split
 from .lists import is_page_of, page_request
 from .options import (
@@ -46,7 +46,6 @@ from .options import (
 )
 from .path import fields_of, names_entity, outer_params_of
 from .plan import Plan
-from .standalone_call import transport_for
 from .typing import P, R, is_binder
 
 if TYPE_CHECKING:

@@ -12,16 +12,14 @@ from ..base.transport import BlockingTransport
 from ..base.values import copy_in, described, is_items, is_mapping, kind_of
 from ..cache.request import CONTENT
 from .bodies import body_digest, body_to_wire, check_shape, is_wire_form, model_of
-from .call import current_options
+from .call import current_options, has_schema, lifecycle, parse, prepare, send, transport_of_call
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
-from .lifecycle import has_schema, lifecycle, parse, prepare, send
 from .lists import changer, keyed_body, paged, pager, searched_schema
 from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, is_in_body, method_of
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
 from .plan import Plan, overridden
-from .standalone_call import transport_of_call
 from .styles import styled_string
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
