@@ -24,7 +24,7 @@ from .styles import styled_form
 if TYPE_CHECKING:
     from ..base.durations import Timeout
     from ..base.transport import RequestInit
-    from .plan import Plan
+    from .options import Plan
 
 # --- transports of calls without a controller ------------------------------------------------------------------------
 

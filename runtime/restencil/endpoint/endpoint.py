@@ -33,6 +33,7 @@ from .lists import is_page_of, page_request
 from .options import (
     HOOKS,
     UNSET,
+    Plan,
     check_options,
     concurrency_of,
     freshness_of,
@@ -45,7 +46,6 @@ from .options import (
     side_effect_of,
 )
 from .path import fields_of, names_entity, outer_params_of
-from .plan import Plan
 from .typing import P, R, is_binder
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from .call import current_options, has_schema, lifecycle, parse, prepare, send, 
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
 from .lists import changer, keyed_body, paged, pager, searched_schema
-from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, is_in_body, method_of
+from .options import ANY, BODILESS, OPTIONS, Plan, check_options, http_side_effect_of, is_in_body, method_of, overridden
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
-from .plan import Plan, overridden
 from .styles import styled_string
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
