@@ -16,7 +16,7 @@ from ..base.transport import public_url
 from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
 from ..endpoint.call import Call
-from .single_flight import LOOP_CHECK, wake_future
+from .in_flight import LOOP_CHECK, wake_future
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

@@ -19,10 +19,9 @@ from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .conditional_requests import place_of, renewed, terms_of, validators_of
 from .fetcher import Fetcher
-from .in_flight import InFlight
+from .in_flight import InFlight, orphan_error
 from .manager import Manager, Next, core_of, serves_one
 from .refresh import refreshing
-from .single_flight import orphan_error
 
 if TYPE_CHECKING:
     from ..base.durations import Duration

@@ -23,7 +23,7 @@ from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.values import Struct, described
 from ..http.cancellation import cancellable
 from ..http.token_request import Credentials, Granted, TokenRequest
-from .single_flight import SharedFuture, WaitFor, renewals_of
+from .in_flight import SharedFuture, WaitFor, renewals_of
 
 if TYPE_CHECKING:
     from ..base.calls import Token

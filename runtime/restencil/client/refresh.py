@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.errors import AbortError
 from ..base.logs import logger
 from ..base.steps import HookCall
-from .single_flight import WaitFor, renewals_of
+from .in_flight import WaitFor, renewals_of
 
 if TYPE_CHECKING:
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import ThreadScheduler, sleep
-from .single_flight import wake_future
+from .in_flight import wake_future
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
