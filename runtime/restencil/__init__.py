@@ -58,12 +58,10 @@ if TYPE_CHECKING:
     from .client.arguments import AsyncClientOptions, ClientOptions
     from .client.controller import AsyncController, Controller
     from .client.host import lazy_resource
-    from .client.logout import LogoutManager
-    from .client.manager import Manager
+    from .client.managers import ConnectionListener, LogoutManager, Manager, PollingSubscription, SubscriptionManager
     from .client.network import NetworkManager
     from .client.oauth2 import OAuth2, Tokens
     from .client.retry import Retries, RetryBudget
-    from .client.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
     from .endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
     from .endpoint.endpoint import Endpoint, lazy_function
     from .endpoint.hookify import hook_scope, hookify_resource, use_endpoint
@@ -270,12 +268,12 @@ _MODULES: Final[dict[str, str]] = {
     "use_endpoint": "endpoint.hookify",
     "AsyncLiveRead": "endpoint.live",
     "LiveRead": "endpoint.live",
-    "Manager": "client.manager",
-    "LogoutManager": "client.logout",
+    "Manager": "client.managers",
+    "LogoutManager": "client.managers",
     "NetworkManager": "client.network",
-    "ConnectionListener": "client.subscription",
-    "PollingSubscription": "client.subscription",
-    "SubscriptionManager": "client.subscription",
+    "ConnectionListener": "client.managers",
+    "PollingSubscription": "client.managers",
+    "SubscriptionManager": "client.managers",
     "Record": "schema.record",
     "field": "schema.record",
     "foreign_key": "schema.keys",

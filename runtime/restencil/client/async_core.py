@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..http.auth import Preparation
     from ..http.user_agent import Agent
     from .core import Managers
-    from .manager import Manager
+    from .managers import Manager
     from .paging import AwaitedPagesOfList
     from .retry import Retries
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ..http.auth import Api
     from .async_core import AsyncCore
     from .core import Core, Managers
-    from .manager import Manager
+    from .managers import Manager
     from .oauth2 import OAuth2
     from .retry import Retries
 

@@ -17,10 +17,8 @@ from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
 from .conditional_requests import refuse_unseen
 from .in_flight import Completion, InFlight, response_of
-from .logout import LogoutManager
-from .manager import Managed
+from .managers import LogoutManager, Managed, SubscriptionManager
 from .network import NetworkManager
-from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
     from ..base.response import Response
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from ..endpoint.call_options import ViewOptions
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
-    from .manager import Manager
+    from .managers import Manager
     from .retry import Retries
 
     Managers: TypeAlias = Sequence[Manager] | Callable[[], Sequence[Manager]]

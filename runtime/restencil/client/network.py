@@ -20,7 +20,7 @@ from ..http.cancellation import cancellable
 from .conditional_requests import place_of, renewed, terms_of, validators_of
 from .fetcher import Fetcher
 from .in_flight import InFlight, orphan_error
-from .manager import Manager, Next, core_of, serves_one
+from .managers import Manager, Next, core_of, serves_one
 from .refresh import refreshing
 
 if TYPE_CHECKING:

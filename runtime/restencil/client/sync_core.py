@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..http.auth import Preparation
     from ..http.user_agent import Agent
     from .core import Managers
-    from .manager import Manager
+    from .managers import Manager
     from .paging import PagesOfList
     from .retry import Retries
 

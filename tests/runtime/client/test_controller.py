@@ -262,7 +262,7 @@ def test_controller_manager_sees_every_action_in_order_and_may_answer_a_fetch_it
 ) -> None:
     from restencil import Manager
     from restencil.cache.actions import Action, Fetch
-    from restencil.client.manager import Next
+    from restencil.client.managers import Next
 
     class Spy(Manager):
         def __init__(self) -> None:
@@ -298,7 +298,7 @@ def test_controller_manager_serves_one_controller_at_a_time() -> None:
 
 
 def test_controller_manager_fetches_in_the_background_and_sets_timers(make: Callable[..., World]) -> None:
-    from restencil.client.manager import Manager
+    from restencil.client.managers import Manager
 
     class Prefetch(Manager):
         """Fetches a user some time after its controller has opened, and writes another one."""

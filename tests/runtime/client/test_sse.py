@@ -16,7 +16,7 @@ from tests.patience import PATIENCE, eventually
 
 from restencil import Controller, Entity, Manager, NetworkManager, RestEndpoint, SubscriptionManager
 from restencil.cache.actions import Action, Subscribe, Unsubscribe
-from restencil.client.manager import Next
+from restencil.client.managers import Next
 
 pytestmark = pytest.mark.network
 
