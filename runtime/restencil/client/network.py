@@ -18,10 +18,9 @@ from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .conditional_requests import place_of, renewed, terms_of, validators_of
-from .fetcher import Fetcher
+from .fetcher import Fetcher, refreshing
 from .in_flight import InFlight, orphan_error
 from .managers import Manager, Next, core_of, serves_one
-from .refresh import refreshing
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
