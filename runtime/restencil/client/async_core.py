@@ -12,9 +12,8 @@ from ..base.steps import drive_async
 from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
-from .core import Core, bind_args_of, read_for_call
+from .core import Core, bind_args_of, read_for_call, read_through
 from .in_flight import InFlight
-from .read_steps import read_through
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

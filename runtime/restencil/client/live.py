@@ -14,9 +14,8 @@ from ..base.scheduler import block
 from ..cache.actions import WHAT_IS_FRESH, Subscribe, Unsubscribe
 from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
-from .core import looking, recorded, unusable_data
+from .core import fetch_stale, looking, recorded, stale_requests, unusable_data, was_overtaken
 from .in_flight import Completion
-from .read_steps import fetch_stale, stale_requests, was_overtaken
 
 if TYPE_CHECKING:
 

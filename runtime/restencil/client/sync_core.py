@@ -13,9 +13,8 @@ from ..base.steps import drive
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
-from .core import Core, bind_args_of, read_for_call
+from .core import Core, bind_args_of, read_for_call, read_through
 from .in_flight import InFlight
-from .read_steps import read_through
 
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
