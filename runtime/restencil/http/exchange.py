@@ -4,31 +4,187 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from ..base.calls import CROSS_ORIGIN_BODY
 from ..base.errors import NetworkError
+from ..base.response_details import ORDER
 from ..base.steps import drive, drive_async
+from .bodies import rewind
 from .build import build_request
 from .cancellation import current_cancellation
-from .cookies import protect_jar
-from .failures import NOT_REPEATED, failure_of, unusable_location
-from .hooks import AWAITED_HOOKS, BLOCKING_HOOKS, BodyNotRepeatableError, add_hooks, receive
-from .limits import read, read_async
-from .outgoing import current_request
+from .cookies import add_cookies, keep_cookies, protect_jar
+from .deadlines import limit_steps
+from .failures import (
+    NOT_REPEATED,
+    body_left_origin,
+    body_not_repeatable,
+    endless_redirects,
+    failure_of,
+    method_became_get,
+    rejected,
+    status_error,
+    unusable_location,
+)
+from .limits import BodyLimit, Read, limit_of_body, read, read_async
+from .origins import origin_of, remove_credentials, sends_body_elsewhere
+from .outgoing import OutgoingRequest, current_request
 from .redaction import redact_error, redact_response, redacted
-from .redirects import follow_redirects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..base.steps import Step, StepsOf
     from ..base.transport import BlockingTransport
     from .cancellation import TracedTransport
-    from .library import AsyncClient, Client, RawRequest, RawResponse
-    from .outgoing import OutgoingRequest
+    from .library import AnyClient, AsyncClient, Client, RawRequest, RawResponse
+
+# --- event hooks -----------------------------------------------------------------------------------------------------
+#
+# An HTTP client may send several requests for one call: its `auth` answers challenges. It hands over the last response
+# alone, and of a redirect to no URL not even that. The hooks see every request and response before the `auth` does.
+# For requests that the user sends through the same client they do nothing.
+
+
+class BodyNotRepeatableError(Exception):
+    """The HTTP client wants to send a request again whose body cannot be read a second time."""
+
+    def __init__(self, obstacle: str, response: RawResponse) -> None:
+        super().__init__(obstacle)
+        self.obstacle = obstacle
+        self.response = response
+
+
+def receive(outgoing: OutgoingRequest, response: RawResponse) -> None:
+    """Limits the body of a response and keeps its cookies; a second call does nothing."""
+    if response.extensions.get(ORDER) is outgoing:
+        return
+    response.extensions[ORDER] = outgoing
+    outgoing.last_response = response
+    if not outgoing.is_bare:
+        keep_cookies(outgoing, response)
+    BodyLimit(outgoing.transport.library, response, outgoing.transport.limit, outgoing.deadline)
+
+
+def _before(request: RawRequest) -> None:
+    outgoing = current_request.get()
+    if outgoing is None:
+        return
+    obstacle = rewind(request)
+    if obstacle is not None and outgoing.last_response is not None:
+        raise BodyNotRepeatableError(obstacle, outgoing.last_response)
+    outgoing.last_response = None
+
+
+def _after(response: RawResponse) -> None:
+    outgoing = current_request.get()
+    if outgoing is not None:
+        receive(outgoing, response)
+
+
+async def _before_async(request: RawRequest) -> None:
+    _before(request)
+
+
+async def _after_async(response: RawResponse) -> None:
+    _after(response)
+
+
+Hooks: TypeAlias = tuple[tuple[str, Any], tuple[str, Any]]
+"""The hooks of a client, each with the event that it is called at; the HTTP library leaves their types open."""
+
+BLOCKING_HOOKS: Final[Hooks] = (("request", _before), ("response", _after))
+"""Those of a client for blocking code."""
+
+AWAITED_HOOKS: Final[Hooks] = (("request", _before_async), ("response", _after_async))
+"""Those of a client for asyncio."""
+
+
+def add_hooks(client: AnyClient, hooks: Hooks) -> None:
+    """Adds the hooks to a client, behind those of the user, unless it has them."""
+    present = client.event_hooks
+    for event, hook in hooks:
+        if hook not in present[event]:
+            present[event].append(hook)
+
+
+# --- redirects -------------------------------------------------------------------------------------------------------
+#
+# Where a redirect leads is worked out by the HTTP library (`next_request`). It is followed here, because the libraries
+# silently make a GET of a change, send a body and unknown headers to any origin, and read bodies of any size.
+
+
+MAX_REDIRECTS: Final = 20
+_NOT_MODIFIED: Final = 304
+
+
+def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawRequest:
+    """The request that a redirect leads to. Raises StatusError for one that cannot be, or must not be, sent."""
+    following = response.next_request
+    if following is None:  # httpx2 gives None for a Location that is no URL; httpx has raised
+        raise unusable_location(outgoing, response, ValueError("it cannot be read"))
+    if following.url.scheme not in ("http", "https"):
+        raise unusable_location(outgoing, response, ValueError(f"its scheme is {following.url.scheme!r}"))
+    lost_change = method_became_get(outgoing, response, following)
+    if lost_change is not None:
+        raise lost_change
+    if sends_body_elsewhere(response.request, following) and not outgoing.init.get(CROSS_ORIGIN_BODY):
+        raise body_left_origin(outgoing, response, following)
+    if following.method != response.request.method:
+        following.headers.pop("content-type", None)  # it goes on without content
+    obstacle = rewind(following)
+    if obstacle is not None:
+        raise body_not_repeatable(outgoing, response, obstacle)
+    return following
+
+
+def follow_redirects(
+    client: AnyClient, outgoing: OutgoingRequest, response: RawResponse, send: Callable[[RawRequest, Any], Step]
+) -> StepsOf[RawResponse]:
+    """Steps: the final response, from the first one; `send(request, auth)` is the step that sends a request.
+
+    Raises NetworkError for a final response that is an error.
+    """
+    library = outgoing.transport.library
+    redirect = outgoing.init.get("redirect") or "follow"
+    origin = origin_of(response.request.url)
+    at_home = True
+    followed = 0
+    while response.has_redirect_location and redirect != "manual":
+        yield Read(response)
+        if redirect == "error":
+            raise status_error(outgoing, response, "redirected, which request_init['redirect'] = 'error' refuses")
+        followed += 1
+        if followed > MAX_REDIRECTS:
+            raise endless_redirects(outgoing, MAX_REDIRECTS)
+        following = _following_request(outgoing, response)
+        at_home = at_home and origin_of(following.url) == origin
+        outgoing.is_conditional = outgoing.is_conditional and at_home
+        if not at_home:
+            remove_credentials(library, following)
+        add_cookies(client, outgoing, following, at_home=at_home)
+        limit_steps(following, outgoing.deadline)
+        try:
+            response = yield send(following, library.use_client_default if at_home else None)
+        except library.unreachable as error:
+            raise unusable_location(outgoing, response, error) from error
+        receive(outgoing, response)
+    accepted = 200 <= response.status_code < 300 or (response.status_code == _NOT_MODIFIED and outgoing.is_conditional)
+    if accepted and outgoing.stream:
+        limit = limit_of_body(response)
+        if limit is not None:
+            limit.whole = False
+    else:
+        yield Read(response)
+    if not accepted:
+        raise rejected(outgoing, response)
+    return response
+
+
+# --- one exchange ----------------------------------------------------------------------------------------------------
 
 log: Final = logging.getLogger("restencil.transport")
 _SENT: Final = "%s %s: %d after %d ms, sent with %s"
-
-
-# --- one request -----------------------------------------------------------------------------------------------------
 
 
 class _Send:
