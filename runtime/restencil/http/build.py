@@ -15,7 +15,7 @@ from ..base.durations import Timeout, seconds_by_step
 from ..base.transport import ImpliedHeader
 from .bodies import NO_BODY, encode_body, make_repeatable
 from .cookies import CREDENTIALS, add_cookies, has_cookies
-from .decompression import accepted
+from .limits import accepted
 from .origins import remove_credentials
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import NetworkError
-from restencil.http.decompression import Coding, accepted
+from restencil.http.limits import Coding, accepted
 from restencil.http.transport import AsyncTransport, SyncTransport
 
 MEGABYTE = 1 << 20
