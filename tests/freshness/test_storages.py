@@ -110,6 +110,16 @@ CASES: Final = {
         other.items.get_list()
         teams.partial_update(id=2, body={'name': 'p'}) -> 500
     """,
+    "a page that is laid over a stored list, which an earlier change made stale": """
+        world sqlite
+        items.get(id=1)
+        items.by_header()
+        items.rename(id=1, body={'id': 6}) -> whole
+        users.by_name(name='cy')
+        reopen
+        items.by_header.get_page(cursor='4')
+        items.by_header()
+    """,
 }
 
 

@@ -44,7 +44,7 @@ def apply(operation: Operation, pk: str, held: StoredEntry | None, times: Meta) 
     if isinstance(operation, DeleteRecord):
         return _deleted(held, times)
     if isinstance(operation, PutList):
-        return _page(held, operation.items, times) if operation.is_page else _list(held, operation.items, times)
+        return _page(operation, held, times) if operation.is_page else _list(held, operation.items, times)
     if isinstance(operation, EditList):
         return _edited(operation, pk, held, times)
     if held is None or held.stored is INVALID:
@@ -155,13 +155,14 @@ def _list(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
     return StoredEntry(before if same_json(before, items) else items, times)
 
 
-def _page(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
+def _page(operation: PutList, held: StoredEntry | None, times: Meta) -> StoredEntry:
+    items = operation.items
     if held is None or held.stored is INVALID:
         return StoredEntry(PartialEntries(items) if is_dict(items) else PartialKeys(items), times)
     if held.times.fetched_at > times.date:
         return held  # the list was asked for after the page was answered
     stored = held.stored
-    return _changed(held, overlay(stored, items) if is_dict(stored) else append(stored, items), times)
+    return _changed(operation, held, overlay(stored, items) if is_dict(stored) else append(stored, items), times)
 
 
 def _edited(operation: EditList, pk: str, held: StoredEntry | None, times: Meta) -> StoredEntry | None:
@@ -171,13 +172,13 @@ def _edited(operation: EditList, pk: str, held: StoredEntry | None, times: Meta)
     changed = operation.change(pk, held.stored)
     if changed is held.stored and not operation.refreshes:
         return held
-    if operation.keeps_times:
+    return _changed(operation, held, changed, times)
+
+
+def _changed(operation: EditList | PutList, held: StoredEntry, changed: Any, times: Meta) -> StoredEntry:
+    if operation.keeps_times or times.fetched_at < held.times.fetched_at:
         return held._replace(stored=changed)
-    return _changed(held, changed, times)
-
-
-def _changed(held: StoredEntry, changed: Any, times: Meta) -> StoredEntry:
-    return held._replace(stored=changed) if times.fetched_at < held.times.fetched_at else StoredEntry(changed, times)
+    return StoredEntry(changed, times)
 
 
 def extended(items: Any, later: Any) -> Any:

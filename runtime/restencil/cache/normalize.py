@@ -192,7 +192,7 @@ class Normalization(RecordWriter):
         """What is added to this collection is a page of it."""
         self.change.pages[table, pk] = schema
         if self.write_set is not None:
-            self.write_set.did(PutList(table, pk, items, is_page=True))
+            self.write_set.did(PutList(table, pk, items, is_page=True, keeps_times=self._keeps_times))
 
     def note_joins(
         self,

@@ -76,6 +76,8 @@ class PutList(NamedTuple):
     pk: str
     items: Any
     is_page: bool
+    keeps_times: bool = False
+    """Whether the list is as old as before, whatever page comes to it."""
 
 
 Operation: TypeAlias = MergeRecord | ReplaceRecord | DeleteRecord | Expire | EditList | PutList

@@ -83,6 +83,14 @@ CASES: dict[str, tuple[Any, Meta, Operation, Meta, Any, float]] = {
         ["1", "2", "3"],
         20,
     ),
+    "a page requested later leaves a list as old as its oldest page": (
+        KEYS,
+        _at(20),
+        _page("3")._replace(keeps_times=True),
+        _at(21),
+        ["1", "2", "3"],
+        20,
+    ),
     "what joined before the list was requested is in it already": (KEYS, _at(20), _push("3"), _at(15, 19), KEYS, 20),
     "what joined as the list was requested joins it, and leaves its times": (
         KEYS,
