@@ -281,7 +281,7 @@ class MissingFieldError(RestencilError, AttributeError):
 
     def __init__(self, owner: str, pk: str | None, field: str, reason: str = "") -> None:
         subject = owner if pk is None else f"{owner} {pk!r}"
-        reason = reason or "no response so far had it, or its entity is not in the store"
+        reason = reason or "no response had it so far, or its entity is not in the store"
         super().__init__(
             f"{subject} has no value for its required field {field!r}: {reason}; declare it optional if the API may "
             "leave it out"

@@ -132,13 +132,13 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allo
     kind = kind_of_class(cls)
     if kind is None:
         raise TypeError(
-            f"{name} is no dataclass, attrs class, pydantic model or msgspec struct: entity() stands above the "
-            "decorator that makes it one; any other class can be written as a restencil.Entity"
+            f"{name} is no dataclass, attrs class, pydantic model or msgspec struct: write @entity above the decorator "
+            "that makes it one, or declare the class as a subclass of restencil.Entity"
         )
     if not (allow_mutable or kind.is_frozen(cls)):
         raise TypeError(
             f"instances of {name} can change, and all readers share one: make the {kind.title} frozen "
-            f"({kind.frozen_by}), or promise by allow_mutable=True that nobody touches them"
+            f"({kind.frozen_by}), or pass allow_mutable=True and never change them"
         )
     own = _fields_of(cls, kind)
     names = [settings["pk"]] if isinstance(settings["pk"], str) else settings["pk"]
@@ -282,14 +282,14 @@ class DeclaredModel(EntityModel):
     def _schema_of(self, name: str, kind: Any) -> Any:
         if kind is None:
             raise TypeError(
-                f"what the field {name!r} of {self.cls.__name__} refers to is not known: its annotation names what "
-                "cannot be looked up at run time; say it by entity(schema={…}), which leaves out what refers to nothing"
+                f"the type of field {name!r} of {self.cls.__name__} is unknown: its annotation cannot be evaluated at "
+                "run time; declare the fields that refer to entities in entity(schema={…})"
             )
         found = _schemas_in(kind)
         if len(found) > 1:
             raise TypeError(
-                f"the field {name!r} of {self.cls.__name__} refers to one of several entities: say by "
-                f"entity(schema={{{name!r}: Union(…)}}) what tells them apart"
+                f"the field {name!r} of {self.cls.__name__} refers to one of several entities: declare how to "
+                f"distinguish them with entity(schema={{{name!r}: Union(…)}})"
             )
         return _shape(kind) if found else None
 
@@ -329,8 +329,8 @@ class DeclaredModel(EntityModel):
             raise ProcessingError(str(error)) from error
         except Exception as error:
             raise ProcessingError(
-                f"{self.cls.__name__} {pk!r} cannot be built from what the server sent: {error}; give the field the "
-                "type that it sends, or say by entity(validate=…) which records are not whole"
+                f"{self.cls.__name__} {pk!r} cannot be built from the response: {error}; declare the type of the field "
+                "that the server sends, or reject incomplete records with entity(validate=…)"
             ) from error
 
     @cached_property

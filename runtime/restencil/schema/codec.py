@@ -58,8 +58,8 @@ def _known_zone(moment: datetime.datetime) -> datetime.datetime:
     """Return a datetime unchanged. Raises ValueError if it has no time zone and is in the body of a strict endpoint."""
     if moment.tzinfo is None and (owner := sending.get()):
         raise ValueError(
-            f"the body of endpoint {owner!r} holds {moment.isoformat()}, a moment without a time zone, which may be "
-            "UTC or local time: give it one, as datetime.now(datetime.UTC) has and value.astimezone() gives"
+            f"the body of endpoint {owner!r} contains {moment.isoformat()}, a datetime without a time zone, which may "
+            "be UTC or local time: use datetime.now(datetime.UTC), or value.astimezone() for local time"
         )
     return moment
 
@@ -84,7 +84,7 @@ def _decode_since(unit: int) -> Convert:
             raise TypeError(f"expected a number or a numeric string, got {type(value).__name__}")
         number = decode_decimal(value.strip() if isinstance(value, str) else value)
         if not number.is_finite():
-            raise ValueError(f"{value!r} is no moment: it is not finite")
+            raise ValueError(f"{value!r} is not a time: expected a finite number")
         micros = int((number * (1_000_000 // unit)).to_integral_value())
         return _epoch() + datetime.timedelta(microseconds=micros)
 

@@ -280,7 +280,7 @@ def check_shape(schema: Schema, value: Any, writer: Writer, expected: str) -> No
             shown = repr(value)
         raise ProcessingError(
             f"expected {expected} of {schema.title}, found {kinds.get(kind_of(value), described(value))}: "
-            f"{shown[:200]}{writer.where}; nothing is stored: write the schema as what the server answers"
+            f"{shown[:200]}{writer.where}; nothing is stored: declare the schema that the response has"
         )
 
 

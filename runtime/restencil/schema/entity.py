@@ -119,8 +119,8 @@ class EntitySchema(EntityNode):
 
     def not_built(self, pk: str, reason: str) -> ProcessingError:
         return ProcessingError(
-            f"{self.title} {pk!r} {reason}, and an instance of {self.title} is built in one step, with all that it "
-            "refers to: take one side out of what refers to others, as entity(schema={}) does"
+            f"{self.title} {pk!r} {reason}, but an instance of {self.title} is created after the entities that it "
+            "refers to: remove a relation, for example all of a class with entity(schema={})"
         )
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
@@ -130,10 +130,10 @@ class EntitySchema(EntityNode):
         if isinstance(value, _OBJECT) or is_instance(value):
             path = model.pk_path
             if not path:
-                raise ValueError(f"that of {with_article(self.title)} is no single value")
+                raise ValueError(f"the primary key of {with_article(self.title)} is no single value")
             key = value_at(wire_members(value) if isinstance(value, Record) else to_wire(value, model), path)
             if usable_pk(key) is None:
-                raise ValueError(f"this {self.title} has none: {'.'.join(path)!r} is {key!r}")
+                raise ValueError(f"this {self.title} has no primary key: {'.'.join(path)!r} is {key!r}")
         else:
             key = encode_any(value)
             if key is not None and type(key) not in SCALARS:
@@ -359,7 +359,7 @@ def _no_object(schema: EntitySchema, value: Any, writer: Writer) -> ProcessingEr
         shown = json.dumps(value[:3], default=str)[:300]
         return ProcessingError(
             f"expected one object for {schema.title}, found a list that begins with {shown}{writer.where}; "
-            f"write the schema as [{schema.title}] where the server answers with a list"
+            f"declare the schema as [{schema.title}] if the response is a list"
         )
     return ProcessingError(f"expected an object for {schema.title}, found {value!r:.100}{writer.where}")
 
@@ -372,7 +372,7 @@ def _unusable_pk(schema: EntitySchema, record: Mapping[str, Any], writer: Writer
     if setting is None or isinstance(setting, (str, list, tuple)):
         found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
     else:
-        found = "pk() gave nothing"
+        found = "pk() returned no usable value"
     return ProcessingError(
         f"{with_article(schema.model.key)} in the response has no usable primary key: {found} in "
         f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is a string or an integer: check "
@@ -917,7 +917,7 @@ def _view_class(model: EntityModel) -> type[Entity]:
 class EntityMeta(RecordMeta):
     """The metaclass of entities; their `__model__` is an `EntityModel`."""
 
-    __model__: EntityModel  # pyright: ignore[reportIncompatibleVariableOverride] - set once, when a class is made
+    __model__: EntityModel  # pyright: ignore[reportIncompatibleVariableOverride] - set once, when a class is created
 
     def __make_model__(cls, settings: dict[str, Any], own: dict[str, Field]) -> EntityModel:
         model = EntityModel(cast("type[Entity]", cls), settings, own)

@@ -23,8 +23,8 @@ def foreign_key(entity: Entity, field: str) -> Any:
     cls = kind_of(entity)
     if cls in declared_classes:
         raise TypeError(
-            f"an instance of {cls.__name__} has its own fields alone, and no key of what is not known: leave {field!r} "
-            "out of entity(schema=…), and it holds what the server sent"
+            f"an instance of {cls.__name__} has no keys of entities that are not in the store: leave {field!r} out of "
+            "entity(schema=…), so that it has the value of the response"
         )
     model: EntityModel | None = getattr(cls, "__model__", None)
     relations = {} if model is None else {rel.name: rel for rel in model.relations if rel.leads_to_entities}

@@ -163,7 +163,7 @@ _CONTAINERS: Final[Mapping[Any, Any]] = {Sequence: list, Mapping: dict}
 def _concrete(kind: Any) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return typing.Union[tuple(map(_concrete, arguments))]  # noqa: UP007 - made of what is not known before
+        return typing.Union[tuple(map(_concrete, arguments))]  # noqa: UP007 - its members are known at run time only
     if origin is typing.Annotated:
         return typing.Annotated[(_concrete(arguments[0]), *arguments[1:])]
     if origin is typing.Final:

@@ -201,9 +201,9 @@ class _Required:
         record = stored_record(instance) or {}
         stored = record.get(json_name)
         if stored is not None:
-            return f"it is {stored!r:.100}, which is not in the store; a response that holds that entity would bring it"
+            return f"it refers to {stored!r:.100}, which is not in the store; fetch a response with that entity"
         shown = "" if json_name == self._name else f" ({json_name!r} in JSON)"
-        return f"no response so far had it{shown}; one with the whole record would bring it, as that of `get` is"
+        return f"no response had it so far{shown}; fetch the whole record, for example with `get`"
 
 
 class _Made:
@@ -573,11 +573,11 @@ class Model:
         try:
             if node is not None and isinstance(value, (Record, MAPPING)):
                 return node.keys(value)
-            reason = f"none is known of {value!r:.100}"
+            reason = f"{value!r:.100} has none"
         except ValueError as error:
             reason = str(error)
         raise ValueError(
-            f"field {name!r} of {self.cls.__name__} is sent as a primary key, and {reason}: give the key itself, or an "
+            f"field {name!r} of {self.cls.__name__} is sent as a primary key, but {reason}: give the key itself, or an "
             "entity that has one"
         )
 
@@ -803,7 +803,7 @@ def _refuse_member_names(cls: RecordMeta, own: Mapping[str, Field]) -> None:
                 if name in base.__dict__ and name not in _SETTINGS:
                     raise TypeError(
                         f"field {name!r} of {cls.__name__} is named like a member of {base.__name__}; "
-                        f"call it {name + '_'!r} and say field(wire={name!r})"
+                        f"call it {name + '_'!r} and declare it with field(wire={name!r})"
                     )
 
 

@@ -56,7 +56,7 @@ def validate(schema: Schema, response: Any, mode: str, address: str) -> None:
     for misfit in misfits(schema, response, "$"):
         if mode == "strict":
             raise ProcessingError(
-                f"{misfit}; give the field the type that the server sends, or say validate='warn' or 'off'"
+                f"{misfit}; give the field the type that the server sends, or set validate='warn' or 'off'"
             )
         kind = schema.title, "".join("[]" if part.isdigit() else part for part in _parts(misfit.path)), misfit.expected
         if kind not in _warned:

@@ -65,7 +65,7 @@ def has_changes(batch: Batch) -> bool:
 
 
 def committed_at(text: Any) -> float | None:
-    """Return when an entry was made, in ms since 1970; None if the entry has no time."""
+    """Return when an entry was written, in ms since 1970; None if the entry has no time."""
     try:
         return float(decode_json(text)["at"])
     except (ValueError, TypeError, AttributeError, KeyError):

@@ -48,7 +48,7 @@ class Task(Generic[T]):
         if self.error is not None:
             raise self.error
         if self.state == "pending":
-            raise RuntimeError("this task is pending; advance the clock until what it waits for has happened")
+            raise RuntimeError("this task is pending; advance the clock until it ends")
         return self.value  # type: ignore[return-value]  # set when it was resolved
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ class FakeClock:
 
     def __init__(self, start: float = 1_000_000) -> None:
         if not start >= 2:
-            raise ValueError(f"the time begins at 2 or later, as 1 is that of what is stale, not at {start!r}")
+            raise ValueError(f"start is {start!r}; expected 2 or more, since the time 1 marks stale data")
         self._now = float(start)
         self._order = itertools.count()
         self._timers: list[_Timer] = []
@@ -384,8 +384,8 @@ class FakeClock:
                     return False
                 if due == float("inf"):
                     raise RuntimeError(
-                        "this waits for something that nothing will bring about: no timer is set and no thread or task "
-                        "can go on; does the mock server answer the request?"
+                        "this waits for an event that will never happen: no timer is set, and no thread or task can go "
+                        "on; does the mock server respond to the request?"
                     )
                 self._now = max(self._now, due)
 

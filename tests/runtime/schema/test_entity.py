@@ -335,11 +335,11 @@ def test_entity_required_field_says_what_would_contain_it() -> None:
     with pytest.raises(MissingFieldError) as caught:
         stop.opened  # noqa: B018
     assert str(caught.value) == (
-        "Stop '1' has no value for its required field 'opened': no response so far had it ('openedAt' in JSON); one "
-        "with the whole record would bring it, as that of `get` is; declare it optional if the API may leave it out"
+        "Stop '1' has no value for its required field 'opened': no response had it so far ('openedAt' in JSON); fetch "
+        "the whole record, for example with `get`; declare it optional if the API may leave it out"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-    with pytest.raises(MissingFieldError, match="'author': it is 'nobody', which is not in the store; a response that"):
+    with pytest.raises(MissingFieldError, match="'author': it refers to 'nobody', which is not in the store; fetch"):
         desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"}).author  # noqa: B018
 
 

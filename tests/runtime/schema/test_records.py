@@ -308,7 +308,7 @@ def test_records_attribute_error_inside_a_property_is_shown_as_it_is() -> None:
 
 def test_records_field_named_like_a_method_is_rejected() -> None:
     """The error gives the name with an underscore and the way to keep the JSON name."""
-    with pytest.raises(TypeError, match=r"call it 'replace_' and say field\(wire='replace'\)"):
+    with pytest.raises(TypeError, match=r"call it 'replace_' and declare it with field\(wire='replace'\)"):
         made(Record, replace=(str, ""))
 
 
