@@ -58,8 +58,7 @@ class WriteQueue:
         self._queue: deque[PendingWrite] = deque()
         self._taken = 0
         self._cells: dict[str, dict[str, list[PendingWrite]]] = {}
-        """By table and primary key, the actions that wrote a cell, as far as they were sorted."""
-        self._unsorted: list[PendingWrite] = []
+        """By table and primary key, the actions that wrote a cell."""
         self.rows = 0
         """How many rows wait."""
         self.row_size: float = 0
@@ -77,8 +76,7 @@ class WriteQueue:
     @property
     def actions(self) -> deque[PendingWrite]:
         """All that waits, in order."""
-        if self._captured:
-            self.drain_capture()
+        self.drain_capture()
         return self._queue
 
     def take(self, pending: PendingWrite) -> None:
@@ -110,8 +108,7 @@ class WriteQueue:
                     self._taken += 1
                     pending.order = self._taken
                     self._queue.append(pending)
-                if not pending.is_empty and pending not in self._unsorted[-1:]:
-                    self._unsorted.append(pending)
+                self._sort(pending)
                 captured.popleft()
         finally:
             self._is_draining = False
@@ -135,7 +132,6 @@ class WriteQueue:
                 kept.append(pending)
         self._queue, self.rows = kept, 0
         self._cells.clear()
-        self._unsorted.clear()
         self.bases.clear()
 
     def pop(self, pending: PendingWrite) -> None:
@@ -170,7 +166,6 @@ class WriteQueue:
         self._captured.clear()
         self._queue.clear()
         self._cells.clear()
-        self._unsorted.clear()
         self.bases.clear()
         self.names.clear()
         self.used.clear()
@@ -178,22 +173,17 @@ class WriteQueue:
 
     # -- what waits for a place
 
-    def _sort(self) -> None:
-        """Sorts pending writes by cell; done at first use."""
-        self.drain_capture()
-        for pending in self._unsorted:
-            for table, written in pending.cells.items():
-                of_table = self._cells.setdefault(table, {})
-                for pk in written:
-                    found = of_table.setdefault(pk, [])
-                    if not found or found[-1].order < pending.order:  # else it was sorted before an interrupt
-                        found.append(pending)
-        self._unsorted.clear()
+    def _sort(self, pending: PendingWrite) -> None:
+        """Sorts what an action wrote by cell."""
+        for table, written in pending.cells.items():
+            of_table = self._cells.setdefault(table, {})
+            for pk in written:
+                found = of_table.setdefault(pk, [])
+                if not found or found[-1].order < pending.order:  # else it was sorted before an interrupt
+                    found.append(pending)
 
     def _unsort(self, pending: PendingWrite) -> None:
         """What an action wrote waits no more."""
-        if pending in self._unsorted:
-            self._sort()
         for table, written in pending.cells.items():
             of_table = self._cells.get(table, {})
             for pk in written:
@@ -206,8 +196,7 @@ class WriteQueue:
 
     def is_pending(self, cell: EntityPath) -> bool:
         """Whether a cell waits for its commit."""
-        if self._captured or self._unsorted:
-            self._sort()
+        self.drain_capture()
         return cell[1] in self._cells.get(cell[0], EMPTY)
 
     def is_joined(self, cell: EntityPath) -> bool:
@@ -238,8 +227,7 @@ class WriteQueue:
 
     def of_cell(self, cell: EntityPath) -> list[PendingWrite]:
         """The pending writes that change a cell, in order."""
-        if self._captured or self._unsorted:
-            self._sort()
+        self.drain_capture()
         wrote = self._cells.get(cell[0], EMPTY).get(cell[1], ())
         if not is_collection(cell[0]):
             return [*wrote]
