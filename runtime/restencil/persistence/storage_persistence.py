@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib import parse as urls
 from weakref import WeakSet, ref
 
@@ -19,7 +20,6 @@ from .leases import Leases
 from .read_through import ReadThrough
 from .schema_fingerprint import SchemaRegistry
 from .stored_forms import StoredForms
-from .trim_schedule import TrimSchedule
 from .waiters import Waiters
 from .write_behind import WriteBehind
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ..cache.transition import Transition
     from ..storage.protocol import Place
     from .pending_write import PendingWrite
+
+_TRIMMED: Final = 10.0
+"""So many seconds after nothing was left to delete it is looked again."""
 
 _in_use: WeakSet[Any] = WeakSet()
 
@@ -51,7 +54,8 @@ class StoragePersistence:
         waiters = Waiters()
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
         self.leases = Leases(connection, self.read_through, registry, waiters)
-        self.trim_schedule = TrimSchedule(connection)
+        self._trims_at = 0.0
+        """When the storage is to be trimmed again, by the clock that never steps, in s."""
         # Methods of the port that its parts have.
         self.committed = write_behind.take
         self.is_pinned = write_behind.is_pending
@@ -180,7 +184,16 @@ class StoragePersistence:
             if storage.poll == inf:
                 return
             self.read_through.take_news()
-        self.trim_schedule.run()
+        self._trim()
+
+    def _trim(self) -> None:
+        """Deletes some of what is over the bounds of the storage, if it is time for that; takes 50 ms at most."""
+        connection = self.connection
+        is_idle = not connection.is_open or connection.state != "on" or connection.is_resetting
+        if time.monotonic() < self._trims_at or is_idle or not connection.storage.writable:
+            return
+        if not connection.commit(lambda storage: storage.trim()):
+            self._trims_at = time.monotonic() + _TRIMMED
 
     def opened(self) -> None:
         """Follows the log from now on; results of other processes may be later than those that wait (locked)."""
