@@ -25,20 +25,28 @@ def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, StoredEn
     base = store_state.base
     change = ChangeSet(base, Meta(0, 0, 0))
     differs = False
-    for (table, pk), (stored, times, whole) in entering.items():
+    for cell, entry in entering.items():
+        table, pk = cell
+        stored, times, whole = entry
         before = base.get(table, pk)
         kept = before if is_alike(before, stored) else stored
         if kept is before and base.meta(table, pk) == times and base.partial.get(table, EMPTY).get(pk) == whole:
             continue
         differs = True
-        change.write(table, pk, kept, times)
-        if whole is not None:
-            change.partial.setdefault(table, {})[pk] = whole
+        write_entry(change, cell, entry._replace(stored=kept))
         if is_collection(table):
             change.collections.add(table)
     if differs:
         store_state.commit(WriteChange(change))
     return differs
+
+
+def write_entry(change: ChangeSet, cell: EntityPath, entry: StoredEntry) -> None:
+    """Adds a value of the storage to a change."""
+    table, pk = cell
+    change.write(table, pk, entry.stored, entry.times)
+    if entry.whole is not None:
+        change.partial.setdefault(table, {})[pk] = entry.whole
 
 
 def is_alike(before: object, stored: object) -> bool:

@@ -17,22 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.errors import StorageError, StorageOff
 from ..base.json_text import decode_json, encode_exactly
-from ..base.values import INVALID, Meta, described, is_dict, is_list, kind_of
+from ..base.values import Meta, described, is_dict, is_list, kind_of
 from ..cache.staleness import path_of
 from ..cache.tables import EMPTY
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
 from ..storage.memory import MemoryStorage
 from ..storage.protocol import StoredResult, StoredRow, TableInfo
-from .row_codec import (
-    Unstorable,
-    encode_collection,
-    encode_result,
-    encoded_whole,
-    is_collection,
-    with_details,
-)
+from .pending_write import Result
+from .row_codec import Unstorable, encoded_whole, is_collection
 from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
+from .stored_forms import StoredForms
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -117,6 +112,7 @@ class _Dumping:
         self._base: Tables = store_state.base
         self._space = space
         self._registry = registry = SchemaRegistry(store_state.secrets)
+        self._forms = StoredForms(registry)
         if persistence is not None:
             persistence.connection.drain_capture()
         for meta in self._base.key_metas.values():
@@ -134,7 +130,7 @@ class _Dumping:
         base = self._base
         for table in sorted(base.entities):
             if is_collection(table):
-                self._rows(table, "", lambda stored, whole: encode_collection(stored))
+                self._rows(table, "")
             else:
                 self._records(table)
         for key in sorted({**base.results, **base.key_metas}):
@@ -155,13 +151,13 @@ class _Dumping:
         if not rules.kept:
             return
         shape = shape_of(map(fingerprint_of, registry.met(table)))
-        self._rows(table, shape, lambda stored, whole: rules.encode(stored, whole=whole))
+        self._rows(table, shape)
         for field, entries in self._base.indexes.get(table, {}).items():
             for text, pk in entries.items() if rules.keeps(field) else ():
                 if self._space.row((table, pk)) is not None:
                     self._space.index[table, field, text] = pk
 
-    def _rows(self, table: str, shape: str, encode: Callable[[Any, Any], bytes]) -> None:
+    def _rows(self, table: str, shape: str) -> None:
         base, is_marked = self._base, self._store_state.is_marked
         incomplete = self._is_incomplete(table)
         for pk, stored in base.entities[table].items():
@@ -173,7 +169,7 @@ class _Dumping:
             partial = base.partial.get(table, EMPTY).get(pk)
             try:
                 whole = None if partial is None else encoded_whole(partial, times.date)
-                value = None if stored is INVALID else encode(stored, whole)
+                value = self._forms.value(table, stored, whole=whole)
             except Unstorable:
                 incomplete = True
                 continue
@@ -198,15 +194,14 @@ class _Dumping:
         is_kept = registry.keeps_key(key) if rules is None else registry.keeps_result(key, rules)
         if not is_kept or (meta.error is not None and key not in base.results):
             return
-        try:
-            value = encode_result(base.result(key), None if rules is None else rules.schema, registry.secrets)
-        except Unstorable:
-            return
         is_stale = meta.error is not None or self._is_marked(key, meta)
         expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
         times = _outward(meta.times._replace(expires_at=expires_at))
-        if not meta.invalidated and (meta.terms is not None or meta.received is not None):
-            value = with_details(value, times, meta.terms, None, meta.received)
+        result = Result(base.result(key), times, rules, meta.invalidated, meta.terms, contained=meta.received)
+        try:
+            value = self._forms.result_value(result)
+        except Unstorable:
+            return
         self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)
 
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:

@@ -28,7 +28,7 @@ from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
-from .apply_remote import apply_remote
+from .apply_remote import apply_remote, is_alike, write_entry
 from .connection import arrived
 from .provenance import Provenance
 from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left_out
@@ -178,7 +178,7 @@ class Hydrator(Provenance):
             held = self._write_behind.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
             if held.stored is not UNDEFINED:
-                _write(intake.other, cell, held)
+                write_entry(intake.other, cell, held)
                 return
         self.is_memory_only(cell)
 
@@ -291,10 +291,10 @@ class Hydrator(Provenance):
             stored = self._replaced(cell, value, node, before)
         if not is_pending:
             self.loaded.setdefault(table, set()).add(pk)
-        if stored is not before and not isinstance(stored, Sentinel) and _is_same(stored, before):
+        if is_alike(before, stored):
             stored = before
         change = intake.new if before is UNDEFINED or stored is before else intake.other
-        _write(change, cell, StoredEntry(stored, times, whole))
+        write_entry(change, cell, StoredEntry(stored, times, whole))
 
     def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
         """The new value of a cell that memory holds; members that were left out of the row stay."""
@@ -407,7 +407,7 @@ class Hydrator(Provenance):
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
                 whole = new.partial.get(table, EMPTY).get(pk)
-                _write(intake.other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
+                write_entry(intake.other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
         intake.other.results.update(new.results)
         intake.other.key_metas.update(new.key_metas)
         self.put(intake)
@@ -439,7 +439,7 @@ class Hydrator(Provenance):
         whole = None
         if not isinstance(stored, Sentinel):
             whole = whole_of(record_of(stored), None, here, known.timeline.number_of(requested_rev))
-        _write(other, cell, StoredEntry(stored, here, whole))
+        write_entry(other, cell, StoredEntry(stored, here, whole))
 
     def dropped(self, cells: Iterable[EntityPath]) -> None:
         """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
@@ -616,19 +616,3 @@ def _joined(base: Tables, cell: EntityPath, loaded: StoredEntry, node: Schema | 
     if before.times.fetched_at > loaded.times.fetched_at:
         return before
     return loaded._replace(stored=_stored(value, node, before.stored))
-
-
-def _write(change: ChangeSet, cell: EntityPath, held: StoredEntry) -> None:
-    table, pk = cell
-    change.write(table, pk, held.stored, held.times)
-    if held.whole is not None:
-        change.partial.setdefault(table, {})[pk] = held.whole
-
-
-def _is_same(left: Any, right: Any) -> bool:
-    """Whether two stored forms are equal, so that the one of before may stay."""
-    if isinstance(right, Sentinel) or is_partial(left) is not is_partial(right):
-        return False
-    if isinstance(left, list) is not isinstance(right, list):
-        return False
-    return same_json(record_of(left), record_of(right))
