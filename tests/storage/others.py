@@ -8,8 +8,7 @@ from restencil import Controller, MemoryStorage, Store
 from restencil.base.values import INVALID, UNDEFINED, Meta, is_dict
 from restencil.cache.actions import SetResponse
 from restencil.persistence.row_codec import encode_collection, encode_result
-from restencil.persistence.schema_fingerprint import SchemaRegistry, fingerprint_of_endpoint
-from restencil.schema.record import class_record
+from restencil.persistence.schema_fingerprint import SchemaRegistry, fingerprint_of, fingerprint_of_endpoint
 from restencil.schema.stored import record_of
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
 
@@ -104,10 +103,7 @@ class Other:
         return StoredRow(table, pk, rev, 0, times, self._shape(table), self.registry.rules(table).encode(stored))
 
     def _shape(self, table: str) -> str:
-        models = self.registry.classes(table)
-        node = next(iter(models)).node
-        assert class_record(node.cls) is not None
-        return self.registry.written_by(node)[table]
+        return fingerprint_of(next(iter(self.registry.classes(table))))
 
     def _changed_results(self) -> tuple[list[StoredResult], list[str]]:
         base = self.store._store_state.base

@@ -311,21 +311,20 @@ def test_shapes_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_their
     """What nobody went to cannot have been written by an answer; a row of its table may be there all the same."""
     outer = entity(schema={"title": {"user": Lazy(lambda: User)}}, name="Outer")
     registry = SchemaRegistry()
-    assert [*registry.written_by(schema_of(outer))] == ["Outer"]
+    registry.register(schema_of(outer))
+    assert registry.met("Outer") == [model_of(outer)]
     assert registry.classes("User") == frozenset()
     assert registry.readable("User", fingerprint_of(model_of(User)))
-    assert [*registry.written_by(schema_of(outer))] == ["Outer", "User"]
+    assert registry.met("User") == [model_of(User)]
 
 
-def test_shapes_what_a_response_wrote_has_the_shape_of_all_classes_that_its_schema_leads_to() -> None:
-    """By table; of two classes of one table it is both."""
+def test_shapes_all_classes_that_a_schema_leads_to_are_registered_by_table() -> None:
     brief = entity({"id": int}, key="User", name="Brief")
-    shape = SchemaRegistry().written_by(schema_of({"users": [User], "first": brief, "tags": Values(Tag)}))
-    assert shape == {
-        "User": shape_of([fingerprint_of(model_of(User)), fingerprint_of(model_of(brief))]),
-        "Tag": fingerprint_of(model_of(Tag)),
-    }
-    assert SchemaRegistry().written_by(None) == {}
+    registry = SchemaRegistry()
+    registry.register(schema_of({"users": [User], "first": brief, "tags": Values(Tag)}))
+    assert {*registry.met("User")} == {model_of(User), model_of(brief)}
+    assert registry.met("Tag") == [model_of(Tag)]
+    registry.register(None)
 
 
 def test_shapes_secret_of_a_client_holds_for_all_tables() -> None:

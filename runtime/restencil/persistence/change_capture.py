@@ -14,7 +14,6 @@ from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..cache.tables import EMPTY
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
-from ..schema.protocol import definitions
 from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
 from .stored_validators import is_bare
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import ChangeSet, EntityPath
     from ..cache.transition import Transition
-    from ..schema.protocol import Schema
     from .connection import StorageConnection
     from .pending_write import Key, Table
     from .stored_forms import StoredForms
@@ -51,8 +49,6 @@ class ChangeCapture:
         """Cells whose value in memory is never stored."""
         self.unstored_keys: set[str] = set()
         """Keys whose results are not stored."""
-        self._met: dict[Schema, int] = {}
-        """The registered schemas, with the count of definitions then."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of the result that an error replaced."""
         self._wrote = wrote
@@ -173,7 +169,7 @@ class ChangeCapture:
         pending.end_capture()
 
     def _decode(self, pending: PendingWrite) -> None:
-        request, write_set = pending.request, pending.write_set
+        request, write_set, registry = pending.request, pending.write_set, self._forms.registry
         if not self._connection.storage.writable or (not pending.tables and self._is_error(pending)):
             pending.forget_values()
             return
@@ -184,16 +180,11 @@ class ChangeCapture:
         bulk_invalidations: list[BulkInvalidation | PageExtension] = []
         if write_set is not None:
             for node in write_set.classes:
-                if self._met.get(node) != definitions.count:
-                    schema: Any = node
-                    self._forms.registry.register_class(schema.model)
-                    self._met[node] = definitions.count
+                schema: Any = node
+                registry.register_class(schema.model)
             bulk_invalidations += (BulkInvalidation(test, False, pending.moment) for test in write_set.stale)
-        if request is not None and request.rules.schema is not None:
-            met: Schema = request.rules.schema
-            if self._met.get(met) != definitions.count:
-                self._forms.registry.register(met)
-                self._met[met] = definitions.count
+        if request is not None:
+            registry.register(request.rules.schema)
         results = self._results(pending)
         validators = pending.validators
         own = None if request is None else results.get(request.key)

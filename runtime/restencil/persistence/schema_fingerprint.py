@@ -179,7 +179,8 @@ class SchemaRegistry:
         self.secrets = frozenset(map(plain_name, secrets))
         """Names of secrets besides the usual ones, as `rows.plain_name` gives them."""
         self._met: dict[str, dict[EntityModel, None]] = {}
-        self._wrote: dict[int, tuple[Schema, int, dict[str, str]]] = {}
+        self._complete: dict[int, tuple[Schema, int]] = {}
+        """By id, the schemas whose classes are all registered, with the count of definitions then."""
         self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
         self._prints: dict[str, dict[str, EntityModel]] = {}
         self._rules: dict[str, TableRules] = {}
@@ -193,7 +194,13 @@ class SchemaRegistry:
 
     def register(self, schema: Schema | None) -> None:
         """Registers the entity classes that a schema contains, as far as these are resolved."""
-        self.written_by(schema)
+        if schema is None or self._complete.get(id(schema)) == (schema, definitions.count):
+            return
+        models, is_complete = entities_in(schema)
+        for model in models:
+            self.register_class(model)
+        if is_complete:
+            self._complete[id(schema)] = schema, definitions.count  # held, so that the id stays this object's
 
     def register_class(self, model: EntityModel) -> None:
         """Registers an entity class."""
@@ -201,23 +208,6 @@ class SchemaRegistry:
         if model not in met:
             met[model] = None
             self._registered(model.key)
-
-    def written_by(self, schema: Schema | None) -> Mapping[str, str]:
-        """By table, the shape of rows that an answer of this schema wrote."""
-        if schema is None:
-            return _NOTHING
-        found = self._wrote.get(id(schema))
-        if found is not None and found[:2] == (schema, definitions.count):
-            return found[2]
-        models, is_complete = entities_in(schema)
-        tables: dict[str, list[str]] = {}
-        for model in models:
-            self.register_class(model)
-            tables.setdefault(model.key, []).append(fingerprint_of(model))
-        shapes = {table: shape_of(prints) for table, prints in tables.items()}
-        if is_complete:
-            self._wrote[id(schema)] = schema, definitions.count, shapes  # held, so that the id stays this object's
-        return shapes
 
     def met(self, table: str) -> Iterable[EntityModel]:
         """The classes of a table that the store itself has met."""
