@@ -37,6 +37,7 @@ _MOST_ROWS: Final = 2_000
 """So many changed rows are loaded at once; the rest is evicted."""
 _REMEMBERED: Final = 256
 """The changes of so many commits are remembered, for loads that began before."""
+_GONE: Final = "part of the log is gone"
 _STEP: Final = 1_000.0
 """A clock that steps by more than this, in ms, is not to be believed."""
 
@@ -100,23 +101,14 @@ class LogConsumer:
             self._was_reset(found)
             return True
         if found.epoch != known.epoch:
-            self._break("the storage began anew", is_epoch=True)
-            known.epoch, known.number = found.epoch, found.number
-            known.timeline.begin(found.number)
-            yield from self._miss_events(0, found.number)
-            self._forget(found.number)
+            known.epoch = found.epoch
+            yield from self._skip("the storage began anew", found.number, is_epoch=True)
             return True
         if found.number < known.number and not found.lost:
             return True  # it was said before another thread took in more
         entries = [entry for entry in found.entries if entry.number > known.number]
         if self._is_torn(found, entries):
-            is_epoch, before = found.number < known.number, known.number
-            self._break("part of the log is gone", is_epoch=is_epoch)
-            known.number = found.number
-            if is_epoch:
-                known.timeline.begin(found.number)
-            yield from self._miss_events(0 if is_epoch else before, found.number)
-            self._forget(found.number)
+            yield from self._skip(_GONE, found.number, is_epoch=found.number < known.number)
             return True
         return not entries or (yield from self._take_entries(entries))
 
@@ -165,15 +157,21 @@ class LogConsumer:
                 return True
             entries = [entry for entry in (*entries, *late) if entry.number > known.number]
             if self._is_torn(more, entries):
-                self._break("part of the log is gone", is_epoch=False)
-                before, known.number = known.number, more.number
-                yield from self._miss_events(before, more.number)
+                yield from self._skip(_GONE, more.number)
                 return True
-        self._break("the log grows faster than it is read", is_epoch=False)
-        before, known.number = known.number, entries[-1].number
-        yield from self._miss_events(before, known.number)
-        self._forget(known.number)
+        yield from self._skip("the log grows faster than it is read", entries[-1].number)
         return True
+
+    def _skip(self, reason: str, number: int, *, is_epoch: bool = False) -> StorageWork[None]:
+        """Handles a gap in the log: memory goes on at this commit, and believes nothing that it holds."""
+        known = self._connection.known
+        before = 0 if is_epoch else known.number
+        self._break(reason, is_epoch=is_epoch)
+        known.number = number
+        if is_epoch:
+            known.timeline.begin(number)
+        self._forget(number)
+        yield from self._miss_events(before, number)
 
     def _miss_events(self, before: int, number: int) -> StorageWork[None]:
         """What commits after `before`, up to this one, made stale is not known: if they did, all of that may be.
