@@ -398,14 +398,9 @@ class StorageConnection:
         self._contact = time.monotonic()
         self._is_lost = False
 
-    @property
-    def is_out_of_touch(self) -> bool:
-        """Whether the storage said nothing of what others wrote for longer than a lease lasts."""
-        return time.monotonic() - self._contact > self._longest_silence
-
     def lost_touch(self) -> bool:
-        """Whether that is so and was not said before."""
-        if self._is_lost or not self.is_out_of_touch:
+        """Whether the storage said nothing of what others wrote for longer than a lease lasts; True once."""
+        if self._is_lost or time.monotonic() - self._contact <= self._longest_silence:
             return False
         self._is_lost = True
         return True

@@ -108,7 +108,6 @@ class WriteBehind:
         """Whether a commit takes one action only: several were too big together."""
         self._is_committing = False
         self._warned: set[str] = set()
-        self._is_resetting = False
         self._is_refused = False
         """Whether the storage did not take the reset when it was asked last."""
         self._reset_since = 0.0
@@ -189,12 +188,12 @@ class WriteBehind:
 
     def _reset(self) -> None:
         now = time.monotonic()
-        was_refused = self._is_resetting and (self._is_refused or now - self._reset_since > _PROMPT)
-        if not self._is_resetting:
+        was_refused = self.connection.is_resetting and (self._is_refused or now - self._reset_since > _PROMPT)
+        if not self.connection.is_resetting:
             self._reset_since = now
         self.drop_all()
         self.capture.clear()
-        self._is_resetting = self.connection.is_resetting = True
+        self.connection.is_resetting = True
         connection = self.connection
         if connection.storage.inline:
             try:
@@ -207,8 +206,8 @@ class WriteBehind:
         self._is_refused = was_refused or connection.state != "on"
         self.thread.wake(hurries=True)
         if self.thread.runs and running_loop() is None:
-            self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
-            self._is_refused = self._is_resetting
+            self._done.wait_for(lambda: self._is_refused or not self.connection.is_resetting, _LONGEST_RESET)
+            self._is_refused = self.connection.is_resetting
         if self._is_refused:
             why = connection.reason or "the server does not answer"
             raise StorageDown(f"the reset is not written yet ({why}); it is tried again until the program ends")
@@ -218,7 +217,7 @@ class WriteBehind:
         epoch = self.connection.reset()
         with self._store.lock:
             self.connection.known.begin_epoch(epoch, reset=epoch, number=0)
-            self._is_resetting = self.connection.is_resetting = False
+            self.connection.is_resetting = False
             self._done.notify_all()
 
     def drop_all(self) -> None:
@@ -246,7 +245,7 @@ class WriteBehind:
                 if connection.state == "off":
                     break
                 return False
-            if self._is_resetting:
+            if self.connection.is_resetting:
                 try:
                     self._try_reset()
                 except StorageError:
@@ -464,7 +463,7 @@ class WriteBehind:
             with self._store.lock:
                 return self.commit_all()
         is_done = self.commit_all()
-        if self._is_resetting and not is_done:  # else the reset came after it, and has its own turn
+        if self.connection.is_resetting and not is_done:  # else the reset came after it, and has its own turn
             with self._store.lock:
                 self._is_refused = True
                 self._done.notify_all()
@@ -487,11 +486,11 @@ class WriteBehind:
     @property
     def is_waiting(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self.queue or self._is_resetting) and self.connection.state != "off"
+        return bool(self.queue or self.connection.is_resetting) and self.connection.state != "off"
 
     def close(self) -> None:
         """Nothing is committed any more."""
-        if self._is_resetting:
+        if self.connection.is_resetting:
             logger.error("the storage was not reset: it did not answer; what it holds ends by its age")
         self.drop_all()
         self.thread.end()
