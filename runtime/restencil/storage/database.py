@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from ..base.errors import StorageDown
 from ..base.lazy_imports import sqlite3
 from ..base.values import Meta
-from .entries import entry_from_json, entry_to_json
+from .entries import entry_from_json, entry_to_json, has_changes
 from .epochs import is_settled
 from .format import be_patient, connect, end_transaction, gave_up, opened
 from .protocol import (
@@ -561,17 +561,7 @@ class _Commit:
         if id and last is not None and id <= last:
             cursor.execute("ROLLBACK")
             return Outcome(before if id == last else 0, epoch, None)
-        contents = (
-            batch.rows,
-            batch.results,
-            batch.drop,
-            batch.index,
-            batch.tables,
-            batch.listed,
-            batch.incomplete,
-            batch.stale,
-        )
-        if any(contents):
+        if has_changes(batch) or batch.tables:
             cursor.execute("SAVEPOINT before")
             number = number_in(cursor) + 1
             if self._other_versions(cursor) or not self._write(cursor, number):
