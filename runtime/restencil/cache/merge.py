@@ -85,7 +85,7 @@ def _merged(operation: MergeRecord, held: StoredEntry | None, times: Meta) -> St
     if held is None or isinstance(held.stored, list):
         return StoredEntry(node.to_store({**record}), times)
     before, were, _ = held
-    whole = _whole_of(held)
+    whole = whole_of(held)
     stored, later = node.merged(before, were, {**record}, times)
     if before is INVALID or stored is INVALID:
         return StoredEntry(stored, later)
@@ -97,10 +97,12 @@ def _merged(operation: MergeRecord, held: StoredEntry | None, times: Meta) -> St
     return StoredEntry(stored, later, whole_after(whole, operation.rules, node, record, stored, times))
 
 
-def _whole_of(held: StoredEntry) -> Whole:
+def whole_of(held: StoredEntry) -> Whole:
+    """The response that last brought a record whole, or a list."""
     if held.whole is not None:
         return held.whole
-    fields = frozenset[str]() if held.stored is INVALID else record_of(held.stored).keys()
+    is_record = held.stored is not INVALID and not isinstance(held.stored, list)
+    fields = record_of(held.stored).keys() if is_record else frozenset[str]()
     return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
 
 

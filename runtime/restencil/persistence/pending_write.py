@@ -165,15 +165,6 @@ class PendingWrite:
         found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
         return found
 
-    def whole_of(self, table: str, pk: str) -> Whole:
-        """The response that last contained all of a record or list that it wrote."""
-        found: Whole | None = self.partial.get(table, EMPTY).get(pk)
-        if found is not None:
-            return found
-        times, stored = self.times_of(table, pk), self.cells[table][pk]
-        fields = frozenset[str]() if stored is INVALID or isinstance(stored, list) else record_of(stored).keys()
-        return Whole(times.fetched_at, times.expires_at, fields, times.fetched_at)
-
     def writes(self, cell: EntityPath) -> bool:
         """Whether it wrote a cell in memory."""
         return cell[1] in self.cells.get(cell[0], EMPTY)

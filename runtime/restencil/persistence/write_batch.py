@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.values import INVALID, is_dict, text_of
-from ..cache.merge import StoredEntry
-from ..cache.tables import Whole
+from ..base.values import INVALID, text_of
+from ..cache.merge import StoredEntry, whole_of
+from ..cache.tables import EMPTY
 from ..schema.stored import record_of
 from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
 from .pending_write import PendingWrite, Result
@@ -38,8 +38,6 @@ class BatchRow(NamedTuple):
     """Whether only its times are new."""
     is_rebased: bool
     """Whether it is worked out from what the storage has, so that memory may hold something else."""
-    whole: Whole
-    """The response that last brought the record whole, or the list."""
 
 
 class WriteBatch:
@@ -130,18 +128,17 @@ class WriteBatch:
                 return None
             if held is None or (cell in self.joined and base is not None and held == base.held):
                 return None  # it was looked through, and nothing joins it
-            whole = held.whole or _whole_by_times(held)
             rev, shape = (0, "") if base is None else (base.rev, base.shape)
         else:
-            held = StoredEntry(last.cells[table][pk], last.times_of(table, pk))
-            whole = last.whole_of(table, pk)
+            whole = last.partial.get(table, EMPTY).get(pk)
+            held = StoredEntry(last.cells[table][pk], last.times_of(table, pk), whole)
         if is_collection(table) or held.stored is INVALID:
             shape = ""
         else:
             for action in actions:
                 for node in action.nodes_of(table, pk):
                     shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
-        return BatchRow(held, rev or 0, shape, is_same, is_rebased, whole)
+        return BatchRow(held, rev or 0, shape, is_same, is_rebased)
 
     # -- as JSON (without the lock)
 
@@ -162,15 +159,16 @@ class WriteBatch:
                 misses.add(table)
                 continue
             try:
-                whole = encoded_whole(row.whole, row.held.times.date) if _needs_whole(row) else None
-                value = forms.value(table, row.held.stored, known.left_out.get(cell, NOTHING_LEFT), whole)
+                whole = whole_of(row.held)
+                details = encoded_whole(whole, row.held.times.date) if _needs_whole(row) else None
+                value = forms.value(table, row.held.stored, known.left_out.get(cell, NOTHING_LEFT), details)
             except Unstorable:
                 self.unstorable.add(cell)
                 continue
             size += 0 if value is None else len(value)
-            whole_rev = known.timeline.commit_of(row.whole.number)
+            whole_rev = known.timeline.commit_of(whole.number)
             rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value, whole_rev))
-            is_same = row.is_same and row.held.times == times and row.whole.number == number
+            is_same = row.is_same and row.held.times == times and whole.number == number
             (same if is_same else changed).setdefault(table, []).append(pk)
         results = self._results(connection, forms)
         size += sum(len(result.value or b"") for result in results)
@@ -300,17 +298,10 @@ class WriteBatch:
         ]
 
 
-def _whole_by_times(held: StoredEntry) -> Whole:
-    """A record that the response with its times brought whole."""
-    record = record_of(held.stored)
-    fields = record.keys() if is_dict(record) else frozenset[str]()
-    return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
-
-
 def _needs_whole(row: BatchRow) -> bool:
     """Whether the times of a row do not say which response brought its record whole."""
-    whole, (stored, times, _) = row.whole, row.held
-    if stored is INVALID or isinstance(stored, list) or row.shape == "":
+    stored, times, whole = row.held
+    if whole is None or stored is INVALID or row.shape == "":
         return False
     is_of_times = whole.fetched_at == times.fetched_at and whole.expires_at == times.expires_at
     return not is_of_times or bool(whole.later) or len(whole.fields) != len(record_of(stored))
