@@ -24,7 +24,7 @@ _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {so
 
 _INTRODUCTION: Final = (
     "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are strings or plain numbers. A key that is in "
-    "no table below is a mistake. `restencil schema` prints the same as a JSON Schema, for editors.\n"
+    "no table below is an error. `restencil schema` prints the language as a JSON Schema, for editors.\n"
 )
 
 _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -99,9 +99,9 @@ def problems_page() -> str:
         "# Problems\n",
         _MADE.format(source="`diagnostics/codes.py`"),
         (
-            "What is wrong in a spec, or could be better, has a code, and so has what `restencil check`, `diff` and "
-            "`import` find. Codes are stable, so tools may name them. `restencil explain CODE` says of one what stands "
-            "here, and on its page.\n"
+            "Every error and warning about a spec has a code, and so has every finding of `restencil check`, `diff` "
+            "and `import`. Codes are stable, so tools may rely on them. `restencil explain CODE` prints the rule and "
+            "the explanation of a code.\n"
         ),
     ]
     for kind in explanations.KINDS:
@@ -110,7 +110,7 @@ def problems_page() -> str:
             for one in found
             if one.kind is kind
         )
-        parts += [f"## {kind.title}\n", f"{kind.means}\n", _table(("code", "the rule"), codes)]
+        parts += [f"## {kind.title}\n", f"{kind.means}\n", _table(("code", "rule"), codes)]
     return "\n".join(parts)
 
 
@@ -186,10 +186,10 @@ def _types() -> str:
     )
     return (
         "A type is a word, the name of an enum, an object or an entity, a list `[X]` of another type, or a form. "
-        "A `?` behind a word or a name says that null and absence are allowed, a `!` behind the type of a field of an "
-        "entity or object that bodies must hold it.\n\n"
-        f"{scalars}\nA form is a mapping that has one of the words below, and no key but those of its form. Not every "
-        f"type can stand everywhere:\n\n{positions}"
+        "A `?` after a word or a name allows null and absence, a `!` after the type of a field of an entity or object "
+        "means that bodies require it.\n\n"
+        f"{scalars}\nA form is a mapping that has one of the words below, and no keys except those of its form. Not "
+        f"every type is allowed everywhere:\n\n{positions}"
     )
 
 

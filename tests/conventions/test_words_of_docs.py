@@ -126,13 +126,6 @@ BANNED: Final = {
 }
 """Words and phrases, each with what to write instead. The table may only grow."""
 
-NOT_YET: Final = {
-    "docs/reference/language.md": "it is generated from texts in the code",
-    "docs/reference/problems": "its pages are generated from texts in the code",
-    "docs/reference/problems.md": "it is generated from texts in the code",
-}
-"""Pages and folders in which banned words are still found, with the reason. The table may only shrink."""
-
 PAGES: Final = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _NO_PROSE: Final = re.compile(
@@ -172,24 +165,11 @@ def page_name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def is_exempt(page: Path) -> bool:
-    """Return whether a page, or a folder that contains it, is among the exceptions."""
-    return any(ROOT / name in (page, *page.parents) for name in NOT_YET)
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if not is_exempt(page)], ids=page_name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_docs_page_has_no_banned_word(page: Path) -> None:
     """A page uses none of the banned words and phrases, and the failure says what to write instead."""
     found = [str(one) for one in banned_words_of(page.read_text("utf-8"))]
     assert not found, f"{page_name(page)}:\n" + "\n".join(found)
-
-
-@pytest.mark.parametrize("name", sorted(NOT_YET))
-def test_docs_page_without_banned_words_is_checked(name: str) -> None:
-    """A page or folder is an exception only as long as it has a banned word."""
-    pages = [page for page in PAGES if ROOT / name in (page, *page.parents)]
-    found = [one for page in pages for one in banned_words_of(page.read_text("utf-8"))]
-    assert found, f"{name} has no banned words any more: take it out of NOT_YET"
 
 
 def test_banned_words_are_found_in_titles_and_prose_only() -> None:

@@ -17,13 +17,11 @@ class Kind(NamedTuple):
     means: str
 
 
-MISTAKE: Final = Kind("Mistakes", "A mistake of a spec: nothing is generated until it is gone.")
-TIP: Final = Kind("Advice", "Advice of `restencil lint` about a spec without mistakes.")
-FINDING: Final = Kind("Findings of imports", "A finding of `restencil import`: the document is read all the same.")
-APART: Final = Kind("Drift", "A finding of `restencil check`: a package is not what its spec gives.")
-CHANGE: Final = Kind(
-    "Changes", "A finding of `restencil diff`: what a change of a spec means for those who rely on it."
-)
+MISTAKE: Final = Kind("Errors", "An error in a spec: nothing is generated until it is fixed.")
+TIP: Final = Kind("Warnings", "A warning of `restencil lint` about a valid spec.")
+FINDING: Final = Kind("Findings of imports", "A finding of `restencil import`: the rest of the document is imported.")
+APART: Final = Kind("Drift", "A finding of `restencil check`: a package differs from the one that its spec generates.")
+CHANGE: Final = Kind("Changes", "A finding of `restencil diff`: the effect of a change on users of the spec.")
 
 KINDS: Final = (MISTAKE, TIP, FINDING, APART, CHANGE)
 
@@ -56,7 +54,8 @@ def _columns(rule: Rule) -> str:
         "–": "none",
     }
     assert set(words) == set(SEVERITIES)
-    return f"For callers: {words[rule.callers]}. On the wire: {words[rule.wire]}. In caches: {words[rule.cache]}."
+    callers, wire, cache = words[rule.callers], words[rule.wire], words[rule.cache]
+    return f"For callers: {callers}. In requests and responses: {wire}. In caches: {cache}."
 
 
 @functools.cache

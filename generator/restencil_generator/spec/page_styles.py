@@ -212,7 +212,7 @@ class Offset(PageStyle):
     """A page is requested by the number of items before it."""
 
     name = "offset"
-    help = "how many items are before the page"
+    help = "the number of items before the page"
     parameters: ClassVar[tuple[str, ...]] = ("offset", "skip", "start", "start_index", "start_at")
     implied_by: ClassVar[tuple[str, ...]] = ("offset", "skip")
     is_counted = True
@@ -241,7 +241,7 @@ class Cursor(PageStyle):
     """A response contains an opaque value for the next page."""
 
     name = "cursor"
-    help = "a value that the page before names (`next`)"
+    help = "a value from the previous page (`next`)"
     parameters: ClassVar[tuple[str, ...]] = (
         "cursor",
         "page_token",
@@ -314,7 +314,7 @@ class Url(_Numbered):
     """The body of a response has the URL of the next page."""
 
     name = "url"
-    help = "the URL that the response body has (`next`)"
+    help = "the URL in the response body (`next`)"
     is_url = True
     needs_next = True
 

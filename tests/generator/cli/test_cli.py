@@ -539,11 +539,11 @@ def test_cli_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) 
     assert run(["explain", "glued-path"]) == 0
     assert capsys.readouterr().out == (
         "# `glued-path`\n\nA prefix and a path have a slash between them.\n\n"
-        "Advice of `restencil lint` about a spec without mistakes.\n\n"
-        "Prefix and path are put together as they are, so `/v1` and `items` give `/v1items`.\n"
+        "A warning of `restencil lint` about a valid spec.\n\n"
+        "Prefix and path are concatenated, so `/v1` and `items` become `/v1items`.\n"
     )
     assert run(["explain", "field-removed"]) == 0
-    assert "For callers: it breaks. On the wire: none." in capsys.readouterr().out
+    assert "For callers: it breaks. In requests and responses: none." in capsys.readouterr().out
     assert run(["explain", "glued-pat"]) == 2
     assert capsys.readouterr().err == "restencil: there is no code 'glued-pat'; did you mean 'glued-path'?\n"
 

@@ -238,7 +238,7 @@ def test_command_sarif_has_the_rules(capsys: pytest.CaptureFixture[str]) -> None
         ("field-added", "note"),
     ]
     texts = {one["id"]: one["shortDescription"]["text"] for one in found["tool"]["driver"]["rules"]}
-    assert texts["field-type-changed"] == "A field has another type."
+    assert texts["field-type-changed"] == "A field has a different type."
 
 
 def test_command_github_has_a_command_for_each(

@@ -250,7 +250,7 @@ def test_language_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     described = json_schema.language_schema()["$defs"]["pagination"]["properties"]["most"]
     assert described["description"] == "How many pages there are at most."
     assert (described["minimum"], described["default"]) == (1, 9)
-    line = "| `most` | an integer from 1 on | `9` | How many pages there are at most. |"
+    line = "| `most` | an integer, 1 or more | `9` | How many pages there are at most. |"
     assert line in reference.language_page()
 
 

@@ -107,7 +107,7 @@ class OnlyWithValue(Rule):
         return {"if": {"properties": {self.other: {"enum": [*self.values]}}}, "then": given, "else": {"not": given}}
 
     def doc(self) -> str:
-        return f"`{self.key}` is given where `{self.other}` is {codes(self.values, 'or')}, and nowhere else."
+        return f"`{self.key}` is given if, and only if, `{self.other}` is {codes(self.values, 'or')}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class RequiresKey(Rule):
         return {"dependentRequired": {self.key: [self.other]}}
 
     def doc(self) -> str:
-        return f"`{self.key}` is given beside `{self.other}`, and nowhere else."
+        return f"`{self.key}` is only given with `{self.other}`."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class OnlyWithMapping(Rule):
         return {"if": {"properties": {self.other: {"type": "object"}}}, "then": given, "else": {"not": given}}
 
     def doc(self) -> str:
-        return f"`{self.key}` is given where `{self.other}` is a mapping, and nowhere else."
+        return f"`{self.key}` is given if, and only if, `{self.other}` is a mapping."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class MappingWith(Rule):
         return {"if": {"required": [self.other]}, "then": mapping, "else": text}
 
     def doc(self) -> str:
-        return f"`{self.key}` is a mapping where `{self.other}` is given, and a string elsewhere."
+        return f"`{self.key}` is a mapping if `{self.other}` is given, else a string."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class OnlyWithAny(Rule):
         return {"if": {"not": any_given(self.keys)}, "then": {"not": any_given(self.others)}}
 
     def doc(self) -> str:
-        return f"Without {codes(self.keys, 'and')} there is none of {codes(self.others, 'and')}."
+        return f"Without {codes(self.keys, 'and')}, {codes(self.others, 'and')} are not allowed."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -289,4 +289,4 @@ class ParameterUnless(Rule):
         return {"if": {"not": flagged}, "then": {"properties": {self.key: {"pattern": r"^(?:[^\\:]|\\.)*:"}}}}
 
     def doc(self) -> str:
-        return f"`{self.key}` has at least one parameter, unless it is written `{self.flag}: true`."
+        return f"`{self.key}` has at least one parameter, unless `{self.flag}: true` is given."

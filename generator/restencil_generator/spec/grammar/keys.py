@@ -193,9 +193,9 @@ _ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to
 SECTIONS: Final[Mapping[str, Section]] = {
     "spec": Section(
         "A spec",
-        "The resources of an API, and the package that is generated from them. A spec is one file, or a folder "
-        "whose `*.yaml` and `*.yml` files are merged, those of its folders too: the four tables may be spread over "
-        "them. Names that begin with a dot are ignored.",
+        "The resources of an API, and the generated package. A spec is one file, or a folder whose `*.yaml` and "
+        "`*.yml` files, in subfolders too, are merged: they may share the four tables. Names that begin with a dot "
+        "are ignored.",
         """
         restencil: 1
         package: shop
@@ -212,14 +212,14 @@ SECTIONS: Final[Mapping[str, Section]] = {
                 "servers",
                 ("url_prefix",),
                 "key-not-here",
-                "{key} has no meaning beside 'servers', which take its place",
+                "{key} has no meaning next to 'servers', which replace it",
             ),
         ),
     ),
     "auth": Section(
         "`auth`",
-        "How the client authenticates. The secret is never written in a spec: the client takes it as an argument, a "
-        "string or a function, or reads the environment variable that `env` names.",
+        "How the client authenticates. The secret is never written in a spec: the client gets it as an argument, a "
+        "string or a function, or reads the environment variable `env`.",
         """
         auth: {header: Access-Token, env: SHOP_TOKEN}
         """,
@@ -241,7 +241,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "scheme": Section(
         "A scheme",
-        "One of several ways to authenticate. The client has a keyword of its name for the credential.",
+        "One of several ways to authenticate. The client has a keyword argument with its name for the credential.",
         """
         auth:
           schemes:
@@ -271,8 +271,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "oauth2": Section(
         "`oauth2`",
-        "Tokens that the client asks for at `token_url`, and renews before they end and after a 401, with one request "
-        "for all that wait. It takes a `restencil.OAuth2`, or reads the environment.",
+        "Tokens that the client requests from `token_url`, and renews before they expire and after a 401, with one "
+        "request for all waiting calls. The client gets a `restencil.OAuth2`, or reads the environment.",
         """
         auth:
           schemes:
@@ -284,31 +284,30 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "options": Section(
         "`options`",
-        "How responses are requested and cached. Options of the spec hold for all resources, those of a resource for "
-        "all its endpoints; the nearest counts, and `null` resets an inherited value.",
+        "How responses are requested and cached. Options of the spec apply to all resources, those of a resource to "
+        "all its endpoints; the nearest level wins, and `null` resets an inherited value.",
         """
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
         """,
     ),
     "redirects": Section(
         "`redirects`",
-        "A 307 or 308 asks for the same request at another URL. To another origin it is not followed with a body, "
-        "since the body may hold what the other server should not see.",
+        "A 307 or 308 repeats the request at another URL. A redirect to another origin is not followed if the request"
+        " has a body, because the body may contain private data.",
         """
         redirects: {cross_origin_body: true}
         """,
     ),
     "freshness": Section(
         "`freshness`",
-        "Data lives as long as its server says. Any other form is `client` or `server`.",
+        "Data is fresh as long as the server says. The other values of `freshness` are `client` and `server`.",
         """
         options: {freshness: {server: {at_least: 5s, at_most: 1h}}}
         """,
     ),
     "server_freshness": Section(
         "`server` of a `freshness`",
-        "`Cache-Control`, `Age` and `Expires` of the response say how long it is fresh; these bounds hold for all that "
-        "they say.",
+        "`Cache-Control`, `Age` and `Expires` of the response determine how long it is fresh, within these bounds.",
         """
         options: {freshness: {server: {at_most: 1h}}}
         """,
@@ -316,8 +315,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "concurrency": Section(
         "`concurrency`",
-        "No change is lost to another: each says what it was made for, and the server rejects it with a 412 where it "
-        "has something else by now. In short: `concurrency: etag`.",
+        "Concurrent updates do not overwrite each other: a request contains the ETag of the version that it changes, "
+        "and the server rejects it with a 412 if there is a newer version. The short form is `concurrency: etag`.",
         """
         options: {concurrency: {etag: required}}
         """,
@@ -332,11 +331,11 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "search_style": Section(
         "`search_style`",
-        "How lists and objects are written into search strings, where a parameter has no `style` of its own; one word "
-        "says it of lists alone. The nearest level counts, and `null` resets an inherited style. Of `[1, 2]` under "
-        "the name `a`, `comma` makes `a=1,2`, `space` `a=1 2`, `pipe` `a=1|2`, `repeat` `a=1&a=2`, `brackets` "
-        "`a[]=1&a[]=2`, `deep` `a[0]=1&a[1]=2`, `json` `a=[1,2]`. Of `{b: 1}`, `brackets` and `deep` make `a[b]=1`, "
-        '`form` `b=1`, `json` `a={"b":1}`.',
+        "How lists and objects are written in search strings, unless a parameter has its own `style`; a single word "
+        "applies only to lists. The nearest level wins, and `null` resets an inherited style. `[1, 2]` with the name "
+        "`a` becomes `a=1,2` with `comma`, `a=1 2` with `space`, `a=1|2` with `pipe`, `a=1&a=2` with `repeat`, "
+        "`a[]=1&a[]=2` with `brackets`, `a[0]=1&a[1]=2` with `deep`, and `a=[1,2]` with `json`. `{b: 1}` becomes "
+        '`a[b]=1` with `brackets` and `deep`, `b=1` with `form`, and `a={"b":1}` with `json`.',
         """
         search_style: {lists: repeat, objects: deep}
         """,
@@ -344,30 +343,30 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "request": Section(
         "`request`",
-        "How bodies are sent. What the spec says holds for all resources, what a resource says for all its endpoints, "
-        "key by key; the nearest counts, and `null` resets an inherited value. With `in_key` a search by POST has "
-        "a key, and so a list, for each body.",
+        "How bodies are sent. Settings of the spec apply to all resources, those of a resource to all its endpoints, "
+        "key by key; the nearest level wins, and `null` resets an inherited value. With `in_key` a search by POST has"
+        " a key, and so a list, for each body.",
         """
         request: {content_type: application/merge-patch+json, envelope: article}
         """,
     ),
     "response": Section(
         "`response`",
-        "Where responses hold their values, and what responses without content are (204, 205, an empty string, "
-        "`null`), for endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks "
-        "again; the key of a created one comes from the body or from the header `Location`. With `none` the value is "
-        "`None`, and the lists that the created one could have joined turn stale. With `error` it is an error. Key by "
-        "key, the nearest level counts, and `null` resets an inherited value.",
+        "The position of the value in responses, and the value of empty responses (204, 205, an empty string, "
+        "`null`), for endpoints with a schema. With `merge` the request body becomes the record, and its `get` is "
+        "fetched again; the key of a created record comes from the body or from the header `Location`. With `none` "
+        "the value is `None`, and the lists that may contain the created record become stale. With `error` it is an "
+        "error. The nearest level wins, key by key, and `null` resets an inherited value.",
         """
         response: {envelope: data.article, list_envelope: data, empty: none}
         """,
     ),
     "error_choice": Section(
         "`{one_of: […]}` of an error",
-        "What the body of an error is where it is one of several objects. In `errors` a status from 400 to 599, `4XX`, "
-        "`5XX` or `default` has the name of an object, this, `any`, or `null`, which resets an inherited one. The "
-        "nearest level counts that says something of a status, and there the narrowest key. A package whose spec has "
-        "`errors` has a class for each kind of error (`shop.NotFoundError`), whose `data` is typed.",
+        "The body of an error that is one of several objects. In `errors` a status from 400 to 599, `4XX`, `5XX` or "
+        "`default` has the name of an object, this form, `any`, or `null`, which resets an inherited one. The nearest"
+        " level that declares a status wins, and in it the narrowest key. A package whose spec has `errors` has a "
+        "class for each kind of error (`shop.NotFoundError`), with typed `data`.",
         """
         objects:
           Problem: {title: string, detail: string?}
@@ -377,7 +376,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "entity": Section(
         "An entity",
-        "A kind of record with an identity. Of each record the store keeps one copy, whichever response it came with.",
+        "A record type with an identity. The store has one copy of each record, whichever response contained it.",
         """
         entities:
           Person:
@@ -390,9 +389,9 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "resource": Section(
         "A resource",
-        "A bundle of endpoints that share a path and an entity. From these two come `get`, `get_list`, `create`, "
-        "`update`, `partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource "
-        "with neither path nor entity is a group of endpoints; each writes its own path.",
+        "A group of endpoints that share a path and an entity. They determine `get`, `get_list`, `create`, `update`, "
+        "`partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource with "
+        "neither path nor entity is a group of endpoints, each with its own path.",
         """
         resources:
           articles:
@@ -427,8 +426,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "endpoint": Section(
         "An endpoint",
-        "What `endpoints` says of one member of a resource: changes to a standard one, or one of your own, which "
-        "starts from the resource or from the member that it extends.",
+        "One member of a resource: changes to a standard member, or an additional endpoint, which extends the "
+        "resource or another member.",
         """
         endpoints:
           get_list: {options: {poll_frequency: 30s}}
@@ -504,7 +503,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "object_field": Section(
         "A field of an object",
-        "A type, or a mapping that describes the field. Objects have no identity: they are in what holds them.",
+        "A type, or a mapping that describes the field. Objects have no identity: they are part of the record that "
+        "contains them.",
         """
         objects:
           Money: {amount: decimal, currency: {type: string, default: EUR}}
@@ -535,8 +535,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "file_field": Section(
         "A field of a multipart body",
-        "A type, `bytes` for a file, or a mapping that describes the field. Of a list each item is a part of its own, "
-        "and what is an object is a part of JSON.",
+        "A type, `bytes` for a file, or a mapping that describes the field. Each item of a list is a separate part, "
+        "and an object is a part with JSON.",
         """
         body: {multipart: {title: {type: string, optional: true}, photos: [bytes]}}
         """,
@@ -547,7 +547,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "path_param": Section(
         "A parameter of a path",
         "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a string or "
-        "an integer, or what the field of its name in the entity is.",
+        "an integer, or has the type of the entity's field with the same name.",
         """
         params: {id: {type: uuid, description: Which one.}}
         """,
@@ -555,7 +555,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
             OneOrMore(("type", "const", "field"), "add 'type: …'"),
             _CONST_ALONE,
             Excludes(
-                "slashes", ("field",), "key-not-here", "{owner} has 'slashes', so it is no field: it takes no {key}"
+                "slashes", ("field",), "key-not-here", "{owner} has 'slashes', so it is not a field: it has no {key}"
             ),
         ),
         family="field",
@@ -573,10 +573,11 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "header_param": Section(
         "A header parameter",
-        "A header that is an argument of the call: a type, or a mapping that describes it; `null` takes an inherited "
-        "one back. Its name on the wire is that of the field in words: `accept_language` is `Accept-Language`. A list "
-        "is joined with commas. Reading endpoints have it in their key, and so keep lists and results apart; what "
-        "changes what an entity says has `partition: true`, and a store of its own for each value.",
+        "A header that is an argument of the call: a type, or a mapping that describes it; `null` resets an inherited"
+        " one. The name of the header is the capitalized name of the field: `accept_language` is `Accept-Language`. A"
+        " list is joined with commas. The header is part of the key of reading endpoints, so its values have separate"
+        " lists and results; a header that changes the values of entities has `partition: true`, and a separate store"
+        " for each value.",
         """
         header_params:
           scope: {type: string, optional: true, wire: X-Scope}
@@ -589,8 +590,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "client_header": Section(
         "A header parameter of the spec",
-        "A header that is an argument of the client, and goes with every request to the API's own origin. It is "
-        "part of no key. An endpoint that has the same header replaces it.",
+        "A header that is an argument of the client, sent with every request to the API's own origin. It is not part "
+        "of the key. An endpoint with the same header replaces it.",
         """
         header_params: {tenant: {type: uuid, wire: X-Tenant-Id, env: SHOP_TENANT}}
         """,
@@ -600,8 +601,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "client_param": Section(
         "A search parameter of the spec",
-        "A search parameter that is an argument of the client, and goes with every request to the API's own origin. "
-        "It is part of no key. An endpoint that has the same parameter replaces it.",
+        "A search parameter that is an argument of the client, sent with every request to the API's own origin. It is"
+        " not part of the key. An endpoint with the same parameter replaces it.",
         """
         search_params: {api_version: {type: string, default: "2024-06", wire: api-version}}
         """,
@@ -611,8 +612,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "server": Section(
         "A server",
-        "A place where the API is served: a URL, or a mapping with a URL that has variables. The first server is the "
-        "default one, and keys hold its URL as it is written, whichever is chosen.",
+        "A server of the API: a URL, or a mapping with a URL that has variables. The first server is the default, and"
+        " keys contain its URL, whichever server is selected.",
         """
         servers:
           production: https://api.shop.example/v1
@@ -641,20 +642,20 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "object_form": Section(
         "`{object: {…}}`",
-        "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where "
-        "no member is called like a form.",
+        "An object with declared members, a TypedDict. In the schema of an endpoint the word may be omitted if no "
+        "member has the name of a form.",
         """
         schema: {object: {values: [Article], next: string}, wire: {next: "@odata.nextLink"}, optional: [next]}
         """,
     ),
     "one_of_form": Section(
         "`{one_of: […]}`",
-        "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. "
-        "Which one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are "
-        "distinguished by `attribute`: its value represents an alternative through `values`, else through the "
-        "constants of the alternatives, else by their names. Without it the first counts whose constants all agree,"
-        " then the first whose fields without `?` are all there. A value that is none of them is kept unchanged. "
-        "The word is that of a form only where its value is a list of two or more.",
+        "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. The "
+        "type of a value is selected by its JSON kind; among scalars it is the first type that decodes. Objects are "
+        "distinguished by `attribute`: its value selects an alternative through `values`, else through the constants "
+        "of the alternatives, else by their names. Without `attribute` the first alternative whose constants all "
+        "match is selected, then the first one with all required fields. Other values are kept unchanged. This is a "
+        "form only if its value is a list of two or more.",
         """
         schema: {one_of: [Link, Post, string], attribute: type, values: {link: Link, post: Post}}
         """,
@@ -662,8 +663,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "enum_form": Section(
         "`{enum: […]}`",
-        "One of some strings or integers. A value that it does not know is kept unchanged. The word is that of a "
-        "form only where its value is a list of two or more: one value is a `const`.",
+        "One of some strings or integers. Unknown values are kept unchanged. This is a form only if its value is a "
+        "list of two or more: for one value use `const`.",
         """
         schema: {states: {values: {enum: [open, settled]}}}
         """,
@@ -677,14 +678,14 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "collection_form": Section(
         "`{collection: …}`",
-        "A list or mapping of entities that the store keeps as one thing, so that it can be added to.",
+        "A list or mapping of entities that the store keeps as one unit, so that items can be added to it.",
         """
         todos: {collection: [Todo], nest: {user: id}, non_filter_arguments: [order_by]}
         """,
     ),
     "all_form": Section(
         "`{all: …}`",
-        "Every entity of a type that the store has.",
+        "All entities of a type in the store.",
         """
         schema: {all: {link: Link, post: Post}, attribute: type}
         """,
@@ -692,21 +693,21 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "invalidate_form": Section(
         "`{invalidate: …}`",
-        "The entity that the response names is gone.",
+        "The response removes the entity from the store.",
         """
         schema: {invalidate: Todo}
         """,
     ),
     "query_form": Section(
         "`{query: …, process: …}`",
-        "A view that is computed from what the store has.",
+        "A view that is computed from the data in the store.",
         """
         schema: {query: {all: Todo}, process: "python:shop_code:open_only", returns: [Todo]}
         """,
     ),
     "entity_form": Section(
         "`{entity: …}`",
-        "An entity that is declared where it is needed first. It has the keys of an entity.",
+        "An entity that is declared inline, with the keys of an entity.",
         """
         schema: {entity: Todo, fields: {id: integer, title: string, done: boolean}}
         """,
@@ -770,14 +771,14 @@ ROWS: Final = (
         required=True, default="", add="add 'package: name'", check=not_a_library),
     Row("spec", "title", Text(), "The name of the API.", default=""),
     Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase"),
-    Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is"),
+    Row("spec", "wire_names", Word(get_args(d.WireNames)), "The style of names in JSON.", default="as_is"),
     Row("spec", "absent", Word(get_args(d.Absent)),
-        "What a field without `default` gives where no response had it: `raise` raises `MissingFieldError` for every "
-        "kind, `zero` makes up the zero of its kind.",
-        otherwise="strings, numbers, booleans, lists and maps give their zero, all else raises"),
+        "Reading a missing field without `default`: `raise` raises `MissingFieldError` for all types, `zero` returns "
+        "the zero value of the type.",
+        otherwise="zero for strings, numbers, booleans, lists and mappings, an error for other types"),
     Row("spec", "auth", Subsection("auth", "write {header: NAME} or the like"), "How the client authenticates."),
     Row("spec", "servers", Table("", Either((Subsection("server"), Text(empty=False, pattern=patterns.URL)))),
-        "Where the API is served, by name, in place of `url_prefix`: an argument of the client; the first is the "
+        "The servers of the API by name, instead of `url_prefix`: an argument of the client; the first is the "
         "default."),
     Row("server", "url", Text(empty=False, pattern=patterns.URL), "Its URL, in which `{name}` represents a variable.",
         required=True),
@@ -789,10 +790,10 @@ ROWS: Final = (
         "The `User-Agent` of requests; with `false` that of the HTTP library.",
         otherwise="package, version and libraries"),
     Row("spec", "request_id", Text(empty=False, pattern=patterns.HEADER),
-        "The header of responses that names a request: `request_id` of responses and errors.",
-        otherwise="the first of the usual ones, such as `X-Request-Id`"),
+        "The response header with the ID of the request: `request_id` of responses and errors.",
+        otherwise="the first of the common ones, such as `X-Request-Id`"),
     Row("spec", "inert_headers", Texts(noun="header", pattern=patterns.HEADER),
-        "Headers that do not change responses, in addition to the usual ones: views with them share the client's "
+        "Headers that do not change responses, in addition to the common ones: views with them share the client's "
         "store."),
     # ------------------------------------------------------------------------------------------------------------ auth
     Row("auth scheme", "header", Text(empty=False, pattern=patterns.HEADER), "The secret is sent under this header."),
@@ -803,50 +804,50 @@ ROWS: Final = (
     Row("auth scheme", "cookie", Text(empty=False, pattern=patterns.COOKIE), "The secret is sent in this cookie."),
     Row("auth scheme", "query", Text(empty=False), "The secret is sent as this search parameter."),
     Row("scheme", "oauth2", Subsection("oauth2", "write {token_url: https://…}"),
-        "The client asks for tokens, which are sent as bearer tokens."),
+        "The client requests tokens, and sends them as bearer tokens."),
     Row("auth scheme", "prefix", Text(empty=False, pattern=patterns.PREFIX),
         "The prefix of the secret in its header or cookie."),
     Row("auth", "env", Text(empty=False, pattern=patterns.VARIABLE),
-        "The environment variable that holds the secret, where the client is given none."),
+        "The environment variable with the secret, if the client gets none as argument."),
     Row("scheme", "env",
         Either((Pairs(CREDENTIALS, patterns.VARIABLE), Text(empty=False, pattern=patterns.VARIABLE))),
-        "The environment variable that holds the credential, where the client is given none; for `oauth2` a mapping "
+        "The environment variable with the credential, if the client gets none as argument; for `oauth2` a mapping "
         "from the names of its credentials to variables."),
     Row("scheme", "deprecated", Reason(), "Whether it is deprecated, or why."),
     Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write {header: NAME} or the like")),
-        "Several ways to authenticate, by the name that the client's keyword has."),
+        "Authentication schemes by name, which is also the client's keyword argument."),
     Row("auth", "use", Use(whole=True),
-        "What requests send: alternatives in order; the first whose credentials are there counts; an inner "
-        "list has those that go together, and `none`, as the last one, sends nothing.",
-        otherwise="each scheme alone, in their order"),
+        "The schemes that requests use: alternatives in order; the first one whose credentials are given is used. An "
+        "inner list combines schemes, and `none`, as the last one, sends nothing.",
+        otherwise="each scheme alone, in order"),
     Row("oauth2", "token_url", Text(empty=False, pattern=patterns.TOKEN_URL),
-        "The URL where tokens are requested, and the only one that credentials are sent to.", required=True),
-    Row("oauth2", "grant", Word(get_args(d.Grant)), "The grant by which tokens are requested.",
+        "The URL for token requests, and the only URL to which the credentials are sent.", required=True),
+    Row("oauth2", "grant", Word(get_args(d.Grant)), "The grant type of token requests.",
         default="client_credentials"),
     Row("oauth2", "scopes", Texts(noun="scope", pattern=patterns.SCOPE), "The scopes that are requested."),
     Row("oauth2", "client_auth", Word(get_args(d.ClientAuth)),
         "How the client authenticates at `token_url`: by basic authentication, or in the body.", default="basic"),
     Row("oauth2", "params",
         Pairs(secrets=(*CREDENTIALS, "password", "client_assertion"), taken=("grant_type", "scope")),
-        "What is sent along, such as an `audience`."),
+        "Additional parameters, such as `audience`."),
     # ------------------------------------------------------------------- what the spec, a resource and an endpoint have
-    Row("endpoint", "extends", Text(empty=False), "The member that it starts from.", otherwise="the resource"),
+    Row("endpoint", "extends", Text(empty=False), "The member that it inherits from.", otherwise="the resource"),
     Row("resource", "path", PathText(), "The path of one entity, with at least one parameter; that of a singleton "
         "may have none.", otherwise="a group of endpoints"),
-    Row("endpoint", "path", PathText(), "Its path: `:name` is a parameter, `:name?` an optional one.",
-        otherwise="that of what it starts from"),
-    Row("resource", "schema", OneEntity(), "What one response of `get` is: an entity, or one of a union.",
+    Row("endpoint", "path", PathText(), "The path: `:name` is a parameter, `:name?` an optional one.",
+        otherwise="inherited"),
+    Row("resource", "schema", OneEntity(), "The value of `get`: an entity, or one of a union.",
         otherwise="a group of endpoints"),
     Row("resource", "singleton", Flag(), "Whether there is one record at its path: `get`, `update`, `partial_update` "
         "and `delete`, and no list.", default=False),
     Row("resource", "class", Name("a class"), "The name of its class.",
-        otherwise="its key in PascalCase; of a singleton called like its entity with `Resource` behind it"),
-    Row("resource", "members", Texts(words=MEMBERS), "The standard members that it has; `push` brings `create`.",
+        otherwise="its key in PascalCase; for a singleton with the name of its entity followed by `Resource`"),
+    Row("resource", "members", Texts(words=MEMBERS), "The standard members; `push` adds `create`.",
         otherwise="all that fit, without `move` and `remove`", check=standard_members),
-    Row("endpoint", "members", Texts(words=d.EXTENDERS), "What hangs on it, where its schema holds a collection.",
+    Row("endpoint", "members", Texts(words=d.EXTENDERS), "The list operations, if its schema contains a collection.",
         otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check=list_operations),
     Row("endpoint", "method", Text(empty=False, pattern=patterns.METHOD), "The HTTP method.",
-        otherwise="that of what it starts from; POST with `side_effect: true`"),
+        otherwise="inherited; POST with `side_effect: true`"),
     Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "The prefix of every path.", others=("base_url", "server")),
     Row(_ALL, "headers", Headers(), "Static headers. Secrets are never written in a spec."),
     Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
@@ -854,280 +855,284 @@ ROWS: Final = (
         others=("path_params",)),
     Row("spec", "header_params", Fields("client_header"), "Headers that are arguments of the client."),
     Row("resource endpoint", "header_params", Fields("header_param", nullable=True),
-        "Headers that are arguments of the call; laid over those of the resource, one by one."),
+        "Headers that are arguments of the call; merged with those of the resource, one by one."),
     Row("spec", "search_params", Fields("client_param"), "Search parameters that are arguments of the client."),
     Row("resource endpoint", "search_params", Fields("search_param"), "The parameters after the `?`.",
         others=("query_params", "query")),
     Row(_ALL, "search_style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
-        "How lists and objects are written into search strings.", otherwise="lists `comma`",
+        "How lists and objects are written in search strings.", otherwise="lists `comma`",
         others=("collection_format", "array_format")),
     Row("search_style", "lists", OrNull(Word(d.LIST_STYLES)), "How lists are written.", otherwise="`comma`"),
     Row("search_style", "objects", OrNull(Word(d.OBJECT_STYLES)), "How objects are written.",
-        otherwise="they have no text"),
+        otherwise="not supported"),
     Row("resource endpoint", "body", Body(("form", "multipart"), BODY_WORDS),
-        "What a call sends: `null` for nothing, an entity's name for its fields.",
+        "The request body: `null` for none, an entity's name for its fields.",
         otherwise="the fields of the resource's entity"),
-    Row("endpoint", "schema", Response(), "What a response is made of; `null` for none.",
-        otherwise="that of what it starts from"),
-    Row("endpoint", "returns", Type("returns"), "The type of the value, where `process` changes it.",
-        otherwise="what the schema gives; `any` without one"),
-    Row("endpoint", "content", Word(get_args(d.Content)), "What a response holds.",
-        otherwise="chosen from the response"),
-    Row("endpoint", "side_effect", Flag(), "Whether a call changes something on the server, and so is never cached.",
-        otherwise="that of what it starts from; where `method` is written, false for GET alone"),
+    Row("endpoint", "schema", Response(), "The type of responses; `null` for none.",
+        otherwise="inherited"),
+    Row("endpoint", "returns", Type("returns"), "The type of the value, if `process` changes it.",
+        otherwise="the type of the schema; `any` without one"),
+    Row("endpoint", "content", Word(get_args(d.Content)), "The content of responses.",
+        otherwise="depends on the response"),
+    Row("endpoint", "side_effect", Flag(),
+        "Whether a call changes something on the server, so that its response is never cached.",
+        otherwise="inherited; if `method` is given, false for GET only"),
     Row("endpoint", "follow_see_other", Flag(),
-        "Whether a change that is followed by a 303 goes on with a GET; otherwise that is an error.",
-        otherwise="that of what it starts from, else false"),
+        "Whether a 303 after a mutation is followed with a GET; otherwise it is an error.",
+        otherwise="inherited, else false"),
     Row("resource", "collection",
         Either((Subsection("collection"), Code())),
-        "How its lists are distinguished: in words, or by a class."),
+        "How its lists are distinguished: by settings, or by a class."),
     Row("resource endpoint", "pagination_field",
         Name("the pagination field of {owner}", keyword=True, otherwise=_PAGED),
-        "The parameter that names a page; with `in: body`, a member of the body.",
+        "The parameter for the page; with `in: body`, a member of the body.",
         others=("page_param", "cursor_param")),
     Row("resource endpoint", "pagination", Subsection("pagination", "write {style: …}"),
         "How the next page is found."),
-    Row("resource", "optimistic", Flag(), "Whether changes show before the server has responded.", default=False),
+    Row("resource", "optimistic", Flag(),
+        "Whether mutations are optimistic: visible before the server responds.", default=False),
     Row(_ALL, "options", Subsection("options"), "How responses are requested and cached."),
     Row("resource endpoint", "auth", Use(),
-        "How requests authenticate: `none`, a scheme, or a list such as that of `use`.",
-        otherwise="what `use` says"),
+        "How requests authenticate: `none`, a scheme, or a list as in `use`.",
+        otherwise="as `use` of the spec"),
     Row(_ALL, "request", OrNull(Subsection("request", "write {content_type: …}")), "How bodies are sent."),
     Row(_ALL, "response", OrNull(Subsection("response", "write {empty: none}")),
-        "Where responses hold their values, and what responses without content are."),
+        "The position of the value in responses, and the value of empty responses."),
     Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
-        "What a change makes stale besides: `self` for the entity that the path names, a member, `resource.member`, or "
-        "a resource for all that it reads. `nothing` if the change makes nothing stale, whatever its response brings."),
+        "What a mutation makes stale in addition: `self` for the entity that the path identifies, a member, "
+        "`resource.member`, or a resource for all its reads. `nothing` if the mutation makes nothing stale, whatever "
+        "its response contains."),
     Row("spec endpoint", "redirects", Subsection("redirects", "write {cross_origin_body: true}"),
-        "Which redirects are followed."),
+        "The redirects that are followed."),
     Row("redirects", "cross_origin_body", Flag(),
         "Whether a 307 or 308 to another origin is followed with the body of the request; otherwise it is an error.",
         required=True),
-    Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
+    Row(_ALL, "errors", Errors(), "The bodies of errors: `data` of the error that a call raises.",
         others=("exceptions",)),
     Row("error_choice", "one_of", Texts(least=2, noun="object"),
-        "The objects that it may be: the first whose constants it has, else the first all of whose fields without `?` "
-        "it has.",
+        "The possible objects: the first whose constants all match, else the first with all required fields.",
         required=True),
-    Row("endpoint", "process", Code(), "Makes the value of a response."),
+    Row("endpoint", "process", Code(), "Converts a response to its value."),
     Row("endpoint", "update", Code(), "Changes other cached responses after success."),
-    Row("endpoint", "get_optimistic_response", Code(), "Makes up the response before the server has given one."),
+    Row("endpoint", "get_optimistic_response", Code(), "Predicts the response before the server responds."),
     Row("resource", "endpoints", Table("endpoint_name", Subsection("endpoint")),
-        "Changes to standard members, and endpoints of your own, by name."),
+        "Changes to standard members, and additional endpoints, by name."),
     Row("resource", "examples", Table("", Subsection("example", "write {response: …}")), "Example calls, by endpoint."),
     # --------------------------------------------------------------------------------------------------------- entities
     Row("entity_form", "entity", EntityName(new=True), "The name of the entity.", required=True),
-    Row(_ENTITY, "fields", Fields("entity_field"), "Its fields, in the order in which they are shown.",
+    Row(_ENTITY, "fields", Fields("entity_field"), "The fields, in order.",
         others=("properties", "attributes")),
     Row(_ENTITY, "pk", Either((Texts(noun="field"), Text(empty=False))),
-        "The field that distinguishes its records, or the list of them; with dots one inside of objects. `[]` for the "
-        "only record that there is.",
-        otherwise="`id`, or the pk of what it extends", others=("primary_key",)),
+        "The primary key: a field, or a list of fields; dots for fields in objects. `[]` if there is only one record.",
+        otherwise="`id`, or the pk of the base entity", others=("primary_key",)),
     Row(_ENTITY, "pk_optional", Flag(),
-        "Whether a record without a pk is an instance that no table knows, and no error.", default=False),
+        "Whether a record without a pk is allowed: it is in no table, instead of an error.", default=False),
     Row(_ENTITY, "key", Text(empty=False), "The name of its table.",
-        otherwise="that of the nearest entity it extends which writes one, else its own name"),
-    Row(_ENTITY, "extends", EntityName(), "The entity whose fields it has too.", others=("inherits", "base")),
-    Row(_ENTITY, "abstract", Flag(), "Whether it is only there to be extended.", default=False),
-    Row(_ENTITY, "indexes", Texts(), "Fields to look it up by, beside its pk."),
-    Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a string for is not kept."),
+        otherwise="that of the nearest base entity that declares one, else its own name"),
+    Row(_ENTITY, "extends", EntityName(), "The base entity, whose fields it inherits.", others=("inherits", "base")),
+    Row(_ENTITY, "abstract", Flag(), "Whether it is only a base for other entities.", default=False),
+    Row(_ENTITY, "indexes", Texts(), "Fields for lookups, in addition to the pk."),
+    Row(_ENTITY, "validate", Code(), "Validates a record: if it returns a string, the record is not stored."),
     # ------------------------------------------------------------------------------------------------------ the tables
     Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name."),
     Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name."),
     Row("spec", "entities", Table("type_name", Subsection("entity")), "Records with an identity, by name."),
-    Row("spec", "resources", Table("resource_name", Subsection("resource")), "What the API serves, by name."),
+    Row("spec", "resources", Table("resource_name", Subsection("resource")), "The resources of the API, by name."),
     # --------------------------------------------------------------------------------------------------------- options
     Row("options", "data_expiry_length", OrNull(Duration()), "How long a response is fresh.", otherwise="1m",
         others=("ttl", "max_age", "stale_time")),
     Row("options", "error_expiry_length", OrNull(Duration()), "How long an error is kept.", otherwise="1s"),
     Row("options", "poll_frequency", OrNull(Duration(least=1)),
-        "How often a live read asks again.", otherwise="never", others=("refetch_interval",)),
+        "How often a live read sends a request.", otherwise="never", others=("refetch_interval",)),
     Row("options", "invalid_if_stale", OrNull(Flag()),
-        "Whether a call waits for fresh data where what is cached is stale; `false` returns stale data once and "
-        "fetches behind it (stale-while-revalidate).",
+        "Whether a call waits for fresh data if the cached data is stale; `false` returns stale data once and fetches"
+        " in the background (stale-while-revalidate).",
         otherwise="true"),
     Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
-        "Which fields a response must have to bring a record whole: `all` declared ones, the `required` ones (those "
-        "without `?` and `default`, for servers that leave out what is null: a field left out of such a response is "
-        "null), or a list of fields.",
+        "The fields that a response must have for a record to be complete: `all` declared ones, the `required` ones "
+        "(those without `?` and `default`, for servers that omit null values: a field that is missing in such a "
+        "response is null), or a list of fields.",
         otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
-        "Whether a response with an ETag or a date is requested again only if it changed.", otherwise="true",
+        "Whether requests for a response with an ETag or a date are conditional.", otherwise="true",
         others=("etag", "etags", "if_none_match")),
     Row("options", "freshness", OrNull(Either((Subsection("freshness"), Word(get_args(d.Freshness))))),
-        "How long a response is fresh: as `data_expiry_length` has it (`client`), or as the response says itself "
+        "How long a response is fresh: as `data_expiry_length` declares (`client`), or as the response declares "
         "(`server`).", otherwise="client", others=("cache_control",)),
     Row("freshness", "server", Subsection("server_freshness", "write {at_least: 5s}"),
-        "Bounds of what the response says.", required=True),
-    Row("server_freshness", "at_least", Duration(), "For so long a response is fresh, whatever it says."),
-    Row("server_freshness", "at_most", Duration(), "For longer than that it is not."),
+        "Bounds of the freshness in the response.", required=True),
+    Row("server_freshness", "at_least", Duration(), "Minimum time that a response is fresh."),
+    Row("server_freshness", "at_most", Duration(), "Maximum time that a response is fresh."),
     Row("options", "concurrency", OrNull(Either((Subsection("concurrency"), Word(("etag",))))),
-        "How `update`, `partial_update` and `delete` say what they were made for: by the ETag of the last response, as "
-        "`If-Match`.", otherwise="they do not", others=("if_match", "optimistic_locking", "lock")),
-    Row("concurrency", "etag", Word(("required",)), "A change is not sent where no ETag is known."),
-    Row("concurrency", "field", Text(empty=False), "The field of the entity that holds its ETag."),
+        "How `update`, `partial_update` and `delete` identify the version that they change: with the ETag of the last"
+        " response as `If-Match`.", otherwise="not at all", others=("if_match", "optimistic_locking", "lock")),
+    Row("concurrency", "etag", Word(("required",)), "Updates without a known ETag are not sent."),
+    Row("concurrency", "field", Text(empty=False), "The field of the entity with its ETag."),
     Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
-        "Whether what is cached is still shown after an error.", otherwise="hard"),
+        "Whether cached data is still shown after an error.", otherwise="hard"),
     Row("options", "validate", OrNull(Word(get_args(d.Validate))),
-        "How responses that do not fit the declared types are treated: `strict` makes them errors, `warn` logs each "
+        "What happens to responses that do not fit the declared types: `strict` makes them errors, `warn` logs each "
         "kind once.", otherwise="off"),
-    Row("options", "timeout", OrNull(Duration(least=1)), "How long a response is waited for."),
-    Row("options", "retries", OrNull(Whole()), "How often a request that failed is sent again."),
+    Row("options", "timeout", OrNull(Duration(least=1)), "The timeout of a request."),
+    Row("options", "retries", OrNull(Whole()), "The number of retries of a failed request."),
     Row("options", "strict_shape", OrNull(Flag()),
-        "Whether an object where a list is declared, or the other way round, is an error.", otherwise="true"),
-    Row("options", "replace", OrNull(Flag()), "Whether a response replaces the record, and is not merged into it.",
+        "Whether an object instead of a list, or a list instead of an object, is an error.", otherwise="true"),
+    Row("options", "replace", OrNull(Flag()), "Whether a response replaces the record instead of being merged into it.",
         otherwise="true for `update`"),
     Row("request", "content_type", OrNull(Text(empty=False, pattern=patterns.MEDIA_TYPE)),
-        "The content type of a JSON, text or bytes body.", otherwise="what the body is"),
+        "The content type of a JSON, text or bytes body.", otherwise="depends on the body"),
     Row("request", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
-        "The member that the body is in; dots nest."),
+        "The member that contains the body, with dots for nested members."),
     Row("request", "optional", OrNull(Flag()), "Whether a call may leave the body out.", otherwise="false"),
     Row("request", "style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
-        "How lists and objects are in a form.", otherwise="lists `repeat`, objects `brackets`"),
+        "How lists and objects are written in a form.", otherwise="lists `repeat`, objects `brackets`"),
     Row("request", "in_key", OrNull(Flag()),
-        "Whether the body is part of the key of what a reading endpoint gets.", otherwise="false"),
+        "Whether the body is part of the key of a reading endpoint.", otherwise="false"),
     Row("response", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
-        "The place of the value in a response: names of members, and numbers for items of lists, with dots. What a "
-        "resource or the spec says is for responses that are one entity or object."),
+        "The position of the value in a response: names of members, and indexes of items, with dots. For a resource "
+        "or the spec, it applies to responses that are a single entity or object."),
     Row("response", "list_envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
         "The same for responses that are a list or a mapping."),
-    Row("response", "ignore", OrNull(Flag()), "Whether what a successful response says is ignored.", otherwise="false"),
+    Row("response", "ignore", OrNull(Flag()),
+        "Whether the content of a successful response is ignored.", otherwise="false"),
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
-        "What a response without content is: an error, nothing (`none`), or, of a mutation, what was sent (`merge`).",
+        "The value of an empty response: an error, nothing (`none`), or, for mutations, the request body (`merge`).",
         otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
     Row(f"options {_ENTITY} {_DECLARED}", "persist",
         OrNull(Either((Whole(least=1), Flag(others="an integer from 1 on")))),
-        "Whether a storage keeps it: `false`, or a number that is raised when what is kept would be read wrongly.",
+        "Whether a storage keeps it: `false`, or a number to increase when older stored data would be misread.",
         otherwise="true"),
     # ------------------------------------------------------------------------------------- collections, pages, examples
     Row("pagination", "style", Word(tuple(STYLES)),
-        f"What is sent for a page: {'; '.join(f'`{style.name}`: {style.help}' for style in STYLES.values())}.",
+        f"How requests name a page: {'; '.join(f'`{style.name}`: {style.help}' for style in STYLES.values())}.",
         required=True),
     Row("pagination", "in", Word(("query", "body")),
         "Where `pagination_field` and the `param` of `size` are sent. `body` is for lists that are read by POST: the "
-        "position is no part of a list's identity, the other members of the body are.", default="query"),
+        "other members of the body identify the list, the position does not.", default="query"),
     Row("pagination", "next", Text(empty=False, pattern=patterns.CURSOR),
-        "Where the next cursor is: a path in the response, `header:NAME`, or `last.<field>` of the last item. For the "
-        "style `url`, where the URL of the next page is in the response."),
+        "The position of the next cursor: a path in the response, `header:NAME`, or `last.<field>` of the last item. "
+        "For the style `url`, the position of the URL of the next page."),
     Row("pagination", "more", Text(empty=False),
-        "Where the response says whether there are more pages: the run ends if that is false, null or absent."),
+        "The position of a flag for further pages: iteration ends if it is false, null or absent."),
     Row("pagination", "total", Text(empty=False),
-        "Where the response says how many items there are in all pages; the number follows as items come and go."),
+        "The position of the total number of items; it is updated as items are added and removed."),
     Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
         otherwise=", ".join(f"{style.start} for `{style.name}`" for style in STYLES.values() if style.is_counted)),
     Row("pagination", "size", Either((Subsection("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
-        "How many items a page has: as a search parameter, or the place in the response that names it."),
-    Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
+        "The number of items per page: a search parameter, or its position in the response."),
+    Row("pagination", "remove_cursor", Code(), "Removes the cursor from the arguments of a list."),
     Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
     Row("page_size", "value", Whole(least=1), "Its value.", required=True),
     Row("body", "form", Fields("form_field"), "Fields that are sent as a form, URL-encoded."),
     Row("body", "multipart", Fields("file_field"), "Fields and files that are sent as a multipart body."),
-    Row("example", "params", Json(mapping=True), "The arguments of the call, but for the body."),
+    Row("example", "params", Json(mapping=True), "The arguments of the call, except the body."),
     Row("example", "body", Json(), "The body."),
     Row("example", "response", Json(),
-        "The response as the API sends it. Names may be those of the spec or of JSON, and datetimes with a `format` "
-        "may also be RFC 3339 strings: `1767225600` or `2026-01-01T00:00:00Z` for `unix`."),
+        "The response as the API sends it. Members may have the names of the spec or of JSON, and datetimes with a "
+        "`format` may also be RFC 3339 strings: `1767225600` or `2026-01-01T00:00:00Z` for `unix`."),
     # ---------------------------------------------------------------------------------------------------------- fields
     Row(_DECLARED, "type", Type(must=True), "Its type.", others=("schema",)),
     Row(_SENT, "type", Type(), "Its type.", others=("schema",)),
     Row("path_param", "type", Type(), "Its type.", otherwise="that of `field`"),
     Row("path_param", "field", Text(empty=False),
-        "The field of the entity that it is, with dots one inside of objects: it types the parameter, and represents "
-        "the entity wherever URL parameters do.", otherwise="the one of its name"),
+        "The field of the entity that it identifies, with dots for fields in objects: it determines the type of the "
+        "parameter, and identifies the entity.", otherwise="the field with its name"),
     Row("search_param body_field form_field", "field", Text(empty=False),
-        "The field of the entity that it represents, with dots one inside of objects: calls find the entity by it.",
-        otherwise="the one of its name"),
+        "The field of the entity that it identifies, with dots for fields in objects: calls find the entity by it.",
+        otherwise="the field with its name"),
     Row("search_param", "filter", Word(get_args(d.Filter)),
-        "How it selects the entities of a list: `equals` for those whose field has exactly this value, so that the "
-        "client knows where a changed entity belongs; `unknown` if only the server knows.",
-        otherwise="`equals` if it and the field of its name are both boolean, the same enum, integer, uuid or a "
+        "How it filters a list: `equals` selects entities whose field has exactly this value, so that the client can "
+        "update the list; `unknown` if only the server knows.",
+        otherwise="`equals` if it and the field with its name are both boolean, the same enum, integer, uuid or a "
         "reference, else `unknown`"),
     Row(f"{_ARGUMENTS} server_variable", "type", Type(), "Its type.", others=("schema",)),
-    Row("path_param", "slashes", Flag(), "Whether a `/` in its value stays one, so that it may fill several segments.",
+    Row("path_param", "slashes", Flag(),
+        "Whether a `/` in its value is not escaped, so that it can span several segments.",
         default=False),
     Row(f"{_ARGUMENTS} server_variable", "default", Json(),
-        "What counts where it is not given, as in JSON."),
+        "The default value, as in JSON."),
     Row(_OF_CALLS, "wire", Text(empty=False, pattern=patterns.HEADER_WIRE), "The name of the header.",
-        otherwise="its name in words", others=("alias", "header")),
-    Row("client_param", "wire", Text(empty=False), "Its name in URLs.", otherwise="as `wire_names` says",
+        otherwise="its name, capitalized with hyphens", others=("alias", "header")),
+    Row("client_param", "wire", Text(empty=False), "Its name in URLs.", otherwise="as in `wire_names`",
         others=("alias",)),
-    Row(_ARGUMENTS, "optional", Flag(), "It may be left out, as with `?` after a type's name.", default=False,
+    Row(_ARGUMENTS, "optional", Flag(), "Whether it may be omitted, like `?` after the type.", default=False,
         others=("nullable",)),
     Row(f"{_OF_CLIENTS} server_variable", "env", Text(empty=False, pattern=patterns.VARIABLE),
-        "The environment variable that it is read from where the client is given none."),
+        "The environment variable with its value, if the client gets none as argument."),
     Row("search_param client_param form_field", "style", Word(get_args(d.Style)), "How a list or an object is written.",
-        otherwise="as `search_style` says; in forms lists `repeat`, objects `brackets`",
+        otherwise="as in `search_style`; in forms lists `repeat`, objects `brackets`",
         others=("collection_format", "explode")),
-    Row(_OF_CALLS, "in_key", Flag(), "Whether reading endpoints have it in their key.",
-        otherwise="true, but for what is secret or has `partition`"),
+    Row(_OF_CALLS, "in_key", Flag(), "Whether it is part of the key of reading endpoints.",
+        otherwise="true, except with `secret` or `partition`"),
     Row(_OF_CALLS, "partition", Flag(),
-        "Whether it changes what entities say: calls that give it have a store of their own for each value.",
+        "Whether it changes the values of entities: each value of the header has a separate store.",
         otherwise="true for `Accept`, `Accept-Language` and names with tenant, account, organization or version"),
-    Row(_OF_CALLS, "secret", Flag(), "Whether its value is shown nowhere: in no key, log or error.", default=False),
+    Row(_OF_CALLS, "secret", Flag(), "Whether its value is hidden in keys, logs and errors.", default=False),
     Row(_OF_CALLS, "auto", Word(("uuid",)),
-        "What is sent where a call gives none: a UUID, the same in retries. The call then counts as one that may be "
-        "repeated."),
-    Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The one value that it has: a discriminator.",
+        "The generated value if a call gives none: a UUID, the same in retries. The call may then be repeated."),
+    Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The constant value, as a discriminator.",
         others=("literal",)),
-    Row(f"{_DECLARED} {_SENT}", "default", Json(), "What counts where it is not given, as in JSON, with Python names.",
-        otherwise="what follows from the type"),
-    Row(f"{_DECLARED} {_SENT}", "wire", Text(empty=False), "Its name in JSON.", otherwise="as `wire_names` says",
+    Row(f"{_DECLARED} {_SENT}", "default", Json(), "The default value, as in JSON, with Python names.",
+        otherwise="depends on the type"),
+    Row(f"{_DECLARED} {_SENT}", "wire", Text(empty=False), "Its name in JSON.", otherwise="as in `wire_names`",
         others=("alias", "json_name")),
-    Row(f"{_DECLARED} {_SENT}", "optional", Flag(), "It may be null or absent, as with `?` after a type's name.",
+    Row(f"{_DECLARED} {_SENT}", "optional", Flag(), "Whether it may be null or absent, like `?` after the type.",
         default=False, others=("nullable",)),
     Row(_DECLARED, "required", Flag(),
-        "Whether bodies must hold it, as with `!` after a type's name. Those of `partial_update` need not, and reading "
-        "is not changed.", default=False, others=("mandatory",)),
+        "Whether bodies require it, like `!` after the type. Bodies of `partial_update` do not require it, and "
+        "reading is not affected.", default=False, others=("mandatory",)),
     Row(_EVERY_FIELD, "format", Word(get_args(d.Format)),
-        "How its datetimes look in JSON and URLs: a string, seconds or milliseconds since 1970, or as RFC 2822.",
+        "The format of its datetimes in JSON and URLs: a string, seconds or milliseconds since 1970, or as in RFC "
+        "2822.",
         otherwise="`rfc3339`"),
     # ----------------------------------------------------------------------------------------------------------- forms
     Row("values_form", "values", Type(), "The type of the values.", required=True),
     Row("object_form", "object", Members(), "The members, by name.", required=True),
     Row("object_form", "wire", Renames("members to names"),
-        "The names in JSON of members which `wire_names` does not give.",
-        otherwise="as `wire_names` says"),
+        "The JSON names of members that differ from `wire_names`.",
+        otherwise="as in `wire_names`"),
     Row("object_form", "optional", Texts(noun="member"),
-        "Members that may be absent or null, as with `?` after a type's name."),
-    Row("one_of_form", "one_of", Alternatives(), "The types, each once.", required=True),
+        "Members that may be absent or null, like `?` after the type."),
+    Row("one_of_form", "one_of", Alternatives(), "The types.", required=True),
     Row("one_of_form", "attribute", Text(empty=False), "The field that distinguishes objects and entities.",
-        otherwise="constants and required fields distinguish them"),
-    Row("one_of_form", "values", Choices(), "The objects and entities, by the value that represents each.",
+        otherwise="by constants and required fields"),
+    Row("one_of_form", "values", Choices(), "The objects and entities, by value of the attribute.",
         otherwise="the constants of the field, else the names"),
     Row("enum_form", "enum", SomeValues(), "The known values.", required=True),
-    Row("union_form", "union", Choices(), "The entities, by the value that represents each.", required=True),
-    Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
+    Row("union_form", "union", Choices(), "The entities, by value of the attribute.", required=True),
+    Row("collection_form", "collection", Items(), "The contents: `[Entity]` or `{values: Entity}`.", required=True),
     Row("collection_form", "nest", Renames("arguments to fields"),
-        "Its owner: arguments of the list, each with the field that has its value.", position="entity_field"),
+        "The owner: arguments of the list, each with the field that contains its value.", position="entity_field"),
     Row("collection collection_form", "non_filter_arguments", Texts(),
-        "Arguments that do not decide which entities are in a list, such as its order."),
+        "Arguments that do not filter the list, such as its order."),
     Row("collection collection_form", "follow", Flag(),
-        "Whether entities leave and join its lists as they change.", default=True),
+        "Whether entities are added to and removed from its lists as they change.", default=True),
     Row("all_form", "all", Choices(or_one=True), "An entity, or the entities of a union.", required=True),
     Row("union_form", "attribute", Either((Code(), Text(empty=False))),
         "The field that distinguishes the entities, or a function.", required=True, label="the attribute",
         need=_ATTRIBUTE_NEED, add=_ATTRIBUTE_ADD),
     Row("all_form", "attribute", Either((Code(), Text(empty=False))),
         "The field that distinguishes the entities of a union, or a function.", label="the attribute"),
-    Row("invalidate_form", "invalidate", OneEntity(), "The entity that is gone.", required=True),
+    Row("invalidate_form", "invalidate", OneEntity(), "The removed entity.", required=True),
     Row("query_form", "query", Source(("collection", "all")), "A collection, or all entities of a type.",
         required=True),
     Row("query_form", "process", Code(), "Computes the view.", required=True, need="{owner} needs 'process'",
         add="add 'process: python:…'"),
-    Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
+    Row("query_form", "returns", Type("returns"), "The type of the view.", otherwise="`any`"),
     # ------------------------------------------------------------------------------------- documentation and direction
     Row(f"{_ALL} {_ENTITY} {_EVERY_FIELD} server", "description", Text(),
-        "The description, for docstrings.", default="", others=("doc", "help", "summary")),
+        "The description, which is used in docstrings.", default="", others=("doc", "help", "summary")),
     Row(f"resource endpoint {_ENTITY} {_EVERY_FIELD} server", "deprecated", Reason(),
         "Whether it is deprecated, or why."),
-    Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
-    Row(_DECLARED, "write_only", Flag(), "Only bodies hold it: what is read has no such attribute.", default=False),
+    Row(_DECLARED, "read_only", Flag(), "Whether it is omitted from bodies.", default=False),
+    Row(_DECLARED, "write_only", Flag(),
+        "Whether only bodies have it, so that it is not an attribute of the class.", default=False),
     Row("entity_field", "param", Text(empty=False),
-        "The path parameter of a call from which it comes where the record lacks it; it is never sent.", default=""),
+        "The path parameter that provides its value if the record does not have it; it is never sent.", default=""),
     Row(_DECLARED, "send", Word(("pk",)),
-        "What bodies have of the entity that it holds: with `pk` its primary key.", otherwise="what is given"),
-    Row(_DECLARED, "decode", Code(), "Makes its value from JSON."),
-    Row(_DECLARED, "encode", Code(), "Makes JSON from its value."),
+        "How bodies contain the entity: with `pk` as its primary key.", otherwise="as given"),
+    Row(_DECLARED, "decode", Code(), "Converts JSON to its value."),
+    Row(_DECLARED, "encode", Code(), "Converts its value to JSON."),
 )
 # fmt: on
 

@@ -210,7 +210,7 @@ class Whole(Value):
         return {"type": "integer", "minimum": self.least, "maximum": MAX_DURATION}
 
     def doc(self, link: Link) -> str:
-        return f"an integer from {self.least} on"
+        return f"an integer, {self.least} or more"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -395,7 +395,7 @@ class Texts(Value):
 
     words: tuple[str, ...] = ()
     least: int = 0
-    noun: str = "text"
+    noun: str = "string"
     pattern: Pattern | None = None
 
     def read(self, reader: ValueReader, context: ValueContext) -> list[tuple[str, Node]]:
@@ -467,7 +467,7 @@ class Headers(_OfMapping):
         return ref("headers")
 
     def doc(self, link: Link) -> str:
-        return "a mapping from names of headers to strings"
+        return "a mapping from header names to strings"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
