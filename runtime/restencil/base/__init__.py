@@ -1,1 +1,1 @@
-"""JSON values, text, errors and what else knows nothing of resources."""
+"""The lowest layer, which does not depend on resources: JSON values, errors, durations, schedulers, transports."""

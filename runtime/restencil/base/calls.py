@@ -1,4 +1,4 @@
-"""What a call can be told besides its arguments: headers and parameters of it, tokens, retries."""
+"""Options of calls and clients besides arguments: headers and parameters, tokens, retries."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = [
 
 
 _PARTING: Final = re.compile("tenant|account|organi[sz]ation|version").search
-"""Names of headers, in lower case, on which it depends what entities say; beside them those of `_NEGOTIATING`."""
+"""Finds words in names of headers, in lower case, that the content of entities depends on, besides `_NEGOTIATING`."""
 
 _NEGOTIATING: Final = ("accept", "accept-language")
 
 HIDDEN: Final = "…"
-"""Represents a secret in messages."""
+"""Replaces a secret in messages."""
 
 
 class ArgumentText(str):
-    """The value of a header that was given as an argument, checked already; one that is secret is shown nowhere."""
+    """The value of a header argument, which was checked already; the repr of a secret one does not contain it."""
 
     secret: bool = False
 
     def __new__(cls, text: str, *, secret: bool = False) -> ArgumentText:
-        """A string that can be the value of a header."""
+        """Create it from a string that is valid as the value of a header."""
         made = super().__new__(cls, text)
         made.secret = secret
         return made
@@ -55,22 +55,21 @@ class ArgumentText(str):
 
 
 def shown_text(text: str) -> str:
-    """The value of a header as it may be shown."""
+    """Return the value of a header for messages, where secrets are hidden."""
     return HIDDEN if isinstance(text, ArgumentText) and text.secret else str(text)
 
 
 class HeaderParam(Struct):
     """A header that is a keyword of a call: `header_params={"scope": restencil.HeaderParam("X-Scope")}`.
 
-    in_key       reading endpoints have it in their key; by default so, but for what is secret or has `partition`
-    partition    calls that give it have a store of their own for each value, as it changes what entities say; by
-                 default so for Accept, Accept-Language and names with tenant, account, organization or version
-    secret       its value is in no key, log, error or repr
-    auto         "uuid": where a call gives none, it sends a UUID, the same in its retries, and counts as one that may
-                 be repeated
-    deprecated   why it is no longer to be given; who gives it is warned
+    in_key       whether it is part of the key of reading endpoints; by default True unless `secret` or `partition`
+    partition    whether calls have a separate store for each value, because it changes the content of entities; by
+                 default True for Accept, Accept-Language and names with tenant, account, organization or version
+    secret       whether its value is hidden in keys, logs, errors and reprs
+    auto         "uuid": a call without a value sends a UUID, which its retries repeat, and may be repeated
+    deprecated   why it should not be used; calls that use it warn
 
-    What is given is a string, number, boolean, date, UUID or the like, or a list of them, which is joined with commas.
+    A value is a string, number, boolean, date, UUID or similar, or a list of them, which is joined with commas.
     """
 
     name: str
@@ -82,7 +81,7 @@ class HeaderParam(Struct):
 
     @property
     def parts(self) -> bool:
-        """Whether calls that give it have a store of their own."""
+        """Whether calls have a separate store for each value."""
         if self.partition is None:
             lower = self.name.lower()
             return self.in_key is not True and (lower in _NEGOTIATING or _PARTING(lower) is not None)
@@ -90,12 +89,12 @@ class HeaderParam(Struct):
 
     @property
     def keyed(self) -> bool:
-        """Whether it is part of keys and identities."""
+        """Whether the header is part of keys and identities."""
         return not (self.secret or self.parts) if self.in_key is None else self.in_key
 
 
 def check_header_params(name: str, value: Any, endpoint: Any) -> None:
-    """Raises TypeError or ValueError for an option `header_params` that cannot be."""
+    """Raise TypeError or ValueError for an invalid option `header_params`."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{name} of endpoint {endpoint.label} is {described(value)}; expected a dict of HeaderParam")
     given: dict[Any, Any] = {**value}
@@ -114,10 +113,10 @@ def check_header_params(name: str, value: Any, endpoint: Any) -> None:
 
 
 def header_text(value: Any, what: str, *, secret: bool = False) -> ArgumentText:
-    """The text of a value in wire form as that of a header; a list is joined with commas. `what` names the parameter.
+    """Convert a JSON value to the value of a header; a list is joined with commas. Messages contain `what`.
 
-    Raises TypeError for a value without a string, ValueError for one that no header can hold; what is secret is not
-    shown.
+    Raises TypeError for a value without a string form, and ValueError for one that is invalid in a header; messages do
+    not contain a secret.
     """
     items: Iterable[Any] = value if is_items(value) else (value,)
     texts: list[str] = []
@@ -143,10 +142,10 @@ def _flaw(text: str) -> str:
 
 
 class ClientParam(Struct):
-    """An argument of a client: a header or a search parameter of all its requests, or a part of the URL of a server.
+    """An argument of a client: a header or query parameter of all its requests, or a variable in the URL of a server.
 
-    Made by one of the class methods. Where the client is not given it, the environment variable `env` counts, then
-    `default`; one that is `required` and has neither is an error. `secret` is shown nowhere.
+    Create it with one of the class methods. Without an argument, the client uses the environment variable `env`, then
+    `default`; if it is `required`, a missing value is an error. The value of a `secret` one is hidden everywhere.
     """
 
     kind: Literal["header", "query", "variable"]
@@ -169,7 +168,7 @@ class ClientParam(Struct):
         secret: bool = False,
         deprecated: str | None = None,
     ) -> ClientParam:
-        """A header of this name."""
+        """Return a header of this name."""
         return cls("header", name, default, env, required, secret, None, deprecated)
 
     @classmethod
@@ -183,39 +182,39 @@ class ClientParam(Struct):
         style: str | None = None,
         deprecated: str | None = None,
     ) -> ClientParam:
-        """A search parameter of this name; `style` says how a list is written."""
+        """Return a query parameter of this name; `style` is the form of a list in the URL."""
         return cls("query", name, default, env, required, style=style, deprecated=deprecated)
 
     @classmethod
     def variable(
         cls, *, default: Any = None, env: str | None = None, required: bool = False, deprecated: str | None = None
     ) -> ClientParam:
-        """A variable in the URL of a server."""
+        """Return a variable in the URL of a server."""
         return cls("variable", "", default, env, required, deprecated=deprecated)
 
 
 class Server(Struct):
-    """A place where an API is served: its URL, in which `{name}` is the variable of this name."""
+    """A server of an API: its URL, where `{name}` is replaced by the variable of this name."""
 
     url: str
     variables: Mapping[str, ClientParam] = {}
     deprecated: str | None = None
 
 
-# --- who asks, what is tried again, and which headers a call may set -------------------------------------------------
+# --- authentication, retries, and headers of a call ------------------------------------------------------------------
 
 
 Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
-"""A secret, or a function that gives it (None: there is none now); an async one with an AsyncController only."""
+"""A secret, or a function that returns it, or None if there is none now; async functions need an AsyncController."""
 
 USE: Final = "auth"
-"""The member of what is sent that names the authentication schemes, if they are others than those of the API."""
+"""The member of a `RequestInit` with the names of authentication schemes, if they differ from those of the API."""
 
 CROSS_ORIGIN_BODY: Final = "cross_origin_body"
-"""The member of what is sent that allows a redirect to another origin to take the body along."""
+"""The member of a `RequestInit` that allows sending the body again when redirected to another origin."""
 
 WITHOUT: Final = "without"
-"""The member of what is sent that names, in lower case, what the client's own headers and parameters do not add."""
+"""The member of a `RequestInit` with the names, in lower case, of client headers and parameters that are not added."""
 
 INERT_HEADERS: Final = frozenset(
     {
@@ -235,7 +234,7 @@ INERT_HEADERS: Final = frozenset(
         "x-request-id",
     }
 )
-"""Headers that do not change what an answer says of a resource, in lower case."""
+"""Headers that do not change the content of a response, in lower case."""
 
 CONDITIONS: Final = INERT_HEADERS & {
     "cache-control",
@@ -245,13 +244,13 @@ CONDITIONS: Final = INERT_HEADERS & {
     "if-unmodified-since",
     "pragma",
 }
-"""Headers on which it depends whether there is an answer at all: only calls that set them alike share one."""
+"""Headers that decide whether a response has content: only calls with equal values share a request."""
 
 _OF_CONNECTION: Final = frozenset({"connection", "content-length", "content-type", "host", "transfer-encoding"})
 
 
 class RetryPolicy(Protocol):
-    """Whether and when a failed request is tried again, as `Retries` says it."""
+    """Decides whether and when a failed request is repeated; `Retries` is one."""
 
     def applies_to(self, endpoint: Any, /) -> bool:
         """Whether requests of this endpoint may be sent twice."""
@@ -263,10 +262,10 @@ class RetryPolicy(Protocol):
 
 
 def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str], *, has_body: bool = False) -> None:
-    """Raises TypeError or ValueError for a header that nobody can set for a call; its value is never shown.
+    """Raise TypeError or ValueError for a header that a call cannot set; the message never contains its value.
 
-    None as value is fine: it takes a header away. `credentials` are the names, in lower case, of those that say who
-    asks. With `has_body` it may say of what type that is.
+    None as value is valid: it removes a header. `credentials` are the names, in lower case, of headers that
+    authenticate. With `has_body`, `Content-Type` is allowed.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name among the {where} is of type {type(name).__name__}; names of headers are texts")
@@ -290,15 +289,15 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
 
 
 def refuse_parameter(name: Any, of: str, credentials: Collection[str]) -> None:
-    """Raises ValueError for a search parameter that says who asks; `credentials` are the names of such."""
+    """Raise ValueError for a query parameter that authenticates: one with a name in `credentials`."""
     if name in credentials:
         raise ValueError(f"{name!r} in the query of {of} says who asks; give token=… in its place")
 
 
 def flaw_in(value: str) -> str | None:
-    """What a string has that the value of a header cannot have; None where it can be sent."""
+    """Return what makes a string invalid as the value of a header, for messages; None if it is valid."""
     if isinstance(value, ArgumentText):
-        return None  # it was looked at when it was given
+        return None  # checked when it was created
     if not value.isascii():
         return "a character outside ASCII"
     if not value.replace("\t", " ").isprintable():

@@ -1,4 +1,4 @@
-"""Durations as users write them: milliseconds, `"30s"`, `"5m"`, a `timedelta`. Inside, all are milliseconds."""
+"""Durations of users: milliseconds, `"30s"`, `"5m"`, or a `timedelta`, which are converted to milliseconds."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _hinted: Final[set[str]] = set()
 
 
 def milliseconds(value: Any, what: str) -> Any:
-    """A duration in milliseconds; a number is one, and what is no duration at all stays for others to refuse.
+    """Convert a duration to milliseconds; numbers and values of other types are returned unchanged.
 
-    Raises TypeError for a string of another form.
+    Raises TypeError for a malformed string.
     """
     if isinstance(value, str):
         found = _TEXT(value)
@@ -41,9 +41,9 @@ def milliseconds(value: Any, what: str) -> Any:
 
 
 def bounded(value: Any, what: str, least: float, *, endless: bool = False) -> float:
-    """A duration in milliseconds that is `least` or longer; `endless`: infinity is one.
+    """Convert a duration to milliseconds. Raises ValueError if it is invalid or below `least`, or infinite.
 
-    Raises ValueError, which says what was found, for all else.
+    With `endless`, infinity is valid.
     """
     try:
         found: Any = milliseconds(value, what)
@@ -59,19 +59,19 @@ def bounded(value: Any, what: str, least: float, *, endless: bool = False) -> fl
 
 
 STEPS: Final = ("connect", "read", "write", "pool")
-"""The steps of a request that may each take too long; for `pool` it waits until a connection is free."""
+"""The steps of a request that have a timeout of their own; `pool` is waiting for a free connection."""
 
 
 class Timeout(Struct):
-    """How long a request may take, in milliseconds, as `"5s"` or a timedelta: in all, and each of its steps.
+    """The timeouts of a request, in milliseconds, as `"5s"` or a timedelta: in total, and of each step.
 
         Blog(timeout=Timeout(total="30s", connect=500))
 
-    `total` bounds a whole attempt, from connecting to the end of the body, and so each step: strictly on the HTTP
-    clients that restencil opens; on one of the user's own it is checked whenever a piece of the body arrives.
-    `connect`, `read`, `write` and `pool` (waiting for a free connection) are the HTTP client's own where they are not
-    given. `math.inf` is no limit. A bare duration in place of a Timeout is the limit of all of them. Raises TypeError
-    for what is no duration, ValueError for one that is not positive.
+    `total` limits a whole attempt, from connecting to the end of the body, and so each step. It is exact for the HTTP
+    clients that restencil opens; for a client of your own it is checked whenever a part of the body arrives. The
+    defaults of `connect`, `read`, `write` and `pool` (waiting for a free connection) are those of the HTTP client.
+    `math.inf` is no limit. A duration instead of a Timeout is the limit of all of them. Raises TypeError for a value
+    that is not a duration, and ValueError for a duration that is not positive.
     """
 
     total: Duration | None = None
@@ -89,16 +89,16 @@ class Timeout(Struct):
                 given[name] = None if value is None else _checked(value, f"{name} of Timeout")
 
     def limit_of(self, step: str) -> float | None:
-        """How long a step may take at most, in milliseconds; None where this says nothing of it."""
+        """Return the limit of a step in milliseconds; None if it has none here."""
         given: list[Any] = [self.total, getattr(self, step)]
         return min((limit for limit in given if limit is not None), default=None)
 
 
 def timeout_of(value: Any, what: str) -> Any:
-    """A timeout: a Timeout as it is, else milliseconds.
+    """Return a Timeout unchanged, and convert another duration to milliseconds.
 
-    Logs one hint where it is a plain number so small that seconds may be meant. Raises TypeError for what is neither,
-    ValueError for what is not positive.
+    Logs a hint, once, for a number so small that it may be meant as seconds. Raises TypeError for another value, and
+    ValueError for a duration that is not positive.
     """
     if isinstance(value, Timeout):
         return value
@@ -125,20 +125,20 @@ def _checked(value: Any, what: str) -> Any:
 
 
 def whole_of(timeout: float | Timeout | None) -> float | None:
-    """How long a whole answer may take, in milliseconds; None where nothing bounds it."""
+    """Return the limit of a whole attempt in milliseconds; None without a limit."""
     whole: Any = timeout.total if isinstance(timeout, Timeout) else timeout
     return None if whole == math.inf else whole
 
 
 def limit_of(timeout: float | Timeout | None, step: str) -> float | None:
-    """How long a step of a request may take, in milliseconds; None where a timeout says nothing of it."""
+    """Return the limit of a step of a request in milliseconds; None if the timeout has none."""
     return timeout.limit_of(step) if isinstance(timeout, Timeout) else timeout
 
 
 def seconds_by_step(timeout: float | Timeout, usual: Mapping[str, float | None]) -> dict[str, float | None]:
-    """How long each step may take, in seconds as HTTP libraries count; None is no limit.
+    """Return the limit of each step in seconds, the unit of HTTP libraries; None is no limit.
 
-    `usual` is what holds where a Timeout says nothing of a step, but for its total.
+    `usual` has the limits of steps for which a Timeout has none, which `total` may reduce further.
     """
     if not isinstance(timeout, Timeout):
         return dict.fromkeys(STEPS, None if timeout == math.inf else timeout / 1000)

@@ -1,4 +1,4 @@
-"""The errors of the library, which all derive from RestencilError, and the copies of them that are kept and raised."""
+"""The errors of the library, which all derive from RestencilError, and copies of errors."""
 
 from __future__ import annotations
 
@@ -313,9 +313,9 @@ def reason_of(error: BaseException) -> str:
 
 # --- copies ----------------------------------------------------------------------------------------------------------
 #
-# An exception that was raised holds, by its traceback, every frame that it passed and all that these hold; and each
-# time it is raised again, by whatever thread, its traceback grows. So what is kept, and what is raised to one more
-# caller, is a copy: of the same class, with the same arguments and attributes.
+# A raised exception references all frames of its traceback and their variables, and its traceback grows each time it
+# is raised. So a copy is stored, and a copy is raised to each further caller: of the same class, with the same
+# arguments and attributes.
 
 
 E = TypeVar("E", bound=BaseException)
@@ -324,21 +324,21 @@ _BUILT_IN = "builtins"
 
 
 def copy_of(error: E) -> E:
-    """Another exception of this class that says the same, and so do its causes; none has a traceback.
+    """Return a copy of an exception and its causes without tracebacks.
 
-    Nothing of the class runs, so that it may be as particular about its arguments as it likes.
+    No code of its class runs, so that the class may have any signature.
     """
     return cast("E", _copy(error, {}))
 
 
 def kept(error: E) -> E:
-    """What is kept of an error: itself, if it was never raised, else a copy."""
+    """Return the error to store: the error itself if it was never raised, else a copy."""
     never_raised = error.__traceback__ is None and error.__cause__ is None and error.__context__ is None
     return error if never_raised else copy_of(error)
 
 
 def copy_with_traceback(error: E) -> E:
-    """A copy that is raised instead of an error: with the traceback and the causes that the error has by now."""
+    """Return a copy to raise instead of an error, with its current traceback and causes."""
     copied = _copy(error, None)
     copied.__cause__, copied.__context__ = error.__cause__, error.__context__
     copied.__suppress_context__ = error.__suppress_context__
@@ -346,7 +346,7 @@ def copy_with_traceback(error: E) -> E:
 
 
 def _copy(error: BaseException, made: dict[int, BaseException] | None) -> BaseException:
-    """The copy; with `made`, the copies there are by the ids of their originals, also those of its causes."""
+    """Copy an exception; with `made`, the copies by the ids of their originals, its causes are copied too."""
     cls = type(error)
     built_in: Any = next(base for base in cls.__mro__ if base.__module__ == _BUILT_IN)
     arguments: tuple[Any, ...] = built_in.__reduce__(error)[1]
@@ -363,7 +363,7 @@ def _copy(error: BaseException, made: dict[int, BaseException] | None) -> BaseEx
     for base in cls.__mro__:
         for name, member in vars(base).items():
             if isinstance(member, MemberDescriptorType) and not name.startswith("__"):
-                with suppress(AttributeError, TypeError):  # what is not set, and what cannot be
+                with suppress(AttributeError, TypeError):  # slots that are not set or read-only
                     value = member.__get__(error)
                     if value is not None:
                         member.__set__(copied, value)

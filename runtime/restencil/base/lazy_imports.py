@@ -1,4 +1,4 @@
-"""Imports that wait until they are needed: of objects named by a string, packages made of them, standard modules."""
+"""Lazy imports: of objects named by a string, of packages of such objects, and of modules of the standard library."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["LazyModule", "asyncio", "check_reference", "find", "lazy_package", "running_loop", "sqlite3"]
 
-# --- objects named by a string, and packages made of them ------------------------------------------------------------
+# --- objects named by a string, and packages of them -----------------------------------------------------------------
 
 
 def check_reference(reference: str, *, relative: bool = False) -> None:
-    """Raises ValueError for a string that is no `"package.module:name"` (and, where relative, no `".module:name"`)."""
+    """Raise ValueError for a string that is not `"package.module:name"` or, if `relative`, `".module:name"`."""
     module, colon, name = reference.partition(":")
     if not (module.strip(".") and colon and name) or (module.startswith(".") and not relative):
         raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
 
 
 def find(reference: str, asking: str = "") -> Any:
-    """What `"package.module:name"` names, imported now; `".module:name"` stands beside the module `asking`.
+    """Import the object `"package.module:name"`; `".module:name"` is relative to the package of the module `asking`.
 
-    The name may be dotted. Raises ImportError where there is no such module, or nothing of that name in it.
+    The name may be dotted. Raises ImportError if the module does not exist or does not have the name.
     """
     path, _, name = reference.partition(":")
     module: ModuleType = import_module(path, asking.rpartition(".")[0])
@@ -44,11 +44,11 @@ def find(reference: str, asking: str = "") -> Any:
 def lazy_package(
     package: str, modules: Mapping[str, Iterable[str]], *, deprecated: Mapping[str, str] | None = None
 ) -> None:
-    """Gives a package the names of its modules; a module is imported when one of its names is first used.
+    """Add the names of its modules to a package; a module is imported when one of its names is first used.
 
         lazy_package(__name__, {"users": ("User", "Users")}, deprecated={"Users": "Ask the directory."})
 
-    Call it in the `__init__` of the package. What is deprecated warns at each use; the reason may be empty.
+    Call it in the `__init__` of the package. Each use of a deprecated name warns; the reason may be empty.
     """
     module_of = {name: module for module, names in modules.items() for name in names}
     reasons = deprecated or {}
@@ -71,11 +71,11 @@ def lazy_package(
     def list_names() -> list[str]:
         return sorted({*namespace, *module_of})
 
-    # PEP 562. They are no functions of the module itself: whatever its names are, these work.
+    # PEP 562. Defined here and not in the module, so that they work whatever names the module has.
     namespace["__getattr__"], namespace["__dir__"] = look_up, list_names
 
 
-# --- standard modules that only some programs need -------------------------------------------------------------------
+# --- modules of the standard library that only some programs need ----------------------------------------------------
 #
 # Blocking code never needs asyncio, and only a storage in a folder needs sqlite3. (Benchmark: import of a package.)
 
@@ -101,7 +101,7 @@ else:
 
 
 def running_loop() -> AbstractEventLoop | None:
-    """The asyncio loop that runs in this thread; None where none does."""
+    """Return the running asyncio event loop of this thread; None if there is none."""
     if "asyncio" not in sys.modules:
         return None
     try:

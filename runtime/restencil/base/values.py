@@ -1,4 +1,4 @@
-"""Values as the store keeps them and hands them out, and plain values that never change."""
+"""Stored values: sentinels, read-only containers, JSON equality and times; and `Struct`, for immutable objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class Sentinel:
-    """A value that is one of a kind and never leaves the library."""
+    """A unique marker value that is never returned to users."""
 
     __slots__ = ("_name",)
 
@@ -33,14 +33,14 @@ class Sentinel:
         return self
 
     def __reduce__(self) -> str:
-        return self._name  # unpickled by its name in this module, so that it stays one of a kind
+        return self._name  # unpickled as the object of this name in the module, so that it stays unique
 
 
 UNDEFINED: Final = Sentinel("UNDEFINED")
-"""Nothing is known: no entry, not found."""
+"""Marks an unknown value: there is no entry."""
 
 INVALID: Final = Sentinel("INVALID")
-"""Known to be unusable: deleted, invalidated, or failed validation."""
+"""Marks a value that is known to be unusable: deleted, invalidated, or rejected by `validate`."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -49,7 +49,7 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 
 
 class ReadOnlyList(list[V]):
-    """A list whose mutators raise TypeError; everything else is a list's."""
+    """A list that cannot be changed: methods that would change it raise TypeError."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class ReadOnlyList(list[V]):
         return [deepcopy(item, memo) for item in self]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The content comes as state, after the empty list is known: so cycles through it survive.
+        # The items are pickled as state, after the list itself, so that it may be part of a cycle.
         return type(self), (), list(self)
 
     def __setstate__(self, items: list[V]) -> None:
@@ -73,7 +73,7 @@ class ReadOnlyList(list[V]):
 
 
 class ReadOnlyDict(dict[K, V]):
-    """A dict whose mutators raise TypeError; everything else is a dict's."""
+    """A dict that cannot be changed: methods that would change it raise TypeError."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class ReadOnlyDict(dict[K, V]):
 
 SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
-# For type checkers these say nothing of what is inside, where `dict` would make it unknown; they cost no call.
+# With these in `isinstance`, type checkers infer Any for the items instead of an unknown type, without a call.
 DICT: type[Any] = dict
 LIST: type[Any] = list
 MAPPING: type[Any] = Mapping
@@ -112,7 +112,7 @@ def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
 
 
 def is_items(value: Any) -> TypeGuard[Sequence[Any]]:
-    """True for a list, a tuple, and every other sequence that is no text and no bytes: a deque, a range."""
+    """True for a list, a tuple, and other sequences such as a deque or a range, but not for strings and bytes."""
     return isinstance(value, list | tuple) or (
         isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
     )
@@ -129,18 +129,18 @@ def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    """True for a dict and its like."""
+    """True for a dict or another mapping."""
     return isinstance(value, Mapping)
 
 
 def read_only(value: Any) -> Any:
-    """The value with every plain list and dict in it replaced by its read-only kind."""
+    """Return a value with each plain list and dict in it replaced by a read-only one."""
     kind = kind_of(value)
-    # Loops, as comprehensions take a frame of their own up to Python 3.11, and JSON may be nested deeply.
+    # Loops, because comprehensions use a frame of their own up to Python 3.11, and JSON may be nested deeply.
     if kind is list:
         items: list[Any] = []
         for item in value:
-            items.append(item if type(item) in SCALARS else read_only(item))  # noqa: PERF401 - as said above
+            items.append(item if type(item) in SCALARS else read_only(item))  # noqa: PERF401 - see above
         return ReadOnlyList(items)
     if kind is dict:
         members: dict[Any, Any] = {}
@@ -151,25 +151,25 @@ def read_only(value: Any) -> Any:
 
 
 def looked_through(record: dict[str, Any]) -> bool:
-    """Whether a dict holds anything besides scalars, told by a look at each value."""
+    """Whether a dict contains values other than scalars."""
     return not SCALARS.issuperset(map(type, record.values()))
 
 
 holds_containers: Final[Callable[[dict[str, Any]], bool]] = (
-    # Benchmark: normalize the parsed response into an empty store. Up to 3.13 the collector of garbage leaves dicts
-    # of scalars alone, and says so in a tenth of the time; otherwise it may be asked all the same.
+    # Benchmark: normalize the parsed response into an empty store. Up to 3.13 the garbage collector does not track
+    # dicts of scalars, and `is_tracked` takes a tenth of the time.
     gc.is_tracked
     if sys.version_info < (3, 14) and hasattr(gc, "is_tracked")
     else looked_through
 )
-"""False for a dict without any list, dict or object in it; true for one with any, and perhaps for another."""
+"""If False, a dict contains only scalars; True for every dict with a list, dict or object, and perhaps for others."""
 
 
 def copy_in(value: Any) -> Any:
-    """A deep copy of what a user handed in: containers are copied, everything else is kept."""
+    """Return a deep copy of a user's value: containers are copied, all other objects are not."""
     kind = kind_of(value)
     if kind is dict or (kind is not list and isinstance(value, MAPPING)):
-        # Benchmark: set_response of a tree. Most dicts hold scalars alone; of tuples the collector may know nothing.
+        # Benchmark: set_response of a tree. Most dicts contain scalars only; tuples may be untracked too.
         if kind is dict and not holds_containers(value) and tuple not in map(type, value.values()):
             scalars: dict[Any, Any] = value.copy()
             return scalars
@@ -186,17 +186,17 @@ def copy_in(value: Any) -> Any:
 
 
 def same_json(left: Any, right: Any) -> bool:
-    """JSON equality: `True` and `1` differ at any depth, `3` and `3.0` do not."""
+    """Whether two values are equal in JSON: `True` and `1` differ at any depth, `3` and `3.0` do not."""
     if left is right:
         return True
     try:
         return bool(left == right) and alike(left, right)
-    except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
+    except Exception:  # comparing objects of users may raise anything
         return False
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
+    """Whether two values that are equal in Python are equal in JSON too, where booleans are not numbers."""
     kind = kind_of(left)
     if kind is dict or (kind is not list and isinstance(left, DICT)):
         if not isinstance(right, DICT):
@@ -220,7 +220,7 @@ def alike(left: Any, right: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """The text that a value has as a URL parameter and in a collection's identity."""
+    """Convert a value to its string in URL parameters and in the identity of a collection."""
     if isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, str):
@@ -233,13 +233,13 @@ def text_of(value: Any) -> str:
 
 
 def scalar_text(value: Any) -> str | None:
-    """The text of a value in a path, a search string, a form or a collection's pk; None for containers."""
+    """Convert a value to its string in a path, a query, a form or a collection's primary key; None for containers."""
     plain = value.value if isinstance(value, enum.Enum) else value
     return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
 
 
 def _float_text(value: float) -> str:
-    """A number as JSON's own language writes it: no `.0`, and an exponent below 1e-6 and from 1e21 on only."""
+    """Format a number as JavaScript does: without `.0`, and with an exponent only below 1e-6 and from 1e21 on."""
     if value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     digits, _, exponent = repr(value).partition("e")
@@ -252,33 +252,34 @@ def _float_text(value: float) -> str:
 
 
 def with_article(noun: str) -> str:
-    """A noun behind its article, by its first letter: `a User`, `an Article`."""
+    """Return a noun with its article, chosen by the first letter: `a User`, `an Article`."""
     return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"
 
 
 def described(value: Any) -> str:
-    """What a value is, for messages: `a list`, `an int`, `None`."""
+    """Return the type of a value with an article, for messages: `a list`, `an int`, `None`."""
     return "None" if value is None else with_article(type(value).__name__)
 
 
 class Meta(NamedTuple):
-    """The three times of an action, in milliseconds of the store's clock."""
+    """The times of stored data, in ms of the store's clock: when it was requested, received, and becomes stale."""
 
     fetched_at: float
     date: float
     expires_at: float
 
     def with_page(self, page: Meta) -> Meta:
-        """The times of a list after one more page: the list is as old as its oldest page."""
+        """Return the times of a list after another page was added: the list is as old as its oldest page."""
         return Meta(min(self.fetched_at, page.fetched_at), page.date, min(self.expires_at, page.expires_at))
 
 
 @dataclass_transform(frozen_default=True)
 class Struct:
-    """Base of a class whose annotated names are its members, given by place or by name; a class attribute is a default.
+    """The base class of immutable values, like frozen dataclasses but without code generation at import.
 
-    Equal to one of the same class with equal members. Raises TypeError for members that are missing or unknown, and
-    AttributeError where one is to be changed.
+    The annotated names of a class are its members, given by position or by name; class attributes are defaults. Two
+    instances of a class are equal if their members are. Raises TypeError for missing or unknown members, and
+    AttributeError if one is changed.
     """
 
     __members: ClassVar[tuple[str, ...]] = ()
@@ -291,12 +292,12 @@ class Struct:
         names = cls.__members = tuple(cls.__annotations__)
         cls.__known = frozenset(names)
         cls.__required = frozenset(name for name in names if name not in cls.__dict__)
-        # So many members by place are enough.
+        # The number of positional members that is sufficient.
         cls.__least = max((place for place, name in enumerate(names, 1) if name in cls.__required), default=0)
 
     def __init__(self, /, *args: Any, **members: Any) -> None:
         names, given = self.__members, self.__dict__
-        given.update(zip(names, args))  # noqa: B905 - more are looked for below
+        given.update(zip(names, args))  # noqa: B905 - too many are detected below
         if not members and self.__least <= len(args) <= len(names):
             return
         given.update(members)
