@@ -33,7 +33,7 @@ class Places:
         }
 
     def sources(self, problems: Iterable[Problem]) -> Mapping[str, Source]:
-        """The contents of the files that have problems, for excerpts."""
+        """Return the contents of files with problems, for excerpts."""
         return {file: self._texts[file].source for file in {one.place.file for one in problems} if file in self._texts}
 
     def _origin(self, where: Where) -> Where:

@@ -93,7 +93,7 @@ def make(document: Document, options: Options, package: str, last: PreviousChoic
 
 
 def make_again(document: Document, options: Options, package: str, exported: Exported) -> Made | None:
-    """Return the spec that a document was exported from; None, with a finding, if `x-restencil` has none."""
+    """Return the spec that a document was exported from; None, with a finding, if it is not valid."""
     findings = list(document.findings)
     inferred = infer(document, options, package)
     document.findings[:] = findings

@@ -555,7 +555,7 @@ class Circles:
         self._held: dict[str, set[str]] = {}
 
     def closes(self, table: str, target: str) -> bool:
-        """Return whether one object in another would close a cycle; if not, record the relation."""
+        """Return whether an object that contains another one would close a cycle; if not, record the relation."""
         if table and self._reaches(target, table):
             return True
         self._held.setdefault(table, set()).add(target)
