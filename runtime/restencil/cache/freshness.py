@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..schema.entity import EntityModel
     from .request import Request
     from .staleness import EntityPath
-    from .tables import ResultMeta, Shown, Tables
+    from .tables import ChangeSet, ResultMeta, Shown, Tables
 
 _GONE: Final = frozenset({404, 410})
 
@@ -109,6 +109,21 @@ def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(events).number)
 
 
+def stale_references(base: Tables, request: Request, cells: Shown, change: ChangeSet, now: float) -> set[EntityPath]:
+    """The records among these that are stale, and that the response that was written by this change did not bring."""
+    reach, number = request.rules.reach, change.times.fetched_at
+    judge = _Judge(base, request, cells, now)
+    return {
+        cell
+        for cell in cells
+        if reach is not None
+        and cell[0] in reach.models
+        and cell[1] != WHOLE_TABLE
+        and cell[1] not in change.entities.get(cell[0], EMPTY)
+        and judge.joined_record(cell, number).expires_at == STALE
+    }
+
+
 def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
     """The record or list that a result is as a whole, where the arguments name it."""
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
@@ -187,7 +202,7 @@ class _Judge:
             if table in self._collections:
                 part = self._list(cell, number if is_own else NEVER)
             else:
-                part = self._own_record(cell, number) if is_own else self._joined_record(cell, number)
+                part = self._own_record(cell, number) if is_own else self.joined_record(cell, number)
             if part.expires_at == STALE:
                 if not part.is_reference and part.mark.event != EVICTED:
                     return Freshness(STALE, part.mark)
@@ -244,7 +259,7 @@ class _Judge:
             if table in self._collections:
                 part = self._list(cell, NEVER)
             else:
-                part = self._joined_record(cell, NEVER)
+                part = self.joined_record(cell, NEVER)
             if part.expires_at == STALE:
                 return Freshness(STALE, part.mark)
             expires_at = min(expires_at, part.expires_at)
@@ -320,7 +335,7 @@ class _Judge:
         """The mark of a record or list as far as it is this high; else that of its eviction, if that is later."""
         return mark if mark.number >= number else max(mark, self._base.marks.of_eviction(cell))
 
-    def _joined_record(self, cell: EntityPath, number: float) -> _Part:
+    def joined_record(self, cell: EntityPath, number: float) -> _Part:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
         event = self._base.marks.of_record(cell)

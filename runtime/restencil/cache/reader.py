@@ -24,8 +24,8 @@ from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
-from .dependency_graph import args_text
-from .freshness import evicted, freshness_of, is_error_fresh, since_failure, unmarked
+from .dependency_graph import DependencyGraph, args_text
+from .freshness import evicted, freshness_of, is_error_fresh, since_failure, stale_references, unmarked
 from .policy import (
     ABSENT,
     BROKEN,
@@ -42,19 +42,19 @@ from .policy import (
 )
 from .reading import INFINITE, STALE, Freshness, Reading, inactive
 from .staleness import NO_MARK
-from .tables import EMPTY, WHOLE_TABLE
+from .tables import EMPTY, WHOLE_TABLE, ChangeSet, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from threading import RLock
 
     from ..schema.protocol import Schema
-    from .dependency_graph import DependencyGraph, Node
+    from .dependency_graph import Node
     from .persistence_port import PersistencePort
     from .policy import Found
     from .request import Request
     from .store_state import HotResult, StoreState
-    from .tables import EntityPath, ResultMeta, Shown, State, Tables
+    from .tables import EntityPath, ResultMeta, Shown, State
 
     Denormalized: TypeAlias = tuple[Any, Found, Freshness]
     """Data, what it is to a reader, and how fresh it is."""
@@ -209,6 +209,25 @@ class CacheReader:
             return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
 
         return Denormalization(base, args, shared=store_state.memo, differs=differs)
+
+    def reader_of_answer(self, request: Request, change: ChangeSet, stored: Any) -> Denormalization:
+        """A reader for what a call gives by its own response, which was written by this change.
+
+        Where the store has let go of some of it, no read finds it and asks for the records that it refers to: the stale
+        ones count as not known then.
+        """
+        store_state, schema = self.store_state, request.rules.schema
+        base, retention = store_state.base, store_state.retention
+        if schema is not None and retention.evicted:
+            cells = _touched(base, schema, stored, request.args)
+            if retention.misses(base, cells):
+                known = ChangeSet(Tables(), change.times)
+                for table, pk in cells.keys() - stale_references(base, request, cells, change, self._clock()):
+                    known.write(table, pk, base.get(table, pk), change.times)
+                return self.reader_of_state(known, request.args, DependencyGraph())
+        if store_state.view is base:
+            return reader_of(base, request.args, store_state.memo)
+        return self.reader_of_base(request.args)
 
     def reader_of_state(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
         """A reader of a state beside the view, which takes what they have in common from what the view has built."""

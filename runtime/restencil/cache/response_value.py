@@ -55,8 +55,8 @@ def echo(reader: CacheReader, outcome: Echo) -> Any:
         stored = base.get(schema.model.key, writer.result)
         if type(stored) is schema.model.cls:
             return stored
-    if request.rules.response.gives_own_response and view is not base:
-        objects = reader.reader_of_base(request.args)  # a call returns the state before a running change
+    if request.rules.response.gives_own_response:
+        objects = reader.reader_of_answer(request, writer.change, writer.result)
     else:
         objects = reader_of(view, request.args, store_state.memo)
     with store_state.hooks:
