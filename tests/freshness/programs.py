@@ -21,7 +21,9 @@ from __future__ import annotations
 import ast
 import random
 import re
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import combinations, combinations_with_replacement
 from typing import Any, Final, NamedTuple
 
 Arguments = dict[str, Any]
@@ -366,6 +368,54 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         needs="required" if chance.random() < (0.7 if leaves_out_null else 0.1) else "all",
         has_etags=chance.random() < 0.3,
     )
+
+
+# --- two requests that overlap ----------------------------------------------------------------------------------------
+
+BEFORE: Final = """
+items.get_list()
+items.get_list(kind='b')
+items.latest()
+users.get(id=1)
+"""
+"""What is known when they are sent."""
+
+OVERLAPPING: Final = """
+items.get.fetch(id=1)
+items.get_list.fetch()
+items.get_list.fetch(kind='b')
+users.get.fetch(id=1)
+items.partial_update(id=1, body={'kind': 'a'}) -> whole
+items.partial_update(id=1, body={'kind': 'b', 'owner': 2}) -> 204
+items.update(id=2, body={'title': 'y', 'kind': 'b', 'state': 'open', 'rank': 0, 'body': 'P', 'owner': 1}) -> part
+items.create(body={'title': 'x', 'kind': 'b', 'state': 'closed', 'rank': 0, 'owner': 1}) -> whole
+items.delete(id=1) -> 204
+items.rename(id=1, body={'id': 6}) -> whole
+items.change_many(body={'kind': 'b', 'change': {'rank': 1}}) -> 204
+users.partial_update(id=1, body={'name': 'zoe'}) -> whole
+"""
+
+
+def overlaps() -> list[tuple[Step, ...]]:
+    """The steps of any two of these requests, also of two that are the same, in all orders in which they overlap."""
+    before, calls = parse(BEFORE).steps, parse(OVERLAPPING).steps
+    found: list[tuple[Step, ...]] = []
+    for first, second in combinations_with_replacement(calls, 2):
+        mine, others = (
+            (replace(call, act="start", number=number), Step("serve", number), Step("deliver", number))
+            for number, call in ((1, first), (2, second))
+        )
+        for places in combinations(range(6), 3):
+            if places not in ((0, 1, 2), (3, 4, 5)):  # else one is answered before the other is sent
+                found.append((*before, *_merged(mine, others, places)))
+    return found
+
+
+def _merged(mine: Sequence[Step], others: Sequence[Step], places: Container[int]) -> Iterator[Step]:
+    """The steps of both, in which mine stand in these places."""
+    left, right = iter(mine), iter(others)
+    for at in range(len(mine) + len(others)):
+        yield next(left if at in places else right)
 
 
 # --- smaller programs -------------------------------------------------------------------------------------------------

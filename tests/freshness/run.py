@@ -1,5 +1,7 @@
 """Runs random programs: `python -m tests.freshness.run --programs 1000 --seed 1 --mode memory`.
 
+With `--overlaps`, these are two requests each, in all orders in which they overlap.
+
 Prints how many programs, reads and requests there were, how many differences by kind, and the failing programs made as
 small as they get, each as a text that `tests.freshness.programs.parse` reads.
 """
@@ -14,7 +16,7 @@ from collections import Counter
 from typing import Final
 
 from tests.freshness.driver import Difference, run
-from tests.freshness.programs import Program, at_random, smaller, world_at_random
+from tests.freshness.programs import Program, at_random, overlaps, smaller, world_at_random
 
 MODES: Final = tuple(f"{kind}{way}" for kind in ("memory", "bounded", "sqlite", "valkey") for way in ("", "-async"))
 
@@ -23,6 +25,12 @@ def random_program(mode: str, seed: int, number: int, without: frozenset[str] = 
     """The program of this number."""
     chance = random.Random(f"{mode} {seed} {number}")
     return at_random(chance, world_at_random(chance, mode), rules=without)
+
+
+def overlapping_programs(mode: str, seed: int) -> list[Program]:
+    """All programs of two requests that overlap, each in a world of its own."""
+    found = enumerate(overlaps())
+    return [Program(world_at_random(random.Random(f"{mode} {seed} {number}"), mode), steps) for number, steps in found]
 
 
 def shrunk(program: Program, found: Difference, seconds: float = 20) -> tuple[Program, Difference]:
@@ -74,14 +82,20 @@ def main() -> int:
     parser.add_argument("--without", default="", help="overlaps, partitions, failures: left out, with commas")
     parser.add_argument("--cap", type=int, default=5, help="how many failing programs of one kind are made small")
     parser.add_argument("--seconds", type=float, default=20, help="how long one program is made smaller at most")
+    parser.add_argument(
+        "--overlaps", action="store_true", help="two requests in all orders in place of random programs"
+    )
     given = parser.parse_args()
     without = frozenset(filter(None, given.without.split(",")))
     counts: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     small: dict[str, tuple[Program, Difference]] = {}
     begun = time.monotonic()
-    for number in range(given.first, given.first + given.programs):
-        program = random_program(given.mode, given.seed, number, without)
+    numbers = range(given.first, given.first + given.programs)
+    programs = (random_program(given.mode, given.seed, number, without) for number in numbers)
+    for number, program in enumerate(
+        overlapping_programs(given.mode, given.seed) if given.overlaps else programs, given.first
+    ):
         try:
             outcome = run(program)
         except Exception as error:
