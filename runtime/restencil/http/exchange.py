@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..base.calls import CROSS_ORIGIN_BODY
@@ -32,9 +31,8 @@ from .outgoing import OutgoingRequest, current_request
 from .redaction import redact_error, redact_response, redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from ..base.steps import Step, StepsOf
+    from ..base.steps import StepsOf
     from ..base.transport import BlockingTransport
     from .cancellation import TracedTransport
     from .library import AnyClient, AsyncClient, Client, RawRequest, RawResponse
@@ -138,13 +136,8 @@ def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawR
     return following
 
 
-def follow_redirects(
-    client: AnyClient, outgoing: OutgoingRequest, response: RawResponse, send: Callable[[RawRequest, Any], Step]
-) -> StepsOf[RawResponse]:
-    """Steps: the final response, from the first one; `send(request, auth)` is the step that sends a request.
-
-    Raises NetworkError for a final response that is an error.
-    """
+def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: RawResponse) -> StepsOf[RawResponse]:
+    """Steps: the final response, from the first one. Raises NetworkError for a final response that is an error."""
     library = outgoing.transport.library
     redirect = outgoing.init.get("redirect") or "follow"
     origin = origin_of(response.request.url)
@@ -165,10 +158,9 @@ def follow_redirects(
         add_cookies(client, outgoing, following, at_home=at_home)
         limit_steps(following, outgoing.deadline)
         try:
-            response = yield send(following, library.use_client_default if at_home else None)
+            response = yield _Send(client, outgoing, following, library.use_client_default if at_home else None)
         except library.unreachable as error:
             raise unusable_location(outgoing, response, error) from error
-        receive(outgoing, response)
     accepted = 200 <= response.status_code < 300 or (response.status_code == _NOT_MODIFIED and outgoing.is_conditional)
     if accepted and outgoing.stream:
         limit = limit_of_body(response)
@@ -271,7 +263,7 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
         if _is_final(outgoing, response):
             read(response)
         else:
-            steps = follow_redirects(client, outgoing, response, partial(_Send, client, outgoing))
+            steps = follow_redirects(client, outgoing, response)
             response = cast("RawResponse", drive(steps, cast("BlockingTransport", transport)))
         return _finished(outgoing, response)
     except transport.library.failures as error:
@@ -320,5 +312,5 @@ async def _final(
     response = await step.take_async(transport)
     if _is_final(outgoing, response):
         return await read_async(response)
-    steps = follow_redirects(client, outgoing, response, partial(_Send, client, outgoing))
+    steps = follow_redirects(client, outgoing, response)
     return cast("RawResponse", await drive_async(steps, transport))
