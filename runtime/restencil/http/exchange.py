@@ -270,6 +270,7 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
         # No call of a function of ours is here, so that an interruption at a call leaves nothing set.
+        outgoing.call = outgoing.last_response = None  # its response refers to it
         if token is not None:
             current_request.reset(token)
 
@@ -299,6 +300,7 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
     except outgoing.transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
+        outgoing.call = outgoing.last_response = None
         try:
             if token is not None:
                 current_request.reset(token)

@@ -38,7 +38,7 @@ class OutgoingRequest:
     headers               its own headers, with those of its credential
     timeout               milliseconds or a Timeout; `deadline` is the time of the monotonic clock at which it ends
     stream                whether the body of the response is left unread
-    call                  the call that it is sent for; None for a request to someone else than the API
+    call                  while it is sent, the call that it is for; None for a request to someone else than the API
     missing_credential    says that it goes without the credential that its API asks for, and what would help
     is_bare               whether it takes nothing of the HTTP client along, as it goes to someone else than the API
     is_conditional        whether a 304 is an answer to it

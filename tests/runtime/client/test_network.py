@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import email.utils
+import gc
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,13 +25,17 @@ from restencil import (
     AsyncController,
     Controller,
     Entity,
+    Manager,
     NetworkError,
+    NetworkManager,
     ResetError,
     RestEndpoint,
     Retries,
     Store,
+    SubscriptionManager,
     create_resource,
 )
+from restencil.cache.actions import Fetch
 from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
@@ -598,3 +604,33 @@ def test_network_retries_take_numbers_at_their_limits() -> None:
         with pytest.raises(NetworkError):
             flaky.controller(retries=retries).fetch(Users.get, id="1")
     assert flaky.times == [0] * 5
+
+
+class Recorder(Manager):
+    """Notes the requests in flight that fetches start, without keeping them."""
+
+    def __init__(self) -> None:
+        self.started: list[weakref.ref[Any]] = []
+
+    def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
+        result = next(action)
+        if isinstance(action, Fetch):
+            self.started.append(weakref.ref(result))
+        return result
+
+
+def test_network_request_is_released_with_its_caller() -> None:
+    """What a fetch was made of is no garbage of circles, which would stay until it is collected."""
+    recorder = Recorder()
+    gate = Gate(opened=True)
+    gc.disable()
+    try:
+        with (
+            gate.client() as client,
+            Controller(client=client, managers=[recorder, NetworkManager(), SubscriptionManager()]) as controller,
+        ):
+            controller.fetch(Users.get, id="1")
+            [started] = recorder.started
+            eventually(lambda: started() is None)  # the thread that sent it may take a moment to end
+    finally:
+        gc.enable()
