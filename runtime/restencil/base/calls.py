@@ -105,7 +105,7 @@ def check_header_params(name: str, value: Any, endpoint: Any) -> None:
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", param.name):
             raise ValueError(f"{where} has the name {param.name!r}, which no header can have")
         if param.name.lower() in ("authorization", "cookie", "proxy-authorization"):
-            raise ValueError(f"{where} is the header {param.name!r}, which says who asks; give the client a token")
+            raise ValueError(f"{where} is the header {param.name!r}, a credential; give the client a token")
         if param.secret and param.in_key:
             raise ValueError(f"{where} is secret, so it cannot be part of a key")
         if param.auto not in (None, "uuid"):
@@ -123,7 +123,7 @@ def header_text(value: Any, what: str, *, secret: bool = False) -> ArgumentText:
     for item in items:
         text = scalar_text(item)
         if text is None or item is None:
-            raise TypeError(f"{what} is {described(item)}, which has no text in a header")
+            raise TypeError(f"{what} is {described(item)}, which cannot be sent in a header; pass a string")
         texts.append(text)
     joined = ", ".join(texts)
     flaw = _flaw(joined)
@@ -268,20 +268,20 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
     authenticate. With `has_body`, `Content-Type` is allowed.
     """
     if not isinstance(name, str):
-        raise TypeError(f"a name among the {where} is of type {type(name).__name__}; names of headers are texts")
+        raise TypeError(f"a name among the {where} is of type {type(name).__name__}; names of headers are strings")
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         raise ValueError(f"{name!r} among the {where} is no name that a header can have")
     lower = name.lower()
     if lower in credentials:
-        raise ValueError(f"{name!r} among the {where} says who asks; give token=… in its place")
+        raise ValueError(f"{name!r} among the {where} is a credential; pass token=… instead")
     if lower in _OF_CONNECTION and not (has_body and lower == "content-type"):
-        raise ValueError(f"{name!r} among the {where}: the HTTP client sets this header by the request that it sends")
+        raise ValueError(f"{name!r} among the {where}: the HTTP client sets this header itself; remove it")
     if value is None:
         return
     if not isinstance(value, str):
         raise TypeError(
             f"{name!r} among the {where} is of type {type(value).__name__}; the value of a header is a string, "
-            "or None to take it away"
+            "or None to remove the header"
         )
     flaw = flaw_in(value)
     if flaw is not None:
@@ -291,7 +291,7 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
 def refuse_parameter(name: Any, of: str, credentials: Collection[str]) -> None:
     """Raise ValueError for a query parameter that authenticates: one with a name in `credentials`."""
     if name in credentials:
-        raise ValueError(f"{name!r} in the query of {of} says who asks; give token=… in its place")
+        raise ValueError(f"{name!r} in the query of {of} is a credential; pass token=… instead")
 
 
 def flaw_in(value: str) -> str | None:

@@ -23,8 +23,8 @@ def charset_of(response: Any) -> str:
 def undecodable(response: Any, error: UnicodeError) -> ParseError:
     """Return the error for a response whose body cannot be decoded in its charset."""
     return ParseError(
-        f"{reported(response)}: the answer says that its charset is {charset_of(response)!r}, in which its body "
-        f"cannot be read ({error}); let the server name another one, or give content='bytes'",
+        f"{reported(response)}: the response declares the charset {charset_of(response)!r}, but its body cannot be "
+        f"decoded ({error}); fix the charset on the server, or set content='bytes'",
         status=400,
         **error_members(response),
     )

@@ -529,7 +529,7 @@ def test_responses_request_has_the_credential_of_its_client_alone(
 ) -> None:
     """One that is given along would go beside it, or be lost without a word."""
     world = World(False, token="own", base_url="http://127.0.0.1:1").of(Api("", auth))
-    with pytest.raises(ValueError, match=f"{named} of a request says who asks; give token=… in its place") as caught:
+    with pytest.raises(ValueError, match=f"{named} of a request is a credential; pass token=… instead") as caught:
         world.run(asking("GET", "/a", **options))
     assert "secret" not in str(caught.value)
 

@@ -500,9 +500,9 @@ S3CRET = "s3cret"
         ({"headers": {"X-A:b": S3CRET}}, ValueError, "is no name that a header can have"),
         ({"headers": {"X-A": f"{S3CRET}\r\nB: c"}}, ValueError, "not shown here, has a line break"),
         ({"headers": {"X-A": f"{S3CRET}é"}}, ValueError, "not shown here, has a character outside ASCII"),
-        ({"headers": {"access-token": S3CRET}}, ValueError, "'access-token' .* says who asks; give token="),
-        ({"headers": {"Access-Token": None}}, ValueError, "'Access-Token' .* says who asks; give token="),
-        ({"headers": {"Cookie": f"sid={S3CRET}"}}, ValueError, "'Cookie' .* says who asks; give token="),
+        ({"headers": {"access-token": S3CRET}}, ValueError, "'access-token' .* is a credential; pass token="),
+        ({"headers": {"Access-Token": None}}, ValueError, "'Access-Token' .* is a credential; pass token="),
+        ({"headers": {"Cookie": f"sid={S3CRET}"}}, ValueError, "'Cookie' .* is a credential; pass token="),
         ({"headers": {"Host": S3CRET}}, ValueError, "'Host' among the headers of with_options: the HTTP client sets"),
         ({"headers": {"content-length": "1"}}, ValueError, "the HTTP client sets this header"),
         ({"headers": {"Content-Type": S3CRET}}, ValueError, "the HTTP client sets this header"),
@@ -609,7 +609,7 @@ def test_views_query_that_carries_the_credential_is_rejected() -> None:
     class Keyed(Controller):
         _api = Api(url_prefix="http://mock", auth=Auth.query("api_key"))
 
-    with pytest.raises(ValueError, match="'api_key' in the query of with_options says who asks; give token="):
+    with pytest.raises(ValueError, match="'api_key' in the query of with_options is a credential; pass token="):
         Keyed().with_options(query={"api_key": S3CRET})
 
 

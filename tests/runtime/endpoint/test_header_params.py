@@ -326,7 +326,7 @@ def test_header_params_explanation_names_the_headers_of_the_call(orders: Any) ->
         (
             {"a": HeaderParam("cookie")},
             ValueError,
-            "is the header 'cookie', which says who asks; give the client a tok",
+            "is the header 'cookie', a credential; give the client a tok",
         ),
         ({"a": HeaderParam("X-A", in_key=True, secret=True)}, ValueError, "is secret, so it cannot be part of a key"),
         ({"a": HeaderParam("X-A", auto="now")}, ValueError, "has auto='now'; it is 'uuid' or None"),

@@ -62,7 +62,7 @@ def asked(asynchronous: bool, work: Callable[[Any], Any], asked: Asked, kind: An
 
 
 def shown(request: httpx.Request) -> dict[str, str]:
-    """What of a request says who asks."""
+    """The credentials of a request."""
     names = ("authorization", "x-api-key", "x-app", "cookie")
     found = {name: request.headers[name] for name in names if name in request.headers}
     return found | dict(request.url.params.items())
@@ -245,12 +245,12 @@ def test_auth_schemes_secrets_are_sent_to_https_or_to_this_machine(url: str) -> 
 def test_auth_schemes_header_of_any_scheme_is_no_header_of_a_call(name: str) -> None:
     """Those of schemes that a request does not use, too."""
     with Shop(client=Asked().sync) as client:
-        with pytest.raises(ValueError, match="says who asks; give token="):
+        with pytest.raises(ValueError, match="is a credential; pass token="):
             client.with_options(headers={name: "x"})
         if name != "Cookie":
-            with pytest.raises(ValueError, match="says who asks; give token="):
+            with pytest.raises(ValueError, match="is a credential; pass token="):
                 client.request("GET", "/x", headers={name: "x"})
-        with pytest.raises(ValueError, match="'sig' in the query of with_options says who asks"):
+        with pytest.raises(ValueError, match="'sig' in the query of with_options is a credential"):
             client.with_options(query={"sig": "x"})
 
 

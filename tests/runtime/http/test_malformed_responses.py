@@ -123,10 +123,10 @@ def test_malformed_responses_charset_in_which_nothing_can_be_read_is_a_parse_err
     with Server(lambda request: reply) as server:
         for options in ({}, {"content": "text"}, {"schema": [Thing]}):
             endpoint: Any = RestEndpoint(path="/a", url_prefix=server.url, **options)
-            with pytest.raises(ParseError, match=r"its charset is '\w+', in which its body cannot be read") as caught:
+            with pytest.raises(ParseError, match=r"declares the charset '\w+', but its body cannot be") as caught:
                 called(endpoint, asynchronous)
             assert caught.value.status == 400
-        with pytest.raises(ParseError, match="in which its body cannot be read"):
+        with pytest.raises(ParseError, match="but its body cannot be decoded"):
             called(RestEndpoint(path="/a", url_prefix=server.url, content="stream"), asynchronous, lines=True)
         assert called(RestEndpoint(path="/a", url_prefix=server.url, content="bytes"), asynchronous) == body
 
