@@ -316,4 +316,4 @@ def test_holes_what_led_to_rows_of_a_damaged_file_is_fetched(
                 with closing(sqlite3.connect(file)) as theirs:
                     theirs.execute("DROP TABLE row")
     assert len(server.requests) == 2
-    assert "cannot be used (no such table: row): it was set aside as " in caplog.text
+    assert "cannot be used (no such table: row): it was renamed to " in caplog.text

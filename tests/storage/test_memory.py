@@ -41,5 +41,5 @@ def test_memory_storage_for_reading_rejects_commits() -> None:
     """What is not writable says so."""
     storage = opened()
     storage.writable = False
-    with pytest.raises(StorageOff, match="for reading only"):
+    with pytest.raises(StorageOff, match="is read-only"):
         storage.commit(batch(1, row("1")))

@@ -517,7 +517,7 @@ def test_sqlite_folder_that_may_not_be_made(tmp_path: Path) -> None:
 def test_sqlite_link_that_leads_nowhere(tmp_path: Path) -> None:
     """The text names the link."""
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    _opening_says(tmp_path / "link", "link cannot be made: it leads nowhere", StorageDown)
+    _opening_says(tmp_path / "link", "link cannot be created: it leads nowhere", StorageDown)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the table of mounts is Linux's")
@@ -594,7 +594,7 @@ def test_sqlite_damaged_file_is_met_while_it_is_open(
         for page in range(3, file.stat().st_size // 4096):
             pages.seek(page * 4096)
             pages.write(random.Random(page).randbytes(4096))
-    with pytest.raises(StorageCorrupt, match="was damaged .*set aside, and a new file was begun"):
+    with pytest.raises(StorageCorrupt, match="was damaged .*renamed, and a new file was begun"):
         storage.load([("A", str(n)) for n in range(2000)])
     assert storage.load([("A", "1")]).rows == []
     changes = storage.changes(1, 0)

@@ -112,8 +112,8 @@ pytestmark = needs_server
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ({"url": None}, "one of url and client says where the server is, and neither is given"),
-        ({"client": object()}, "one of url and client says where the server is, and both are given"),
+        ({"url": None}, "expected either url or client for the server, and neither is given"),
+        ({"client": object()}, "expected either url or client for the server, and both are given"),
         ({"url": None, "client": object()}, "expected a client of the package valkey or redis"),
         ({"url": "https://user:s3cr@cache.example"}, "expected one that begins with valkey, valkeys, redis, rediss"),
         ({"url": "valkey://cache.example:port"}, "url does not say where the server is"),
@@ -542,7 +542,7 @@ def test_valkey_newer_format_turns_it_off_and_an_older_one_begins_again(server: 
     server.ask("HSET", info, "format", 3)
     before = server.ask("HGETALL", info)
     with pytest.raises(
-        StorageOff, match=r"has the format 3, and .* knows 2; install the newer version, or name another"
+        StorageOff, match=r"has the format 3, and .* knows 2; install the newer version, or use another"
     ):
         opened(server)
     assert server.ask("HGETALL", info) == before
@@ -635,7 +635,7 @@ def test_valkey_server_whose_memory_is_full_rejects_writes_and_gives_what_it_has
     wanted = batch(storage, row("2"), results=[result("GET /a")])
     server.ask("CONFIG", "SET", "maxmemory", 1)
     try:
-        with pytest.raises(StorageDown, match="^OOM: the server at .* refuses what is asked of it"):
+        with pytest.raises(StorageDown, match="^OOM: the server at .* rejects the command"):
             storage.commit(wanted)
         assert [held.pk for held in storage.load([("A", "1"), ("A", "2")]).rows] == ["1"]
     finally:

@@ -66,7 +66,7 @@ class Epochs:
                         _make_folder(folder)
                     _check(folder, os.stat(folder) if folder == self._path else os.lstat(folder), stat.S_ISDIR)
         except FileNotFoundError as error:
-            raise StorageDown(f"{error.filename} cannot be made: it leads nowhere, or somebody removes it") from error
+            raise StorageDown(f"{error.filename} cannot be created: it leads nowhere, or is being removed") from error
         self._check_file_system()
 
     def _check_file_system(self) -> None:
@@ -311,8 +311,8 @@ def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> Non
         return  # permissions are those of the user's folder, which Windows checks
     if found.st_uid != os.geteuid():
         raise StorageOff(
-            f"{path} belongs to another user ({found.st_uid}, and this is {os.geteuid()}), who could show things to "
-            "this one; give a path of this user's own"
+            f"{path} belongs to another user ({found.st_uid}, and this is {os.geteuid()}), who could change the data; "
+            "give a path of this user's own"
         )
     if found.st_mode & _BY_OTHERS:
         raise StorageOff(

@@ -107,7 +107,7 @@ def opened(file: str, epoch: int, place: str, lock_timeout: float, timeout: floa
     """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
-        raise StorageOff(f"this Python has SQLite {sqlite3.sqlite_version}, and {oldest} is the oldest that will do")
+        raise StorageOff(f"this Python has SQLite {sqlite3.sqlite_version}; a storage needs {oldest} or later")
     connection = connect(file, min(lock_timeout, timeout))
     try:
         is_new = not has_format(connection, file)

@@ -220,7 +220,7 @@ class MemoryStorage:
     def commit(self, batch: Batch, /) -> Outcome:
         """Write a batch and its entry completely, or nothing if it is late or conflicts."""
         if not self.writable:
-            raise StorageOff("this storage is for reading only; give the store another one to write to")
+            raise StorageOff("this storage is read-only; give the store another one to write to")
         space = self._space()
         now = self._now()
         with space.lock:
@@ -362,7 +362,7 @@ class MemoryStorage:
 
     def _space(self) -> Namespace:
         if self._opened is None:
-            raise StorageDown("this storage was not opened; `open` comes before all else")
+            raise StorageDown("this storage was not opened; call `open` first")
         return self._opened
 
 

@@ -24,6 +24,6 @@ def check_principal(principal: Any) -> None:
         return
     found = "empty" if principal == "" else described(principal)
     raise ValueError(
-        f"principal is {found}; expected a string that is not empty, an account's id or the like, or None if all "
-        "who can open the storage may see all of it"
+        f"principal is {found}; expected a string that is not empty, such as the id of an account, or None if everyone "
+        "who can open the storage may see all data"
     )

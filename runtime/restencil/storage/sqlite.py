@@ -217,9 +217,9 @@ class SQLiteStorage:
                 noted = epochs.intend(epoch) or ""
             self._above, self._reset = epoch - 1, epoch
             hint = (
-                f"it was noted in {noted}, so that no store shows again what is there"
+                f"it was noted in {noted}, so that no store reads the old data"
                 if noted
-                else f"what is in {epochs.folder} shows again in the next store: remove that folder"
+                else f"the next store would read the old data in {epochs.folder}: remove that folder"
             )
             raise StorageDown(f"the reset could not be written ({error}); {hint}") from error
 
@@ -272,7 +272,7 @@ class SQLiteStorage:
 
     def _place_of_files(self) -> Epochs:
         if self._epochs is None:
-            raise StorageDown("this storage was not opened; `open` comes before all else")
+            raise StorageDown("this storage was not opened; call `open` first")
         return self._epochs
 
     def _do(self, work: Callable[[Database], T], *, waits: float = inf) -> T:
@@ -352,7 +352,7 @@ class SQLiteStorage:
         self._made(epochs)
         epochs.keep_damaged(epoch)
         logger.warning(
-            "%s cannot be used (%s): it was set aside as %d.corrupt, and the cache begins anew, empty",
+            "%s cannot be used (%s): it was renamed to %d.corrupt, and the cache starts empty",
             epochs.file(epoch),
             str(error) or "no file of this format",
             epoch,
@@ -395,7 +395,7 @@ class SQLiteStorage:
         code = _code_of(error)
         if database is not None and _is_damage(error):
             self._recover(database, error)
-            return StorageCorrupt(f"{self._path} was damaged ({error}); it is set aside, and a new file was begun")
+            return StorageCorrupt(f"{self._path} was damaged ({error}); it was renamed, and a new file was begun")
         if code in (_BUSY, _LOCKED):
             longest = min(self._lock_timeout, waits)
             return StorageDown(f"{self._path} was locked by another process for longer than {longest:g} ms")

@@ -345,7 +345,7 @@ class ValkeyStorage:
 
     def _opened(self) -> Keys:
         if self._keys is None:
-            raise StorageDown("this storage was not opened; `open` comes before all else")
+            raise StorageDown("this storage was not opened; call `open` first")
         return self._keys
 
     def _begin(self, why: str = "") -> tuple[int, float]:
@@ -357,8 +357,8 @@ class ValkeyStorage:
         epoch, reset, number, moment, found = map(int, reply[:5])
         if found > FORMAT:
             raise StorageOff(
-                f"what lies at {self._server.where} under this namespace has the format {found}, and this version of "
-                f"restencil knows {FORMAT}; install the newer version, or name another namespace"
+                f"the data of this namespace at {self._server.where} has the format {found}, and this version of "
+                f"restencil knows {FORMAT}; install the newer version, or use another namespace"
             )
         self._reset = max(self._reset, reset)
         if known is None or known.epoch != epoch:
@@ -376,7 +376,7 @@ class ValkeyStorage:
             reply = self._server.run(script, [names.info, *keys], [names.epoch, *arguments])
             if self._is_of_now(reply):
                 return names, reply[2:]
-        raise StorageDown(f"the server at {self._server.where} begins anew again and again")
+        raise StorageDown(f"the server at {self._server.where} keeps losing its data; check its memory limit")
 
     def _is_of_now(self, reply: list[Any]) -> bool:
         """Whether a script ran in the current epoch; if not, read the epoch, or begin a new one if data was lost."""
@@ -457,7 +457,7 @@ class Server:
     def __init__(self, url: str | None, client: Any, timeout: float) -> None:
         if (url is None) == (client is None):
             found = "neither is" if url is None else "both are"
-            raise ValueError(f"one of url and client says where the server is, and {found} given")
+            raise ValueError(f"expected either url or client for the server, and {found} given")
         self._url = url or ""
         self._client = client
         self._timeout = timeout
@@ -589,7 +589,7 @@ def _client_of(url: str) -> Any:
     except (TypeError, ValueError) as error:
         names = ", ".join(dict.fromkeys(name for name, _ in urls.parse_qsl(urls.urlsplit(url).query)))
         raise StorageOff(
-            f"the url of {_shown(url)} says what the package valkey does not take; look at what stands behind its "
+            f"the url of {_shown(url)} has options that the package valkey does not accept; check those behind its "
             f"question mark: {names}"
         ) from error
     return client
@@ -654,7 +654,7 @@ def _check_installed() -> None:
     except ValueError:  # a module without a spec
         pass
     raise ImportError(
-        "ValkeyStorage asks the server with the package valkey, which is not installed; "
+        "ValkeyStorage needs the package valkey, which is not installed; "
         "pip install 'restencil[valkey]', or give it a client= of the package redis",
         name="valkey",
     )
@@ -684,7 +684,7 @@ _REFUSED: Final = {
     "WRONGPASS": "wants another user or password than the url has",
     "NOPERM": "does not allow this user what a storage needs; the page 'Many workers, one cache' has an ACL for it",
     "DB": "has no database of this number",
-    "ERR": "refuses what is asked of it",
+    "ERR": "rejects the command",
 }
 """Descriptions of the errors of a server, by their first words."""
 
