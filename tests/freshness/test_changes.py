@@ -485,6 +485,22 @@ def test_change_that_the_record_was_not_in_the_state_for_makes_it_stale(session:
     assert session.requests("items.get", id=2) == []
 
 
+def test_404_of_a_record_leaves_lists_with_its_key_as_an_argument_fresh(session: Session) -> None:
+    """A record that is not there makes itself, its memberships and what is below its path stale, and nothing else."""
+    session.call("items.get_list", owner=2)
+    session.call("items.visits", id=2)
+    session.call("notes.get_list", item_id=2)
+    answer = session.server.answer
+    session.server.answer = lambda *_: Response(404, {"error": "no"})
+    assert isinstance(
+        attempt(session, "notes.partial_update", item_id=1, id=2, body={"text": "w"}), restencil.StatusError
+    )
+    session.server.answer = answer
+    assert session.requests("items.get_list", owner=2) == []
+    assert session.requests("items.visits", id=2) == []
+    assert session.requests("notes.get_list", item_id=2) == ["GET /items/2/notes"]
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 422, 429])
 def test_change_that_was_rejected_makes_nothing_stale(session: Session, status: int) -> None:
     """Any other 4xx changes nothing."""

@@ -109,7 +109,7 @@ class _Effects:
         for cell in self._named:
             self.mark_record(cell, existence=existence)
             if existence:
-                self._mark_nested(cell)
+                self._mark_subpaths(cell)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
         """All lists of an entity are stale but those that followed the change."""
@@ -182,6 +182,8 @@ class _Effects:
         adds = schema is not None and schema.adds
         if self._named:
             self.mark_named(existence=adds or not is_certain)
+            if not is_certain:
+                self.stale.arguments.update(pk for _, pk in self._named)
         if adds:
             for table in self.tables:
                 self._mark_lists(table, ())
@@ -211,16 +213,16 @@ class _Effects:
 
     def _removed(self, cell: EntityPath) -> None:
         """A record is gone: collections that it leaves stay fresh; all else that shows it, or is under it, is stale."""
-        stale, (table, _) = self.stale, cell
+        stale, (table, pk) = self.stale, cell
         stale.cells.add(cell)
         left = {listing.cell for listing in self._listings(table)}
         left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
         mark_lists(stale, self._writer.underlying, table, followed=left)
-        self._mark_nested(cell)
+        stale.arguments.add(pk)
+        self._mark_subpaths(cell)
 
-    def _mark_nested(self, cell: EntityPath) -> None:
-        """Results under the path of a record that is gone, or may be, are stale; so are lists by its key."""
-        self.stale.arguments.add(cell[1])
+    def _mark_subpaths(self, cell: EntityPath) -> None:
+        """Results under the path of a record that is gone, or may be, are stale."""
         get = None if self._siblings is None else self._siblings.get_request(*cell)
         for path in (self._path, None if get is None else get.path):
             if path is not None:
