@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -188,9 +188,9 @@ class Database:
         self._seen: tuple[int, int, int] | None = None
         """The state of SQLite's log file before a read that found `_known` to be the newest number."""
         self._believed = 0.0
-        with self.writing:
-            found = self.writer().execute(_INFO, ("reset",)).fetchone()
-            self.over = over_in(self.writer().cursor())
+        with self.writing, closing(self.writer().cursor()) as cursor:
+            found = cursor.execute(_INFO, ("reset",)).fetchone()
+            self.over = over_in(cursor)
             """The epoch of a failed reset that is noted in the file; 0 for none."""
         self.reset = found[0] if found is not None and isinstance(found[0], int) else 0
 
@@ -233,37 +233,41 @@ class Database:
 
     # Functions with a callback hold the locks, not context managers: an interrupt after a generator acquired the lock
     # and before the block begins would leave it locked for as long as the traceback lives.
+    # Each cursor is closed: one that a traceback holds would keep its connection at what the file was then, which
+    # reads are shown, and from which no commit may begin once another process has written.
 
     def read(self, work: Callable[[Cursor], T], *, endless: bool = False) -> T:
         """Run work in a read transaction and return its result; it is interrupted after `timeout` unless `endless`."""
         with self.reading:
             connection = self._for_reading()
+            cursor = connection.cursor()
             try:
                 end_transaction(connection)  # left open by an interrupt
                 self._deadline = inf if endless else self._latest()
-                return work(connection.execute("BEGIN"))
+                return work(cursor.execute("BEGIN"))
             finally:
                 try:
                     self._deadline = inf
-                    end_transaction(connection)
+                    _end(cursor)
                 finally:
-                    end_transaction(connection)
+                    _end(cursor)
 
     def write(self, work: Callable[[Cursor], T]) -> T:
         """Run work in a transaction and return its result; after an exception nothing is written."""
         with self.writing:
             connection = self.writer()
+            cursor = connection.cursor()
             try:
                 end_transaction(connection)
-                found = work(connection.execute("BEGIN IMMEDIATE"))
+                found = work(cursor.execute("BEGIN IMMEDIATE"))
                 if connection.in_transaction:
                     connection.execute("COMMIT")
                 return found
             finally:
                 try:
-                    end_transaction(connection)
+                    _end(cursor)
                 finally:  # in case the first was interrupted
-                    end_transaction(connection)
+                    _end(cursor)
 
     def load(
         self,
@@ -284,8 +288,8 @@ class Database:
     def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
         """Load the row of a cell and the result of a key; None if the table is unknown, or there are stale marks."""
         table, pk = cell
-        with self.reading:  # one statement is one moment. (Benchmark: `cached()` of an entity, cold.)
-            cursor = self._for_reading().cursor()
+        # One statement is one moment. (Benchmark: `cached()` of an entity, cold.)
+        with self.reading, closing(self._for_reading().cursor()) as cursor:
             try:
                 self._deadline = self._latest()
                 found = cursor.execute(_CELL_AND_KEY, (pk, key, table)).fetchall()
@@ -456,13 +460,14 @@ class Database:
             if not self.writing.acquire(blocking=False):  # a commit holds it, perhaps waiting for another process
                 return self.read(lambda cursor: _logged(cursor, after))
             seen, believed = self._look(), time.monotonic() + _BELIEVED
-            version: int = self.writer().execute("PRAGMA data_version").fetchone()[0]
-            if version == self._version and after == self._known:
-                self._seen, self._believed = seen, believed
-                return after, [], False
-            if over_in(self.writer().cursor()):
-                raise Over
-            found = _logged(self.writer().cursor(), after)
+            with closing(self.writer().cursor()) as cursor:
+                version: int = cursor.execute("PRAGMA data_version").fetchone()[0]
+                if version == self._version and after == self._known:
+                    self._seen, self._believed = seen, believed
+                    return after, [], False
+                if over_in(cursor):
+                    raise Over
+                found = _logged(cursor, after)
             self._version, self._known = version, found[0]
             self._seen, self._believed = seen, believed
             return found
@@ -490,8 +495,8 @@ class Database:
 
     def _moment(self) -> int:
         """Return a number that changes with each commit of another connection."""
-        with self.reading:
-            return int(self._for_reading().execute("PRAGMA data_version").fetchone()[0])
+        with self.reading, closing(self._for_reading().cursor()) as cursor:
+            return int(cursor.execute("PRAGMA data_version").fetchone()[0])
 
     def _leases_soon(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
         """Take leases, and wait for other processes no longer than a `load` may."""
@@ -525,8 +530,8 @@ class Database:
 
     def number(self) -> int:
         """Return the number of the newest commit."""
-        with self.writing:
-            return number_in(self.writer().cursor())
+        with self.writing, closing(self.writer().cursor()) as cursor:
+            return number_in(cursor)
 
     def stats(self) -> NamespaceStats:
         """Return the number of rows and results, and the bytes in use."""
@@ -704,6 +709,12 @@ class Shapes:
             return "?"  # no class has this shape, so that the row is not read
         text = self._known[shape] = str(found[0])
         return text
+
+
+def _end(cursor: Cursor) -> None:
+    """Close the cursor of a transaction, and roll that back if it is open."""
+    cursor.close()
+    end_transaction(cursor.connection)
 
 
 def _logged(cursor: Cursor, after: int) -> tuple[int, list[Entry], bool]:

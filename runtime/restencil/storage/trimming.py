@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import closing
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -214,10 +215,9 @@ def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] |
 
 def _free_pages(database: Database, end: float) -> None:
     """Return free pages to the file system, some at a time."""
-    with database.writing:
-        writer = database.writer()
-        while time.monotonic() < end and writer.execute("PRAGMA freelist_count").fetchone()[0]:
-            writer.execute(f"PRAGMA incremental_vacuum({_FREED})").fetchall()
+    with database.writing, closing(database.writer().cursor()) as cursor:
+        while time.monotonic() < end and cursor.execute("PRAGMA freelist_count").fetchone()[0]:
+            cursor.execute(f"PRAGMA incremental_vacuum({_FREED})").fetchall()
 
 
 def _bytes(database: Database) -> int:
