@@ -115,6 +115,13 @@ def test_merge_which_of_two_counts(
     assert (_plain(found.stored), found.times.fetched_at) == (stored, since)
 
 
+@pytest.mark.parametrize("operation", [_push("3"), _page("3")], ids=["what joins it", "a page"])
+def test_merge_list_has_the_times_of_what_was_requested_with_it(operation: Operation) -> None:
+    """Of equal requests the later arrival counts, for when a list expires too."""
+    found = apply(operation, "{}", StoredEntry(KEYS, _at(20)), Meta(20, 9_500, 70_000))
+    assert found is not None and found.times == (20, 9_500, 70_000)
+
+
 @pytest.mark.parametrize(("started", "title"), [(9, "a"), (10, "again")])
 def test_merge_fields_of_an_earlier_request_count_where_nothing_later_brought_them(started: float, title: str) -> None:
     """Next to a later field, each other one is of the request that started last; of equal ones, the later arrival."""
