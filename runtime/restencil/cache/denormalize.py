@@ -1,7 +1,7 @@
 """Denormalization: stored forms become objects, each built once and kept until something it depends on changes.
 
 `Denormalization` is the interpreter, which says what a read gives and is given to the schemas as their reader;
-`denormalize_compiled` reads the tables with functions that do the same.
+`denormalize_compiled` reads the tables with functions that do the same. `CellTrace` finds what a read depends on.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import ConversionError
 from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
@@ -25,7 +26,136 @@ class _Restart(Exception):
     """An entity that a cycle had already been closed with turned out unusable."""
 
 
-class Denormalization:
+class _StateReader:
+    """The part of a reader that looks values up in a state."""
+
+    def __init__(self, state: State, args: tuple[Any, ...]) -> None:
+        self.state = state
+        self.args = args
+        self.asking: set[int] = set()
+        """The objects whose query keys are being asked for."""
+
+    def stored(self, table: str, pk: str) -> Any:
+        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        return self.state.get(table, pk)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        """The primary key that an index holds for a value; a record that has another value by now is not found."""
+        pk = self.state.by_index(table, field, value)
+        stored = UNDEFINED if pk is None else self.state.get(table, pk)
+        if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
+            return None
+        return pk
+
+
+class CellTrace(_StateReader):
+    """Finds the cells that a value is made of, without building objects.
+
+    A cell that is nested deeper than objects are built is not opened, as in `Denormalization`.
+    """
+
+    reads_tables = False
+    """Whether a table was listed."""
+
+    def __init__(self, state: State, args: tuple[Any, ...]) -> None:
+        super().__init__(state, args)
+        self.cells: dict[EntityPath, set[EntityPath | None]] = {}
+        """Each cell with the records and lists in which it shows; None: in the value itself."""
+        self._place: EntityPath | None = None
+        self._opened: set[tuple[Any, EntityPath]] = set()
+        self._next: list[tuple[EntityNode, EntityPath, Any]] = []
+
+    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+        """Traces a whole value, one level of records after another."""
+        self.visit(schema, stored)
+        depth = 0
+        while self._next:
+            level, self._next = self._next, []
+            for node, self._place, record in level:
+                if depth < node.max_depth:
+                    for inner, entries in node.inside([record]):
+                        self.items(inner, entries)
+            depth += 1
+        return UNDEFINED
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        """Traces one value."""
+        if schema is not None and stored is not None and not isinstance(stored, Sentinel) and not schema.is_leaf:
+            try:
+                schema.denormalize(stored, self)
+            except ConversionError:  # the read itself raises it, if it needs the value
+                pass
+        return UNDEFINED
+
+    def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
+        """Traces the items of a list."""
+        node = None if schema is None else schema.entity
+        for entry in stored:
+            if node is not None and type(entry) is str:
+                self.entity(node, entry)
+            else:
+                self.visit(schema, entry)
+        return ReadOnlyList()
+
+    def entity(self, schema: EntityNode, pk: Any) -> Any:
+        """Notes a record, which is opened with the next level."""
+        path = schema.table_key, pk
+        self._note(path)
+        if schema.has_inside and (schema.cls, path) not in self._opened:
+            self._opened.add((schema.cls, path))
+            stored = self.state.get(*path)
+            if not isinstance(stored, (Sentinel, list)):
+                self._next.append((schema, path, record_of(stored)))
+        return UNDEFINED
+
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+        """Traces a record that was never normalized."""
+        for inner, entries in schema.inside([record]):
+            self.items(inner, entries)
+        return UNDEFINED
+
+    def collection(self, schema: CollectionNode, pk: str) -> Any:
+        """Notes a stored collection, and traces its items."""
+        path, identity = (schema.table_key, pk), schema.identity()
+        self._note(path)
+        stored = self.state.get(*path)
+        if isinstance(stored, Sentinel) or is_partial(stored) or (identity, path) in self._opened:
+            return UNDEFINED
+        self._opened.add((identity, path))
+        outside, self._place = self._place, path
+        schema.opened(stored, self)
+        self._place = outside
+        return UNDEFINED
+
+    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+        """Nothing: what is computed depends on the value and the arguments alone."""
+        return UNDEFINED
+
+    def has(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry, INVALID counts as one."""
+        self._note((table, pk))
+        return self.state.get(table, pk) is not UNDEFINED
+
+    def table_exists(self, table: str) -> bool:
+        """Whether anything was ever written to the table."""
+        self.reads_tables = True
+        return self.state.has_table(table)
+
+    def table(self, table: str) -> Iterator[str]:
+        """The primary keys of a table in order of arrival."""
+        self.reads_tables = True
+        self._note((table, WHOLE_TABLE))
+        return self.state.pks(table)
+
+    def _note(self, path: EntityPath) -> None:
+        places = self.cells.get(path)
+        if places is None:
+            self.cells[path] = {self._place}
+        else:
+            places.add(self._place)
+
+
+class Denormalization(_StateReader):
     """One read of a state. With a memo it keeps what it builds; without one it builds for itself.
 
     `shared` is the memo of the view for a read of another state (base, snapshot), `differs` tells which cells of that
@@ -34,16 +164,12 @@ class Denormalization:
 
     scope: Any = ""
     used_args = False
-    reads_tables = False
     current: Node | None = None
     """What is being built."""
     depth = 0
     """How many entities are being built in each other."""
     _shared: DependencyGraph | None = None
     _differs: Callable[[str, str], bool] | None = None
-    _trace: dict[EntityPath, set[EntityPath | None]] | None = None
-    _place: EntityPath | None = None
-    """The record or list in which what is read now stands."""
     truncated = False
     """Whether something of what is being built stays a primary key, because it is nested too deep."""
 
@@ -55,20 +181,14 @@ class Denormalization:
         *,
         shared: DependencyGraph | None = None,
         differs: Callable[[str, str], bool] | None = None,
-        trace: dict[EntityPath, set[EntityPath | None]] | None = None,
     ) -> None:
-        self.state = state
-        self.args = args
+        super().__init__(state, args)
         if memo is not None and memo.definitions != definitions.count:
             memo.clear()
-        self.asking: set[int] = set()
-        """The objects whose query keys are being asked for."""
         self._own = memo if memo is not None else DependencyGraph()
         if shared is not None:
             self._shared = shared
             self._differs = differs
-        if trace is not None:
-            self._trace = trace
         self.building: dict[tuple[Any, str], Any] = {}
         """By class and primary key: the instance that is under way, which cycles are closed with, and its node."""
         self.closed: set[tuple[Any, str]] = set()
@@ -167,48 +287,25 @@ class Denormalization:
 
     # -- tables ----------------------------------------------------------------------------------------------------
 
-    def stored(self, table: str, pk: str) -> Any:
-        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
-        return self.state.get(table, pk)
-
     def has(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry, INVALID counts as one; the reader depends on it."""
-        self._note(table, pk)
+        """Whether the table has an entry, INVALID counts as one."""
         return self.state.get(table, pk) is not UNDEFINED
-
-    def by_index(self, table: str, field: str, value: str) -> str | None:
-        """The primary key that an index holds for a value; a record that has another value by now is not found."""
-        pk = self.state.by_index(table, field, value)
-        stored = UNDEFINED if pk is None else self.state.get(table, pk)
-        if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
-            return None
-        return pk
 
     def table_exists(self, table: str) -> bool:
         """Whether anything was ever written to the table."""
-        self.reads_tables = True
         if self.current is not None:
             self._own.link_table(table, self.current)
         return self.state.has_table(table)
 
     def table(self, table: str) -> Iterator[str]:
         """The primary keys of a table in order of arrival."""
-        self.reads_tables = True
-        if self._trace is not None:
-            self._trace.setdefault((table, WHOLE_TABLE), set()).add(self._place)
         return self.state.pks(table)
-
-    def _note(self, table: str, pk: str) -> None:
-        if self._trace is not None:
-            self._trace.setdefault((table, pk), set()).add(self._place)
 
     # -- entities and collections ----------------------------------------------------------------------------------
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
         """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
         table, cls = schema.table_key, schema.cls
-        if self._trace is not None:
-            self._note(table, pk)
         stored = self.state.get(table, pk)
         current = self.current
         if stored is UNDEFINED or stored is INVALID or type(stored) is cls:
@@ -238,10 +335,9 @@ class Denormalization:
     def _is_the_views(self, schema: Schema, pk: str) -> bool:
         """Whether nothing that the object depends on differs between this state and the view."""
         differs = self._differs
-        cells: dict[EntityPath, set[EntityPath | None]] = {}
-        trace = Denormalization(self.state, self.args, trace=cells)
+        trace = CellTrace(self.state, self.args)
         trace.read(schema, pk)
-        return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in cells)
+        return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in trace.cells)
 
     def _taken(self, shared: DependencyGraph, schema: Schema, home: dict[str, Node], pk: str) -> Any:
         """The view's object; it stays what this state has, also when the view goes on."""
@@ -266,12 +362,11 @@ class Denormalization:
         self.built.append(node)
         self.depth += 1
         truncated_outside, self.truncated = self.truncated, False
-        place_outside, self._place = self._place, (schema.table_key, pk)
         try:
             value = schema.instance(record_of(stored), pk, self, partial(self._register, place, node))
         finally:
             self.depth -= 1
-            self.current, self._place = current, place_outside
+            self.current = current
             self.building.pop(place, None)
         if place in self.unusable or place in self.closed:
             value = self.ringed(schema, pk, place, node, value)
@@ -283,8 +378,7 @@ class Denormalization:
     def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: Any) -> Any:
         """Completes an entity that closes a cycle: everything is read again if it turns out to be unusable."""
         if place in self.unusable:
-            if self._trace is None:
-                self._link_all(schema, pk, node)
+            self._link_all(schema, pk, node)
             return INVALID
         if value is INVALID:
             self.unusable.add(place)
@@ -293,9 +387,9 @@ class Denormalization:
 
     def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
         """Links an unusable member of a ring to all that it is about: why it is unusable was met before the restart."""
-        cells: dict[EntityPath, set[EntityPath | None]] = {}
-        Denormalization(self.state, self.args, trace=cells).read(schema, pk)
-        for table, key in cells:
+        trace = CellTrace(self.state, self.args)
+        trace.read(schema, pk)
+        for table, key in trace.cells:
             if key == WHOLE_TABLE:
                 self._own.link_table(table, node)
             else:
@@ -324,8 +418,6 @@ class Denormalization:
     def collection(self, schema: CollectionNode, pk: str) -> Any:
         """The list or dict of a stored collection; all collections over one entity share it."""
         table = schema.table_key
-        if self._trace is not None:
-            self._note(table, pk)
         stored = self.state.get(table, pk)
         current = self.current
         if stored is UNDEFINED or stored is INVALID or is_partial(stored):
@@ -341,9 +433,8 @@ class Denormalization:
             self.current = node
             self.built.append(node)
             truncated_outside, self.truncated = self.truncated, False
-            place_outside, self._place = self._place, (table, pk)
             node.value = schema.opened(stored, self)
-            self.current, self._place = current, place_outside
+            self.current = current
             again = home.get(pk)
             if again is None:
                 self.keep(node, table, pk)

@@ -22,7 +22,7 @@ from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
-from .denormalize import Denormalization
+from .denormalize import CellTrace, Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph, args_text
 from .freshness import evicted, freshness_of, is_error_fresh, since_failure, stale_references, unmarked
@@ -181,8 +181,10 @@ class CacheReader:
                 return set()
             if stored is UNDEFINED:
                 stored = schema.query_key(args, Denormalization(state, args))
-            cells: Shown = _touched(state, schema, stored, args) if _is_complete(stored) else {}
-            return {cell for cell in cells if cell[1] != WHOLE_TABLE}
+            trace = CellTrace(state, args)
+            if _is_complete(stored):
+                trace.read(schema, stored)
+            return {cell for cell in trace.cells if cell[1] != WHOLE_TABLE}
 
     # -- other states --------------------------------------------------------------------------------------------------
 
@@ -219,7 +221,9 @@ class CacheReader:
         store_state, schema = self.store_state, request.rules.schema
         base, retention = store_state.base, store_state.retention
         if schema is not None and retention.evicted:
-            cells = _touched(base, schema, stored, request.args)
+            trace = CellTrace(base, request.args)
+            trace.read(schema, stored)
+            cells = trace.cells
             if retention.misses(base, cells):
                 known = ChangeSet(Tables(), change.times)
                 for table, pk in cells.keys() - stale_references(base, request, cells, change, self._clock()):
@@ -563,16 +567,10 @@ def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> S
     """What a read touches; kept with what it built."""
     cells = reader.touched(schema, stored, slot)
     if cells is None:
-        cells = _touched(reader.state, schema, stored, reader.args)
+        trace = CellTrace(reader.state, reader.args)
+        trace.read(schema, stored)
+        cells = trace.cells
         reader.note_touched(schema, stored, slot, cells)
-    return cells
-
-
-def _touched(
-    state: State, schema: Schema, stored: Any, args: tuple[Any, ...]
-) -> dict[EntityPath, set[EntityPath | None]]:
-    cells: dict[EntityPath, set[EntityPath | None]] = {}
-    Denormalization(state, args, trace=cells).read(schema, stored)
     return cells
 
 
