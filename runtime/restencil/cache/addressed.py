@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .normalize import Normalization
     from .request import Request, Rules
-    from .tables import EntityPath
 
 
 class AddressedEntity(NamedTuple):
@@ -34,10 +33,6 @@ def addressed_entities(request: Request, writer: Normalization) -> list[Addresse
         item = schema_of(rules.siblings.item_schema)  # an action whose response has no entity
     params = params_of(request)
     return named_entities(item, params, params, writer) or result_of_get(item, request, writer)
-
-
-def addressed_paths(request: Request, writer: Normalization) -> list[EntityPath]:
-    return [(gone.schema.table_key, gone.pk) for gone in addressed_entities(request, writer)]
 
 
 def named_entities(

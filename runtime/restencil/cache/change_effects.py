@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
 from ..schema.notation import schema_of
-from .addressed import addressed_entities
 from .freshness import record_path_of
 from .marking import mark_lists, mark_record
 from .reach import tables_of
@@ -90,7 +89,7 @@ class _Effects:
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.label}")
         creates = rules.schema is not None and rules.schema.is_creation
-        named = [] if creates or not rules.mutation.marks_changes else addressed_entities(request, writer)
+        named = [] if creates or not rules.mutation.marks_changes else tx.addressed
         self._named: list[EntityPath] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 

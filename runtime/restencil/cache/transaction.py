@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED
+from .addressed import AddressedEntity, addressed_entities
 from .normalize import Normalization
 
 if TYPE_CHECKING:
@@ -97,6 +99,11 @@ class Transaction:
         """Results whose keys one of these accepts turn stale."""
         self.stale: StaleSet | None = None
         self.touched: Answered | None = None
+
+    @cached_property
+    def addressed(self) -> list[AddressedEntity]:
+        """The entities that the request addresses; asked for once a response has been written, if it contains one."""
+        return addressed_entities(self.request, self.writer)
 
     def run(self) -> None:
         """Runs the stages of the endpoint, in order."""

@@ -9,7 +9,6 @@ from ...base.values import INVALID, UNDEFINED, Meta, Sentinel
 from ...schema.stored import record_of
 from ..addressed import (
     addressed_entities,
-    addressed_paths,
     entities_of,
     entity_of_result,
     entity_schema,
@@ -70,7 +69,7 @@ def _created(schema: Schema | None, writer: Normalization) -> list[EntityPath]:
 def refuse_tag(tx: Transaction) -> list[EntityPath]:
     """The server has another version than the mutation was made for: the entity turns stale, and its `get`."""
     expire_self(tx)
-    paths, change = addressed_paths(tx.request, tx.writer), tx.change
+    paths, change = [(gone.schema.table_key, gone.pk) for gone in tx.addressed], tx.change
     for table, pk in paths:
         stored, meta = change.get(table, pk), change.meta(table, pk)
         if stored is not UNDEFINED and stored is not INVALID and meta is not None:

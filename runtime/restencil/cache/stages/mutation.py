@@ -8,7 +8,7 @@ from ...base.logs import logger
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, as_entity, completed, usable_pk
-from ..addressed import addressed_entities, entities_of, entity_schema, params_of, result_of_get
+from ..addressed import entities_of, entity_schema, params_of, result_of_get
 from ..completeness import keep_whole
 from .deletion import deletes
 from .list_membership import update_lists
@@ -66,7 +66,7 @@ def _rename(tx: Transaction) -> None:
         return
     if rules.siblings is None or not rules.siblings.is_item(request.url):
         return
-    for gone in addressed_entities(request, tx.writer):
+    for gone in tx.addressed:
         if gone.pk != result and gone.schema.table_key == entity.table_key:
             tx.writer.write_invalid(gone.schema.table_key, gone.pk)
             tx.renamed.append((gone.schema, gone.pk))
@@ -119,9 +119,8 @@ def expire_unknown(tx: Transaction) -> None:
         "%s: the answer is empty, and no entity is known by it; what it may have changed turns stale", request.key
     )
     expire_self(tx)
-    found = addressed_entities(request, tx.writer)
-    expire_records(tx, found)
-    pks = {gone.pk for gone in found}
+    expire_records(tx, tx.addressed)
+    pks = {gone.pk for gone in tx.addressed}
 
     def holds(listing: ListBinding) -> bool:
         stored = tx.underlying.get(*listing.cell)
