@@ -7,7 +7,7 @@ that follow it; all else that it may have changed is stale. These rules hold for
 from __future__ import annotations
 
 from collections.abc import Collection as Sized
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
@@ -246,17 +246,13 @@ class _Effects:
         own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
         if own_key is not None and at and all(cell in whole for cell in at):
             stale.spared[own_key] = number
-        for listing in self._followed(followed):
-            meta = self._writer.underlying.key_meta(listing.key)
-            stale.spared[listing.key] = number if meta is None else meta.number
-        for place in (path, *paths_above(path)):
-            for cell in self._records_at(place):
-                if cell not in whole and cell not in gone:
-                    self.mark_record(cell, existence=False)
-
-    def _followed(self, followed: Sized[EntityPath]) -> Iterator[ListBinding]:
-        for table in self.tables:
-            yield from (listing for listing in self._listings(table) if listing.cell in followed)
+        for listing in [listing for table in self.tables for listing in self._listings(table)]:
+            if listing.cell in followed:
+                meta = self._writer.underlying.key_meta(listing.key)
+                stale.spared[listing.key] = number if meta is None else meta.number
+        for cell in [*at, *(cell for place in paths_above(path) for cell in self._records_at(place))]:
+            if cell not in whole and cell not in gone:
+                self.mark_record(cell, existence=False)
 
     def _records_at(self, path: str) -> list[EntityPath]:
         return [] if self._siblings is None else [(model.key, pk) for model, pk in self._siblings.items_at(path)]
