@@ -55,13 +55,10 @@ def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
     reach = rules.reach
     if reach is None or not meta.is_complete:
         return False
-    latest = base.latest
-    if (
-        any(latest.get(table, 0) > meta.fetched_at for table in reach.tables)
-        or base.marks.newest_of(reach.tables) >= number
-    ):
-        return False
-    return _result_mark(base, request).number < number
+    for table in reach.tables:
+        if base.latest.get(table, 0) > meta.fetched_at:
+            return False
+    return base.marks.newest_of(reach.tables) < number and _result_mark(base, request).number < number
 
 
 def freshness_of(

@@ -8,7 +8,7 @@ from ..schema.collection import Collection, PagedCollection
 from ..schema.entity import as_entity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
@@ -23,11 +23,8 @@ class Reach(NamedTuple):
     """By table of collections: the tables of their items."""
     plain_lists: frozenset[str]
     """The tables of entities in lists that are no collections, in pages, and of those that the server chose."""
-
-    @property
-    def tables(self) -> Iterable[str]:
-        """The tables of records and of collections."""
-        return (*self.models, *self.collections)
+    tables: tuple[str, ...]
+    """The tables of records and of collections."""
 
 
 def reach_of(schema: Schema | None, *, is_choice: bool = False) -> Reach | None:
@@ -43,7 +40,7 @@ def reach_of(schema: Schema | None, *, is_choice: bool = False) -> Reach | None:
     except Exception:  # a class that is referred to by its name does not exist yet
         return None
     models = {table: tuple(found) for table, found in walk.models.items()}
-    return Reach(models, walk.collections, frozenset(walk.plain_lists))
+    return Reach(models, walk.collections, frozenset(walk.plain_lists), (*models, *walk.collections))
 
 
 class _Walk:

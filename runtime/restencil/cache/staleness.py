@@ -8,6 +8,7 @@ request that brought it. A mark never falls; a later request outruns it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..schema.collection import identity_of_text
@@ -103,7 +104,7 @@ class StaleSet:
         """Results of a resource that show no entity, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
-        return bool(self.tests) or any(getattr(self, name) for name in _KINDS)
+        return bool(self.tests) or any(_of_all_kinds(self))
 
     def certain_lists(self) -> list[tuple[EntityPath, float]]:
         """The lists that are spared, each with its number; one that anything makes stale is none of them."""
@@ -133,6 +134,7 @@ _KINDS: Final = (
     "trees",
     "values",
 )
+_of_all_kinds: Final = attrgetter(*_KINDS)
 
 
 class StaleMarks:
@@ -292,8 +294,10 @@ class StaleMarks:
 
     def newest_of(self, tables: Iterable[str]) -> float:
         """The highest number of a mark on anything in these tables."""
-        newest = self._newest
-        return max([self._floor.number, *(newest[table] for table in tables if table in newest)])
+        number = self._floor.number
+        for table in tables:
+            number = max(number, self._newest.get(table, number))
+        return number
 
 
 def path_of(url: str) -> str:
