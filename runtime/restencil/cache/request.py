@@ -289,6 +289,21 @@ class Rules:
         return {**{name: name for name in own if name in entity.model.fields}, **(self.params.fields or {})}
 
     @cached_property
+    def deletes(self) -> bool:
+        """Whether a success means that the record of the request is gone, whatever the response contains."""
+        schema = self.schema
+        return schema is not None and schema.removes and (self.mutation.invalidation_removes or schema.takes_anything)
+
+    @cached_property
+    def completed_model(self) -> EntityModel | None:
+        """The class of the records whose gaps in a response are filled with what was sent; None if none are."""
+        schema = self.schema
+        is_update = self.mutation.method in ("PUT", "PATCH") and as_entity(schema) is not None
+        if schema is None or not (is_update or schema.is_creation) or schema.subject is None:
+            return None
+        return next((entity.model for entity in schema.subject.entities.values()), None)
+
+    @cached_property
     def resource(self) -> str | None:
         """The name of the resource that the endpoint belongs to; None where there is none."""
         return None if self.siblings is None else self.siblings.resource

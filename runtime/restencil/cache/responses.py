@@ -14,7 +14,6 @@ from .request import call_args
 from .response_record import recognized_by
 from .response_value import deleted_value, may_fail, overtaken_value, own_value
 from .snapshot import Snapshot
-from .stages.deletion import deletes
 from .stages.entity_tags import tags_of
 from .stages.named_expiry import SELF
 from .stages.races import note_freshness, received_records
@@ -53,7 +52,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
                 is_assumed=action.assumed,
             )
             tx.run()
-            known = deleted_value(tx, response) if deletes(request) else UNDEFINED
+            known = deleted_value(tx, response) if request.rules.deletes else UNDEFINED
     except Exception as error:
         return misfit(reader, action, response, error)
     if not is_stored:

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from ..transaction import Transaction
 
 
-def deletes(request: Request) -> bool:
-    """Whether a success means that the record of the request is gone, whatever the response contains."""
-    rules, schema = request.rules, request.rules.schema
-    if schema is None or not schema.removes:
-        return False
-    return rules.mutation.invalidation_removes or schema.takes_anything
-
-
 def delete(tx: Transaction, schema: Invalidate) -> Any:
     """Marks the entity that a delete was of as gone; returns the result to store, UNDEFINED if none is known.
 

@@ -10,7 +10,6 @@ from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, as_entity, completed, usable_pk
 from ..addressed import entities_of, entity_schema, params_of, result_of_get
 from ..completeness import keep_whole
-from .deletion import deletes
 from .list_membership import update_lists
 from .named_expiry import expire_lists, expire_records, expire_self
 
@@ -29,13 +28,11 @@ def complete_response(tx: Transaction) -> None:
     if tx.is_assumed:
         tx.writer.is_certain = not rules.mutation.marks_changes
         return
+    model = rules.completed_model
     body = request.args[-1] if rules.mutation.has_body and request.args else None
-    is_update = rules.mutation.method in ("PUT", "PATCH") and as_entity(rules.schema) is not None
-    is_creation = rules.schema is not None and rules.schema.is_creation
-    if not (is_update or is_creation) or not is_mapping(response) or not is_mapping(body):
+    if model is None or not is_mapping(response) or not is_mapping(body):
         return
-    model = next((schema.model for _, schema in entities_of(entity_schema(rules.schema))), None)
-    if model is None or rules.required_fields(model)[0] <= response.keys():
+    if rules.required_fields(model)[0] <= response.keys():
         return
     from ...schema.validation import fitting_members
 
@@ -54,7 +51,7 @@ def follow_change(tx: Transaction) -> None:
             keep_whole(tx.change)
             if tx.writer.write_set is not None:
                 tx.writer.write_set.keeps_whole = True
-    if tx.response is not None or deletes(tx.request):
+    if tx.response is not None or tx.request.rules.deletes:
         update_lists(tx)
 
 

@@ -9,7 +9,7 @@ from ...schema.protocol import is_plain
 from ..denormalize import Denormalization
 from ..dependency_graph import DependencyGraph
 from ..list_bindings import bind_lists
-from .deletion import delete, deletes
+from .deletion import delete
 from .mutation import assumed_record, expire_unknown
 from .named_expiry import expire_self
 from .validation import fitting, is_empty
@@ -41,7 +41,7 @@ def normalize_response(tx: Transaction) -> None:
 def _written(tx: Transaction, schema: Schema) -> Any:
     """Writes a response through its schema; returns the result to store, UNDEFINED for none."""
     request = tx.request
-    if deletes(request):
+    if request.rules.deletes:
         return delete(tx, cast("Invalidate", schema))
     if tx.is_assumed:
         tx.response = assumed_record(tx, tx.response)
