@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from .list_membership import extend_list
 from .mutation import complete_response, follow_change
 from .named_expiry import expire_named
 from .normalization import normalize_response
-from .pages import extend_list
 from .races import note_freshness
 from .update_hook import run_update
 from .validation import validate_response

@@ -1,4 +1,4 @@
-"""The stage of lists: known lists follow a mutation of their members.
+"""The stages of lists: known lists follow a mutation of their members, and the list of a page is extended by it.
 
 Each list declares by its arguments what belongs into it. Arguments that are fields of the entity, or parameters of the
 mutation itself, decide; a list with any other argument is left as it is, and expires. Lists that an entity joins or
@@ -7,13 +7,19 @@ leaves update their totals, and their pages turn stale, as their items may have 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json
+from ...schema.collection import PagedCollection, append, find_collection, identity_of_text, list_result, without
 from ...schema.protocol import Subject
-from ..tables import Tables
-from .list_update import ExactListUpdate, LenientListUpdate
+from ...schema.stored import entries_of
+from ..tables import ListBinding, ResultMeta, Tables
+from .races import received_records
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...schema.collection import Collection
     from ..tables import EntityPath
     from ..transaction import Transaction
 
@@ -35,3 +41,246 @@ def update_lists(tx: Transaction) -> None:
         followed |= update.followed
         undecided |= update.undecided
     tx.followed = followed - undecided
+
+
+def _always(pk: str) -> bool:
+    return True
+
+
+class _ListUpdate:
+    """What one entity's change means for the lists of its kind."""
+
+    def __init__(self, tx: Transaction, subject: Subject) -> None:
+        self.tx, self.subject = tx, subject
+        self.writer, self.change, self.underlying = tx.writer, tx.change, tx.underlying
+        self.table = subject.schema.table_key
+        self.was = tx.writer.record_before(self.table, subject.pk)
+        self.now = tx.writer.stored_record(self.table, subject.pk)
+        self.followed: set[EntityPath] = set()
+        """The lists that are exactly as the server has them now."""
+        self.undecided: set[EntityPath] = set()
+        """The lists that may differ from those of the server."""
+        args = tx.request.args
+        self.params: Mapping[str, Any] = args[0] if args and is_mapping(args[0]) else {}
+
+    def run(self) -> None:
+        """Updates each list that follows its members."""
+        if self.now is None and self.was is None and self.underlying.get(self.table, self.subject.pk) is INVALID:
+            return
+        if not self.concerns_lists():
+            return
+        by_path: dict[EntityPath, list[ListBinding]] = {}
+        for listing in self.underlying.listings(self.table):
+            by_path.setdefault(listing.cell, []).append(listing)
+        for path, listings in by_path.items():
+            if listings[0].collection.follows:
+                existing = self.writer.stored_collection(*path)
+                if existing is not None:
+                    self.update(path, existing, listings)
+        siblings = self.tx.request.rules.siblings
+        if self.now is not None and self.writer.write_set is not None and siblings is not None:
+            self._update_stored(find_collection(siblings.list_schema))
+
+    def concerns_lists(self) -> bool:
+        """Whether the change of the entity may change lists."""
+        raise NotImplementedError
+
+    def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
+        """Updates one list, which these keys contain."""
+        raise NotImplementedError
+
+    def _update_stored(self, collection: Collection | None) -> None:
+        """Records what becomes of lists that the storage has and memory does not know, as a lenient update does it."""
+        entry = None if collection is None or not collection.follows else self.entry(collection)
+        if collection is None or entry is None or self.table not in ListBinding(("", ""), collection, "", ()).entities:
+            return
+
+        def accepts(pk: str) -> bool:
+            now = self.fits(collection, pk, self.now)
+            return now is not None and (self.was is None or now is not self.fits(collection, pk, self.was))
+
+        def change(pk: str, items: Any) -> Any:
+            if not self.fits(collection, pk, self.now):
+                return without(items, [entry])
+            return items if collection.is_map else append(items, [entry])
+
+        self.writer.note_joins(collection.table_key, None, accepts, change)
+
+    def entry(self, collection: Collection) -> Any:
+        """The entity as an item of a list: of several kinds of entities, an item says which one it is."""
+        item = collection.item
+        return None if item is None else item.reference(self.subject.schema, self.subject.pk)
+
+    def fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
+        """Whether a record belongs into a list; None if the list has an argument that does not decide."""
+        if collection.apart != self.subject.apart:
+            return None  # its endpoint selects by more than its arguments
+        fits: bool | None = True
+        for name, value in identity_of_text(pk).items():
+            if collection.non_filter_argument_keys(name):
+                return None
+            one = collection.decides(self.subject.schema, name, value, record, self.params)
+            if one is None:
+                return None
+            fits = fits and one
+        return fits and record is not None
+
+    def add(self, path: EntityPath, existing: Any, entry: Any) -> None:
+        """The entity joins a list."""
+        self.writer.change_collection(*path, append(existing, [entry]))
+        self.writer.note_joins(*path, _always, lambda pk, items: append(items, [entry]))
+
+    def remove(self, path: EntityPath, existing: Any, entry: Any) -> None:
+        """The entity leaves a list."""
+        self.writer.change_collection(*path, without(existing, [entry]))
+        self.writer.note_joins(*path, _always, lambda pk, items: without(items, [entry]))
+
+    def count(self, listings: list[ListBinding], moved: int) -> None:
+        """Updates the totals of a list, which gained or lost so many members."""
+        change = self.change
+        for listing in listings:
+            meta = change.key_meta(listing.key)
+            if moved and listing.total and meta is not None and not meta.invalidated:
+                result = change.result(listing.key)
+                if result is not UNDEFINED:
+                    change.results[listing.key] = _counted(result, listing.total, moved)
+
+
+class ExactListUpdate(_ListUpdate):
+    """Lists follow by the values of the response alone, if all their arguments decide exactly; else they are stale."""
+
+    def concerns_lists(self) -> bool:
+        """Only a record that the response contained whole decides, or one that is gone."""
+        return self.now is None or self.writer.is_whole_in_response(self.table, self.subject.pk)
+
+    def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
+        """Updates one list, which these keys contain."""
+        first = listings[0]
+        collection, entry = first.collection, self.entry(first.collection)
+        held, holds = entry in entries_of(self.underlying.get(*path)), entry in entries_of(existing)
+        record = None if self.now is None else self.writer.record_in_response(self.table, self.subject.pk)
+        is_sorted, fits = self._fits_exactly(first, path[1], record)
+        is_page = any(listing.is_page for listing in listings)
+        # An unknown entity may be on another page; one that did not fit before comes from elsewhere.
+        is_there = is_page and not self.subject.is_new and self._fits_exactly(first, path[1], self.was)[1] is not False
+        if self.now is None:
+            if holds:
+                self.remove(path, existing, entry)
+                holds = False
+        elif fits is None or entry is None or (collection.is_map and fits and not holds):
+            self.undecided.add(path)
+        elif fits and not holds and not is_there:
+            self.add(path, existing, entry)
+            holds = True
+        elif holds and not fits:
+            self.remove(path, existing, entry)
+            holds = False
+        (self.undecided if is_sorted or is_page else self.followed).add(path)
+        if holds is not held:
+            self.tx.outdated.update(listing.key for listing in listings if listing.has_more)
+        self.count(listings, int(holds) - int(held))
+
+    def _fits_exactly(
+        self, listing: ListBinding, pk: str, record: Mapping[str, Any] | None
+    ) -> tuple[bool, bool | None]:
+        """Whether a list has arguments that sort it, and whether a record belongs into it; None: not decided."""
+        collection = listing.collection
+        if record is None and self.now is not None:
+            return False, None
+        is_sorted, fits = False, True
+        for name, value in identity_of_text(pk).items():
+            if collection.non_filter_argument_keys(name):
+                is_sorted = True
+                continue
+            if listing.exact is not None and name not in listing.exact:
+                return is_sorted, None
+            one = collection.decides(self.subject.schema, name, value, record, self.params)
+            if one is None:
+                return is_sorted, None
+            fits = fits and one
+        return is_sorted, fits and record is not None
+
+
+class LenientListUpdate(_ListUpdate):
+    """Lists follow as far as their arguments decide, by all that is known of the entity; others expire."""
+
+    def concerns_lists(self) -> bool:
+        """A record that is as it was leaves lists as they are."""
+        return self.was is None or self.now is None or not same_json(self.was, self.now)
+
+    def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
+        """Updates one list, which these keys contain."""
+        collection = listings[0].collection
+        was, now = self.fits(collection, path[1], self.was), self.fits(collection, path[1], self.now)
+        entry = self.entry(collection)
+        held, holds = entry in entries_of(self.underlying.get(*path)), entry in entries_of(existing)
+        joins = self.now is not None and now and not was and not holds
+        if now is None or was is None or (joins and (collection.is_map or entry is None)):
+            # It is not known whether it belongs there, or at which place.
+            self.count(listings, int(holds and self.now is not None) - int(held and self.was is not None))
+            self._expire(listings, expires=True)
+            return
+        if joins:
+            self.add(path, existing, entry)
+        elif self.now is not None and holds and not now:
+            self.remove(path, existing, entry)
+        if self.was is None and not self.subject.is_new:
+            # It was not known before: whether it was on the list of the server, only the server knows.
+            self.count(listings, -1 if held and not now else 0)
+            self._expire(listings, expires=(now and not held) or self.now is None)
+        elif now is not was:
+            self.count(listings, int(now) - int(was))
+            self._expire(listings, expires=False)
+
+    def _expire(self, listings: list[ListBinding], *, expires: bool) -> None:
+        """Pages turn stale, and with `expires` the lists do as well; an expected response makes nothing stale."""
+        change = self.change
+        for listing in listings if type(self.underlying) is Tables else ():
+            meta = change.key_meta(listing.key)
+            is_page = isinstance(listing.collection, PagedCollection)
+            if meta is not None and not meta.invalidated and (expires or is_page) and meta.expires_at > 1:
+                change.key_metas[listing.key] = meta.with_expiry(1)
+
+
+def _counted(result: Any, path: tuple[str, ...], moved: int) -> Any:
+    """A result in which the number at a path is another by so much."""
+    if not path:
+        return max(0, result + moved) if type(result) is int else result
+    if not is_dict(result) or path[0] not in result:
+        return result
+    return {**result, path[0]: _counted(result[path[0]], path[1:], moved)}
+
+
+def extend_list(tx: Transaction) -> None:
+    """Updates the list that a page belongs to.
+
+    The list is as fresh as its last page, unless it was made stale, or its last fetch failed. What was fetched after
+    the page stays unchanged.
+    """
+    request, change, page = tx.request, tx.change, tx.result
+    rules, write_set = request.rules, tx.writer.write_set
+    assert rules.lists.list_key is not None
+    key = rules.lists.list_key(*request.args)
+    declared = list_result(rules.schema, page, request.args) if isinstance(page, dict) else UNDEFINED
+    if write_set is not None:
+        write_set.page = key, declared
+    stored, meta = change.result(key), change.key_meta(key)
+    if stored is UNDEFINED or meta is None or meta.date > change.times.date:
+        return
+    if isinstance(stored, dict) and declared is not UNDEFINED:
+        change.results[key] = declared
+    if meta.error is not None or meta.expires_at <= 1:
+        return
+    if rules.lists.joins_refresh:
+        change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
+        return
+    received, is_complete = received_records(tx.writer)
+    here, there = received or {}, meta.received or {}
+    change.key_metas[key] = ResultMeta(
+        meta.times.with_page(change.times),
+        prev_expires_at=meta.expires_at,
+        rules=meta.rules,
+        received={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
+        is_complete=meta.is_complete and is_complete,
+        number=min(meta.number, change.times.fetched_at),
+    )
