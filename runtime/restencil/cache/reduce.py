@@ -19,7 +19,7 @@ from .denormalize_compiled import reader_of
 from .failures import set_error
 from .normalize import Normalization
 from .responses import freshen, hear, set_response
-from .stages.validation import fitting
+from .stages.normalization import fitting
 from .staleness import StaleSet
 from .tables import ResultMeta
 from .transition import NoWrite, QueueOptimistic, RecordKeys, RemoveEntries, StartOver, WriteChange

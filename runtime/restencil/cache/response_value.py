@@ -16,7 +16,7 @@ from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph
 from .normalize import Normalization
 from .reading import INFINITE
-from .stages.deletion import known_before
+from .stages.normalization import known_before
 from .transition import Echo, Failure, Value
 
 if TYPE_CHECKING:

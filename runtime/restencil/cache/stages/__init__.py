@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from .list_membership import extend_list
 from .mutation import complete_response, follow_change
 from .named_expiry import expire_named
-from .normalization import normalize_response
+from .normalization import normalize_response, validate_response
 from .races import note_freshness
 from .update_hook import run_update
-from .validation import validate_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
