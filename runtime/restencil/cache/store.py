@@ -19,16 +19,14 @@ from ..base.values import INVALID, UNDEFINED, is_list
 from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
-from .monotonic_clock import monotonic_clock
 from .persistence_port import persistence_of
 from .reader import CacheReader
-from .reentrancy_guard import LockProbe
 from .response_value import outcome_of
 from .responses import expected_change
 from .retention import Retention
 from .snapshot import Snapshot
 from .stages.entity_tags import tag_of_mutation
-from .store_state import StoreState
+from .store_state import LockProbe, StoreState, monotonic_clock
 
 if TYPE_CHECKING:
     from ..base.scheduler import Scheduler

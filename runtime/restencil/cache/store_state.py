@@ -9,19 +9,20 @@ is such that this makes no difference. So an action happens as a whole or not at
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from threading import Condition, RLock
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.logs import STORE, debug
 from ..base.values import INVALID, UNDEFINED
 from .before_images import BeforeImages
 from .dependency_graph import DependencyGraph
-from .etag_table import EntityTags
-from .in_flight import RequestsInFlight
 from .optimistic import OptimisticUpdates, Respond, tokens_of
-from .reentrancy_guard import ReentrancyGuard
 from .request_log import RequestLog
 from .response_record import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
@@ -31,10 +32,160 @@ from .transition import FreshRecord, QueueOptimistic, RecordKeys, RemoveEntries,
 if TYPE_CHECKING:
     from .optimistic import Token
     from .persistence_port import PersistencePort
-    from .request import Rules
+    from .request import Identity, Rules
     from .retention import Retention
     from .transition import Transition
     from .validators import Validators
+
+
+def monotonic_clock(clock: Callable[[], float] | None) -> Callable[[], float]:
+    """The time (ms) of a clock, by default the system's, that never goes back.
+
+    It runs as the clock does, and jumps forward with it. After a step back it goes on from where it was: else later
+    responses would lose against earlier ones, and data would stay fresh until the clock has made up for its step.
+    """
+    lock = threading.Lock()
+    unit: float = 1
+    if clock is None:
+        clock, unit = time.time, 1000
+    latest: float | None = None
+    ahead: float = 0
+
+    def now() -> float:
+        nonlocal latest
+        moment = clock() * unit + ahead
+        if latest is not None and moment < latest:
+            return after_a_step()
+        latest = moment
+        return moment
+
+    def after_a_step() -> float:
+        nonlocal latest, ahead
+        with lock:  # another thread may only have looked in between
+            moment = clock() * unit + ahead
+            if latest is not None and moment < latest:
+                ahead += latest + 1 - moment  # what begins after the step is later than what began before it
+                moment = latest + 1
+            latest = moment
+            return moment
+
+    return now
+
+
+class LockProbe:
+    """Tells whether the current thread holds a lock: `Condition.notify` checks that, and with 0 does nothing else."""
+
+    def __init__(self, lock: RLock) -> None:
+        self._condition = Condition(lock)
+
+    def is_held(self) -> bool:
+        """Whether the current thread holds the lock."""
+        try:
+            self._condition.notify(0)
+        except RuntimeError:
+            return False
+        return True
+
+
+class ReentrancyGuard:
+    """Knows the thread in which hooks run: `with guard.hooks: …`, under the store's lock, nested as it comes.
+
+    It is a lock because nothing can come between it and its end: a flag that an interruption left behind would keep the
+    thread from the store for ever.
+    """
+
+    def __init__(self) -> None:
+        self.hooks = RLock()
+        self._probe = LockProbe(self.hooks)
+
+    def reject(self, operation: str) -> None:
+        """Raises RuntimeError where the caller is a hook."""
+        if self._probe.is_held():
+            raise RuntimeError(
+                f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
+                "do it where the fetch was started, or in a listener"
+            )
+
+
+def _calling_hook() -> str:
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] - the hook is a caller of the library
+    while str(frame.f_globals.get("__name__", "")).startswith("restencil.") and frame.f_back is not None:
+        frame = frame.f_back
+    return f"the hook {frame.f_code.co_qualname!r}"
+
+
+class RequestsInFlight:
+    """Requests in flight and token refreshes under way; what they are is the network managers' business.
+
+    The store has them because a reset by any of its controllers ends them all. The store's lock guards them.
+    """
+
+    __slots__ = ("by_id", "joinable", "mutations", "refreshed", "renewals", "tokens", "turns")
+
+    def __init__(self) -> None:
+        self.joinable: dict[Identity, Any] = {}
+        """Those that another fetch can join, by the identity of the request."""
+        self.by_id: dict[int, Any] = {}
+        """All of them, by the id of their fetch."""
+        self.mutations: set[int] = set()
+        """The ids of those that may change something on the server."""
+        self.renewals: Any = None
+        """Token renewals under way; None as long as there were none."""
+        self.refreshed: dict[Any, tuple[int, bool]] = {}
+        """When the last refresh by each hook ended, as the id of a fetch, and whether there was a new token."""
+        self.turns: dict[tuple[str, str], list[Any]] = {}
+        """Those that change an entity and wait for each other, by the entity, in their order."""
+        self.tokens: Any = None
+        """Tokens that are requested, by their grant; None as long as there are none."""
+
+
+_LOOK_AT: Final = 10_000
+"""From so many ETags on it is looked which are of entities that are here no more."""
+
+
+class EntityTags:
+    """The ETag that the last answer about each entity had, with when that was fetched (ms); changed under the lock.
+
+    One stays until another replaces it, its entity is deleted or invalidated, or the store starts over.
+    """
+
+    def __init__(self, base: Tables) -> None:
+        self._base = base
+        self._tags: dict[str, dict[str, tuple[str, float]]] = {}
+        self._look_at = _LOOK_AT
+
+    def get(self, cell: EntityPath) -> str | None:
+        """The ETag of an entity, None where none is known."""
+        table, pk = cell
+        found = self._tags.get(table, EMPTY).get(pk)
+        return None if found is None else found[0]
+
+    def note(
+        self, change: ChangeSet, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]
+    ) -> None:
+        """A change was written, whose answer had these ETags, or refused those of some entities."""
+        for table, tags in self._tags.items():
+            for pk, stored in change.entities.get(table, EMPTY).items():
+                if stored is INVALID:
+                    tags.pop(pk, None)
+        for table, pk in untagged:
+            self._tags.get(table, {}).pop(pk, None)
+        for (table, pk), (tag, fetched_at) in found.items():
+            tags = self._tags.setdefault(table, {})
+            known = tags.get(pk)
+            if known is None or known[1] <= fetched_at:
+                tags[pk] = tag, fetched_at
+        if found and sum(map(len, self._tags.values())) > self._look_at:
+            self._forget()
+
+    def _forget(self) -> None:
+        get = self._base.get
+        self._tags = {
+            table: {pk: tag for pk, tag in tags.items() if get(table, pk) is not UNDEFINED}
+            for table, tags in self._tags.items()
+        }
+        self._look_at = max(_LOOK_AT, 2 * sum(map(len, self._tags.values())))
+
 
 HotResult: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
 """What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the

@@ -10,7 +10,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk
 
 from restencil import Controller, Entity, RestEndpoint, Store, create_resource
-from restencil.cache.monotonic_clock import monotonic_clock
+from restencil.cache.store_state import monotonic_clock
 
 YEAR = 365 * 24 * 3_600_000.0
 
