@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..base.values import INVALID, Meta, Sentinel, is_dict, same_json
 from ..schema.collection import append, overlay
 from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
-from .tables import Whole
+from .staleness import NEVER
+from .tables import Tables, Whole
 from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..schema.protocol import EntityNode
     from .request import Rules
+    from .tables import ChangeSet
     from .write_set import Operation
 
 
@@ -138,6 +140,37 @@ def _deleted(held: StoredEntry | None, times: Meta) -> StoredEntry:
         return held if held.times.date > times.date else StoredEntry(INVALID, times)
     stays = held.times.date > times.date and held.times.fetched_at >= times.fetched_at
     return held if stays else StoredEntry(INVALID, times)
+
+
+# -- complete records --------------------------------------------------------------------------------------------------
+
+
+def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: Any) -> None:
+    """Notes which response last brought a record whole, unless that is the one that the change is of."""
+    if whole.later or whole.number != change.times.fetched_at or len(whole.fields) != len(record_of(stored)):
+        change.partial.setdefault(table, {})[pk] = whole
+
+
+def note_part(
+    change: ChangeSet, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, Any], stored: Any
+) -> None:
+    """Notes which response last brought a record whole, after one that brought only some of its fields."""
+    underlying = change.underlying
+    before = underlying.whole(node.table_key, pk) if type(underlying) is Tables else None
+    if before is not None:  # else it is new, or what is only expected, which makes nothing fresh
+        note_whole(change, node.table_key, pk, whole_after(before, rules, node, record, stored, change.times), stored)
+
+
+def keep_whole(change: ChangeSet) -> None:
+    """Leaves records as whole as they were: what a change writes is not what the server said of them."""
+    underlying = change.underlying
+    if type(underlying) is not Tables:
+        return
+    for table, written in change.entities.items():
+        if table not in change.collections:
+            wholes = change.partial.setdefault(table, {})
+            for pk in written:
+                wholes[pk] = underlying.whole(table, pk) or Whole(NEVER, 1, frozenset(), NEVER)
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta, holds_containers, kind_of, same_json
 from ..schema.record import new_instance, set_members
 from ..schema.stored import record_of
-from .completeness import note_part, note_whole
-from .merge import StoredEntry, apply
+from .merge import StoredEntry, apply, note_part, note_whole
 from .tables import EMPTY, ChangeSet, State, Tables
 from .write_set import MergeRecord, ReplaceRecord, WriteSet
 

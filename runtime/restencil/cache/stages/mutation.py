@@ -9,7 +9,7 @@ from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, as_entity, completed, usable_pk
 from ..addressed import entities_of, entity_schema, params_of, result_of_get
-from ..completeness import keep_whole
+from ..merge import keep_whole
 from .list_membership import update_lists
 from .named_expiry import expire_lists, expire_records, expire_self
 
