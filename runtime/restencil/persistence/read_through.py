@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy_imports import running_loop
 from ..base.values import UNDEFINED, Meta
-from ..cache.list_bindings import binding_of
-from ..cache.tables import ChangeSet
+from ..cache.tables import ChangeSet, binding_of
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES

@@ -32,7 +32,7 @@ from ...schema.stored import record_of
 from ..addressed import AddressedEntity, entities_of, named_entities, own_params, params_of, result_of_get
 from ..denormalize import Denormalization
 from ..dependency_graph import DependencyGraph
-from ..list_bindings import bind_lists
+from ..tables import bind_lists
 from ..transaction import Source
 from .mutation import assumed_record, expire_unknown
 from .named_expiry import expire, expire_self
