@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.values import INVALID, Meta, Sentinel, is_dict, same_json
+from ..base.values import INVALID, Meta, Sentinel, is_dict, is_list, same_json
 from ..schema.collection import append, overlay
 from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
 from .staleness import NEVER
@@ -103,7 +103,7 @@ def whole_of(held: StoredEntry) -> Whole:
     """The response that last brought a record whole, or a list."""
     if held.whole is not None:
         return held.whole
-    is_record = held.stored is not INVALID and not isinstance(held.stored, list)
+    is_record = held.stored is not INVALID and not is_list(held.stored)
     fields = record_of(held.stored).keys() if is_record else frozenset[str]()
     return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
 
