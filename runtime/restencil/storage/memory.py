@@ -7,6 +7,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -150,16 +151,8 @@ class MemoryStorage:
 
     def another(self) -> MemoryStorage:
         """Return a storage with the same data and settings, for another store."""
-        other = MemoryStorage(
-            inline=self.inline,
-            max_age=self.max_age,
-            write_behind=self.write_behind,
-            poll=self.poll,
-            lease_wait=self.lease_wait,
-            history=self.history,
-        )
-        other.writable = self.writable
-        other._places = self._places
+        other = copy(self)
+        other._opened = None
         return other
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
