@@ -55,14 +55,13 @@ def run_here(asking: StorageWork[T], connection: StorageConnection, most: int) -
         return found
 
 
-def run_waiting(asking: StorageWork[T], connection: StorageConnection, query: StorageQuery | None = None) -> T:
-    """Runs to the end, with each query outside of the lock; from this query on, if it was reached already."""
+def run_waiting(asking: StorageWork[T], connection: StorageConnection) -> T:
+    """Runs to the end, with each query outside of the lock."""
     lock = connection.lock
     try:
-        if query is None:
-            with lock:
-                connection.drain_capture()
-                query = next(asking)
+        with lock:
+            connection.drain_capture()
+            query = next(asking)
         while True:
             # A fork waits for the end of what is asked of a file, and closes it.
             answer = (connection.work if connection.storage.inline else connection.load)(query.work)

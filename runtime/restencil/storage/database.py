@@ -791,8 +791,8 @@ def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
         return {}  # another row in between has an invalid primary key
 
 
-def row_of(table: str, pk: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredRow:
-    """Create a row from the columns rev, born, times, shape, value, whole_rev, and from its mark."""
+def row_of(table: str, pk: str, found: Any, shapes: Shapes) -> StoredRow:
+    """Create a row from the columns rev, born, times, shape, value, whole_rev."""
     rev, born, _, _, _, shape, value, whole = found
     times = shapes.times
     if times != found[2:5] or not (type(value) is bytes or value is None):
@@ -800,17 +800,17 @@ def row_of(table: str, pk: str, found: Any, shapes: Shapes, stale: int = 0) -> S
         if not _is_sound(times, value):
             times, value = _NO_TIMES, b""
         shapes.times = times
-    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shapes.text(shape), value, whole, stale))
+    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shapes.text(shape), value, whole, 0))
     return row
 
 
-def result_of(key: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredResult:
-    """Create a result from the columns rev, times, shape, invalidated, value, requested_rev, and from its mark."""
+def result_of(key: str, found: Any, shapes: Shapes) -> StoredResult:
+    """Create a result from the columns rev, times, shape, invalidated, value, requested_rev."""
     rev, fetched_at, date, expires_at, shape, invalidated, value, requested = found
     times = Meta(fetched_at, date, expires_at)
     if not _is_sound(times, value):
         times, value = _NO_TIMES, b""
-    return StoredResult(key, rev, times, shapes.text(shape), bool(invalidated), value, requested, stale)
+    return StoredResult(key, rev, times, shapes.text(shape), bool(invalidated), value, requested)
 
 
 def _is_sound(times: Meta, value: Any) -> bool:
