@@ -524,7 +524,6 @@ class Hydrator(Provenance):
         key, (value, terms, _, contained) = result.key, parts
         timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
-        self.just_loaded.add(key)
         base = self._store_state.base
         before, meta = base.result(key), base.key_meta(key)
         is_failed = meta is not None and meta.error is not None and meta.date > times.date

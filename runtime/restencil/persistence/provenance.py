@@ -64,8 +64,6 @@ class Provenance:
         self.unverified_keys = connection.known.unverified_keys
         self.memory_only: set[EntityPath] = set()
         """What memory holds, stale, and the storage does not have, or has as something that cannot be used here."""
-        self.just_loaded: set[str] = set()
-        """Keys whose results were loaded and not read yet."""
         self.has_earlier = False
         """Whether memory may hold values of an earlier epoch, whose references may dangle."""
         self.generation: int = 0
@@ -96,7 +94,6 @@ class Provenance:
             self.unverified,
             self.unverified_keys,
             self.memory_only,
-            self.just_loaded,
         ):
             kept.clear()
         self.has_earlier = False

@@ -212,8 +212,9 @@ class ReadThrough:
                 is_loaded = bool(self._connection.known.key_revs.get(key))
             if key in hydrator.unusable_keys:
                 return False
+            if is_loaded:
+                self._write_behind.use((key, *ahead))
         if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
-            self._note_use(key, ahead)
             return True
         if schema is None or is_plain(schema):
             self._stored_revalidation.look(request, None)
@@ -235,7 +236,7 @@ class ReadThrough:
         """Collects the read set and loads what is unknown until nothing is; False for a dangling reference."""
         store_state, hydrator = self._store_state, self.hydrator
         asks = self._connection.may_be_read
-        key = None if request is None else request.key
+        key, is_loaded = None if request is None else request.key, listed is not None
         for _ in range(_AGAIN):
             if state is None:
                 store_state.refresh()
@@ -265,8 +266,8 @@ class ReadThrough:
             if found is None or generation != hydrator.generation:
                 asks = self._connection.may_be_read
                 continue
-            if key is not None and listed is None:
-                self._note_use(key, walk.touched)
+            if is_loaded:
+                self._write_behind.use(walk.touched)
             if not found:
                 self._connection.count.holes += 1
             elif request is not None:
@@ -308,11 +309,6 @@ class ReadThrough:
             change = ChangeSet(self._store_state.base, _NO_TIMES)
             change.list_bindings += noted
             self._store_state.take_in(change)
-
-    def _note_use(self, key: str, touched: Iterable[EntityPath]) -> None:
-        if key in self.hydrator.just_loaded:
-            self.hydrator.just_loaded.discard(key)
-            self._write_behind.use([key, *touched])
 
     def wrote(self, pending: PendingWrite) -> None:
         """An action of this process has written this."""
