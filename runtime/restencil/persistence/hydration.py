@@ -6,7 +6,7 @@ Not a mutation: no listener runs, equal values keep identity, older revisions ar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.logs import logger
 from ..base.values import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath, Tables
     from ..cache.transition import Transition
     from ..schema.protocol import Schema
-    from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
+    from ..storage.protocol import Entry, IndexEntry, Loaded, StoredResult, StoredRow
     from .connection import StorageConnection
     from .row_codec import ResultParts
     from .schema_fingerprint import SchemaRegistry
@@ -47,14 +47,6 @@ if TYPE_CHECKING:
 
 MOST_ABSENT: Final = 65_536
 """So many places are remembered as absent; more are loaded again."""
-
-
-class Renewal(NamedTuple):
-    """The newer times of an unchanged row or result in a log entry: commit, times, and `Entry.requested_rev`."""
-
-    number: int
-    times: Meta
-    requested_rev: int
 
 
 class Intake:
@@ -385,9 +377,9 @@ class Hydrator(Provenance):
         cells: Iterable[EntityPath],
         loaded: Loaded | None,
         keys: Iterable[str],
-        same: Mapping[EntityPath, Renewal],
+        same: Mapping[EntityPath, Entry],
     ) -> None:
-        """Takes in what others wrote, all of it as one change."""
+        """Takes in what others wrote, all of it as one change; `same` are rows that have the times of an entry."""
         intake = self.intake()
         if loaded is not None:
             found = {(row.table, row.pk): row for row in loaded.rows}
@@ -401,8 +393,8 @@ class Hydrator(Provenance):
                     self._take_row(row, None, rev is not None, intake)
             self._connection.count.loaded_rows += len(loaded.rows)
             self.take_results(keys, loaded, intake)
-        for cell, renewal in same.items():
-            self._renew(cell, renewal, intake.other)
+        for cell, entry in same.items():
+            self._renew(cell, entry, intake.other)
         new, intake.new = intake.new, ChangeSet(self._store_state.base, _NO_TIMES)
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
@@ -422,23 +414,28 @@ class Hydrator(Provenance):
             held[pk] = held.pop(pk)
         self._store_state.memo.drop_table(table)
 
-    def _renew(self, cell: EntityPath, renewal: Renewal, other: ChangeSet) -> None:
+    def _renew(self, cell: EntityPath, entry: Entry, other: ChangeSet) -> None:
         """Takes over the newer times of an unchanged row."""
-        number, times, requested_rev = renewal
         table, pk = cell
         base, known = self._store_state.base, self._connection.known
         stored = base.get(table, pk)
-        here = self.times(times, requested_rev)
+        here = None if entry.times is None else self.times(entry.times, entry.requested_rev)
         rev = known.rev(table, pk)
-        if rev is None or rev >= number or self._write_behind.is_pending(cell) or cell in self.unusable or here is None:
+        if (
+            rev is None
+            or rev >= entry.number
+            or self._write_behind.is_pending(cell)
+            or cell in self.unusable
+            or here is None
+        ):
             return  # unknown, or written here since
         if stored is UNDEFINED:
             known.forget(table, pk)
             return
-        known.note(table, pk, number, known.shape(table, pk))
+        known.note(table, pk, entry.number, known.shape(table, pk))
         whole = None
         if not isinstance(stored, Sentinel):
-            whole = whole_of(record_of(stored), None, here, known.timeline.number_of(requested_rev))
+            whole = whole_of(record_of(stored), None, here, known.timeline.number_of(entry.requested_rev))
         write_entry(other, cell, StoredEntry(stored, here, whole))
 
     def dropped(self, cells: Iterable[EntityPath]) -> None:

@@ -15,13 +15,11 @@ from ..cache.staleness import NEVER
 from ..cache.tables import WHOLE_TABLE
 from ..cache.transition import RecordKeys, RemoveEntries, StartOver
 from ..storage.protocol import MOST_PLACES
-from .hydration import Renewal
 from .row_codec import is_collection
 from .stale_marks import ANYTHING, stale_of
 from .storage_query import StorageQuery, StorageWork
 
 if TYPE_CHECKING:
-    from ..base.values import Meta
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
@@ -378,8 +376,8 @@ class _Plan:
         """Results to be loaded."""
         self.over: list[EntityPath] = []
         """What is too much to be loaded."""
-        self.same: dict[EntityPath, Renewal] = {}
-        """Rows that have other times alone."""
+        self.same: dict[EntityPath, Entry] = {}
+        """Rows that have other times alone, which an entry says."""
         self.gone: dict[EntityPath, None] = {}
         self.unseen: list[EntityPath] = []
         """What memory does not hold."""
@@ -419,15 +417,9 @@ class _Plan:
             for pk in pks:
                 self.cells.pop((table, pk), None)
                 self.gone[table, pk] = None
-        if entry.times is not None:
-            self._take_times(entry, entry.times)
-
-    def _take_times(self, entry: Entry, times: Meta) -> None:
-        """Some of what was written has other times alone."""
         for table, pks in entry.same.items():
             self.renewed[table] = None
-            for pk in pks:
-                self.same[table, pk] = Renewal(entry.number, times, entry.requested_rev)
+            self.same.update(((table, pk), entry) for pk in pks)
 
     def _holds_key(self, key: str) -> bool:
         """Whether the result of a key is needed at once: it is in memory, or a request waits for it."""
