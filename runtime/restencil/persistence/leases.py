@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..base.logs import logger
 from ..storage.protocol import leases_of
 from .connection import LEASE_LENGTH
-from .loader_thread import StorageStep
+from .storage_query import StorageStep
 
 if TYPE_CHECKING:
     from ..base.steps import Steps

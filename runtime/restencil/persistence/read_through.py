@@ -13,14 +13,13 @@ from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES
 from .batch_loader import BatchLoader
 from .hydration import Hydrator
-from .loader_thread import LoaderThread
 from .log_consumer import LogConsumer
 from .log_tailer import LogTailer
 from .misses import Misses
 from .read_set import ReadSet
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
 from .stale_marks import wanted_marks
-from .storage_query import MOST_IN_LOOP, StorageWork, WouldBlock, run_here, run_waiting
+from .storage_query import MOST_IN_LOOP, LoaderThread, StorageWork, WouldBlock, run_here, run_waiting
 from .stored_revalidation import StoredRevalidation
 
 if TYPE_CHECKING:
