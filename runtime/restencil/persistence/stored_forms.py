@@ -18,11 +18,11 @@ from .row_codec import (
     with_details,
     with_left_out,
 )
-from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
+from .schema_fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from ..base.values import Meta
-    from ..schema.entity import EntityModel, EntitySchema
+    from ..schema.entity import EntityModel
     from ..storage.protocol import StoredRow
     from .pending_write import Result
     from .schema_fingerprint import SchemaRegistry
@@ -61,30 +61,16 @@ class StoredForms:
             return data
         return with_details(data, result.times, terms, validator, contained)
 
-    def result_shape(self, result: Result) -> str:
-        """The shape of a result; one that another endpoint wrote fits all."""
-        return ANY_SHAPE if result.rules is None else fingerprint_of_endpoint(result.rules)
-
-    def shape(self, node: EntitySchema) -> str:
-        """The shape of rows that a class alone wrote."""
-        return fingerprint_of(node.model)
-
     # -- into memory
-
-    def is_readable(self, row: StoredRow) -> bool:
-        """Whether classes that are known can read a row."""
-        return row.value is None or self.registry.readable(row.table, row.shape)
 
     def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> StoredEntry | None:
         """A row in memory's form; None for one that no class that is known can read. Raises ValueError for no JSON.
 
         What was left out of it is as `known` has it, what memory holds there; `number` is that of its request.
         """
-        if row.rev == 0:
-            return None
         if row.value is None:
             return StoredEntry(INVALID, times)  # nothing is whole
-        if not self.is_readable(row):
+        if not self.registry.readable(row.table, row.shape):
             return None
         value, left, details = row_value(row.value)
         whole = whole_of(value, details, times, number)

@@ -12,7 +12,7 @@ from ..schema.stored import record_of
 from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
 from .pending_write import PendingWrite, Result
 from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole, is_collection
-from .schema_fingerprint import joined_shape
+from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint, joined_shape
 from .stale_marks import marks_of, spared_by
 from .stored_validators import with_stored_validators
 
@@ -137,7 +137,8 @@ class WriteBatch:
         else:
             for action in actions:
                 for node in action.nodes_of(table, pk):
-                    shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
+                    own = fingerprint_of(node.model)
+                    shape = joined_shape(shape, own) if shape else own
         return BatchRow(held, rev or 0, shape, is_same, is_rebased)
 
     # -- as JSON (without the lock)
@@ -268,8 +269,10 @@ class WriteBatch:
             except Unstorable:
                 self.unstorable.add(key)
                 continue
-            shape = connection.known.key_shapes.get(key, "") if result.rules is None else ""
-            shape = shape or forms.result_shape(result)
+            if result.rules is None:
+                shape = connection.known.key_shapes.get(key) or ANY_SHAPE
+            else:
+                shape = fingerprint_of_endpoint(result.rules)
             outward = connection.known.outward(result.times)
             number = result.times.fetched_at if result.number is None else result.number
             requested_rev = connection.known.timeline.commit_of(number)

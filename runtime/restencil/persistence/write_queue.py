@@ -243,14 +243,12 @@ class WriteQueue:
         if row is None or not row.rev:
             self.bases[cell] = Base(None, 0, "")
             return
-        held = None
-        if self._forms.is_readable(row):
-            try:
-                number = self._connection.known.timeline.number_of(row.whole_rev)
-                times = self._connection.inward(row.times, row.whole_rev)
-                held = self._forms.held(row, times, number, self._store_state.base.get(*cell))
-            except ValueError:
-                held = None  # it is no JSON: what is written replaces it
+        number = self._connection.known.timeline.number_of(row.whole_rev)
+        times = self._connection.inward(row.times, row.whole_rev)
+        try:
+            held = self._forms.held(row, times, number, self._store_state.base.get(*cell))
+        except ValueError:
+            held = None  # it is no JSON: what is written replaces it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
         self._mark_overlaps(cell)
         left = left_out_of(row.value) if held is not None else ()
