@@ -47,8 +47,8 @@ class LogTailer:
     def start(self) -> None:
         """It runs from now on."""
         if self._thread is None and not self._is_over.is_set():
-            run = _Run(weakref.ref(self), self._connection.storage, self._is_over)
-            self._thread = threading.Thread(target=run, name="restencil-changes", daemon=True)
+            thread = weakref.ref(self), self._connection.storage, self._is_over
+            self._thread = threading.Thread(target=_follow, args=thread, name="restencil-changes", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
@@ -95,43 +95,40 @@ class LogTailer:
         return True
 
 
-class _Run:
-    def __init__(self, watching: weakref.ref[LogTailer], storage: Storage, is_over: threading.Event) -> None:
-        self._watching = watching
-        self._storage = storage
-        self._is_over = is_over
+def _follow(watching: weakref.ref[LogTailer], storage: Storage, is_over: threading.Event) -> None:
+    """What the thread does, until its tailer is closed or gone."""
+    while not is_over.is_set():
+        tailer = watching()
+        if tailer is None:
+            return
+        number, pause = tailer.begin(), tailer.pause()
+        del tailer
+        if number is None or not _wait_for_changes(watching, storage, is_over, number):
+            is_over.wait(pause)
 
-    def __call__(self) -> None:
-        while not self._is_over.is_set():
-            watching = self._watching()
-            if watching is None:
-                return
-            number, pause = watching.begin(), watching.pause()
-            del watching
-            is_done = number is not None and self._wait_for_changes(number)
-            if not is_done:
-                self._is_over.wait(pause)
 
-    def _wait_for_changes(self, number: int) -> bool:
-        found: Changes | Exception
-        began = time.monotonic()
-        try:
-            found = self._storage.changes(number, _WAIT)
-        except Exception as error:
-            found = error
-        watching = self._watching()
-        if watching is None or self._is_over.is_set():
-            return True
-        try:
-            is_done = watching.end(found)
-            is_new = isinstance(found, Exception) or found.number != number
-            if is_done and not is_new and time.monotonic() - began < _WAIT / 2_000:
-                del watching
-                self._is_over.wait(self._storage.poll / 1000)  # it cannot wait
-            return is_done
-        except Exception:
-            logger.exception("what others wrote could not be taken in; it is tried again")
-            return False
+def _wait_for_changes(
+    watching: weakref.ref[LogTailer], storage: Storage, is_over: threading.Event, number: int
+) -> bool:
+    found: Changes | Exception
+    began = time.monotonic()
+    try:
+        found = storage.changes(number, _WAIT)
+    except Exception as error:
+        found = error
+    tailer = watching()
+    if tailer is None or is_over.is_set():
+        return True
+    try:
+        is_done = tailer.end(found)
+        is_new = isinstance(found, Exception) or found.number != number
+        if is_done and not is_new and time.monotonic() - began < _WAIT / 2_000:
+            del tailer
+            is_over.wait(storage.poll / 1000)  # it cannot wait
+        return is_done
+    except Exception:
+        logger.exception("what others wrote could not be taken in; it is tried again")
+        return False
 
 
 def _given(found: Any) -> Any:
