@@ -46,6 +46,7 @@ class Writes(Protocol):
 class Bell:
     """What one thread waits for: a lock that is held until it rings. (Benchmark: an idle store with a storage.)"""
 
+    # The garbage collector rings it, in any thread and at any point: the lock of an event might be held there.
     __slots__ = ("_lock",)
 
     def __init__(self) -> None:
