@@ -132,7 +132,7 @@ class _Effects:
         siblings, schema = self._siblings, self._request.rules.schema
         if siblings is None:
             return
-        gets = (siblings.get_request(*cell) for cell in self._named)
+        gets = (siblings.get_request(*cell, self._writer.record_before(*cell)) for cell in self._named)
         records = {record_path_of(self._request, is_nested=False), *(None if get is None else get.path for get in gets)}
         records.discard(None)
         if not records and not (schema is not None and schema.is_creation):
@@ -222,7 +222,7 @@ class _Effects:
 
     def _mark_subpaths(self, cell: EntityPath) -> None:
         """Results under the path of a record that is gone, or may be, are stale."""
-        get = None if self._siblings is None else self._siblings.get_request(*cell)
+        get = None if self._siblings is None else self._siblings.get_request(*cell, self._writer.record_before(*cell))
         for path in (self._path, None if get is None else get.path):
             if path is not None:
                 self.stale.trees.add(path)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..base.values import DICT, INVALID, LIST, UNDEFINED, is_mapping, text_of
+from ..base.values import INVALID, UNDEFINED, is_mapping, text_of
 from ..schema.entity import as_entity, value_at
 from ..schema.stored import record_of
-from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
 from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
-from .tables import EMPTY, WHOLE_TABLE
+from .tables import EMPTY, WHOLE_TABLE, Contents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Iterable, Mapping
 
     from ..schema.entity import EntityModel
     from .request import Request
@@ -34,12 +32,14 @@ class _Part(NamedTuple):
 
     expires_at: float
     mark: Mark = NO_MARK
-    is_reference: bool = False
+    request: Request | None = None
+    """The request of a record that makes it fresh; None where that is the request of the result itself."""
     requested: float = NEVER
-    """Of a reference: the number of its own request, if that was sent before the event."""
+    """The number of that request, if it was sent before the event."""
 
 
 _FRESH: Final = _Part(INFINITE)
+_NO_CONTENTS: Final = Contents(EMPTY, EMPTY)
 
 
 def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
@@ -77,7 +77,7 @@ def _judged(
     judge = _Judge(base, request, cells, now)
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
-        own = judge.judge(meta.number, meta.expires_at, meta.received)
+        own = judge.judge(meta.number, meta.expires_at, meta.contents, fetched_at=meta.fetched_at)
         if own.expires_at >= now or not request.rules.read.counts_whole:
             return own
     root = _root(base, request, stored)
@@ -110,14 +110,18 @@ def stale_references(base: Tables, request: Request, cells: Shown, change: Chang
     """The records among these that are stale, and that the response that was written by this change did not bring."""
     reach, number = request.rules.reach, change.times.fetched_at
     judge = _Judge(base, request, cells, now)
+
+    def is_own(cell: EntityPath) -> bool:
+        return cell[1] in change.entities.get(cell[0], EMPTY)
+
     return {
         cell
         for cell in cells
         if reach is not None
         and cell[0] in reach.models
         and cell[1] != WHOLE_TABLE
-        and cell[1] not in change.entities.get(cell[0], EMPTY)
-        and judge.joined_record(cell, number).expires_at == STALE
+        and not is_own(cell)
+        and judge.joined_record(cell, number, is_own).expires_at == STALE
     }
 
 
@@ -175,10 +179,16 @@ class _Judge:
         self,
         number: float,
         expires_at: float,
-        received: Mapping[str, AbstractSet[str]] | None,
+        contents: Contents | None,
         root: EntityPath | None = None,
+        *,
+        fetched_at: float = NEVER,
     ) -> Freshness:
-        """How fresh what a request of this number brought is; `received`: None for everything that shows."""
+        """How fresh is what a request of this number returned; `contents`: None if that is everything that shows.
+
+        `fetched_at` is when it was sent (ms). With a `root` nobody requested the result: it is this record or list, and
+        everything that it shows.
+        """
         mark = _result_mark(self._base, self._request)
         if mark.number >= number:
             return Freshness(STALE, mark)
@@ -188,30 +198,31 @@ class _Judge:
             )
         own_expiry = expires_at
         stale: dict[EntityPath, _Part] = {}
-        beyond = self._beyond(received) if root is None else ()  # what nobody requested is all that it shows
-        for cell in self._cells:
-            table, pk = cell
-            if pk == WHOLE_TABLE or cell in beyond:
+        received = None if contents is None else contents.received
+
+        def is_own(cell: EntityPath) -> bool:
+            return cell == root or received is None or cell[1] in received.get(cell[0], ())
+
+        cells: Iterable[EntityPath] = self._cells
+        if contents is not None and root is None:
+            cells = self._parts_of(contents, fetched_at)
+        for cell in cells:
+            if cell[1] == WHOLE_TABLE:
                 continue
-            is_own = cell == root or received is None or pk in received.get(table, ())
-            if not is_own and self._is_left_out(cell, number, set()):
-                continue
-            if table in self._collections:
-                part = self._list(cell, number if is_own else NEVER)
-            else:
-                part = self._own_record(cell, number) if is_own else self.joined_record(cell, number)
+            part = self._part(cell, number, is_own)
             if part.expires_at == STALE:
-                if not part.is_reference and part.mark.event != EVICTED:
+                if part.request is None and part.mark.event != EVICTED:
                     return Freshness(STALE, part.mark)
                 stale[cell] = part
             expires_at = min(expires_at, part.expires_at)
-        references = tuple(cell for cell, part in stale.items() if part.is_reference)
+        references = {part.request.key: part.request for part in stale.values() if part.request is not None}
         # What has changed comes before what was let go of, which is no reason to ask a second time.
         mark = max((part.mark for part in stale.values()), key=_is_change, default=NO_MARK)
-        if mark.event == EVICTED and len(references) < len(stale):
+        if mark.event == EVICTED and any(part.request is None for part in stale.values()):
             return Freshness(STALE, mark)
         if references and own_expiry >= self._now:
-            return Freshness(STALE, mark, references, max(stale[cell].requested for cell in references))
+            latest = max(part.requested for part in stale.values() if part.request is not None)
+            return Freshness(STALE, mark, tuple(references.values()), latest)
         return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
@@ -222,11 +233,9 @@ class _Judge:
             return False
         roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == entity.table_key]
         for cell in roots:
-            stored = self._base.get(*cell)
-            if stored is UNDEFINED or stored is INVALID:
-                continue
+            record = self._record(cell) or EMPTY
             for name, dotted in fields.items():
-                value = value_at(record_of(stored), entity.model.wire_path(dotted))
+                value = value_at(record, entity.model.wire_path(dotted))
                 if params.get(name) is not None and value is not None and text_of(params[name]) != text_of(value):
                     return True
         return False
@@ -235,82 +244,82 @@ class _Judge:
         """How fresh a result is that was never requested, or whose own response is stale."""
         if root is None or not self._rules.read.counts_whole:
             return self._assembled()
+        if self._is_elsewhere(root):
+            return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the path names"))
         table, pk = root
         if table in self._collections:
             meta = self._base.meta(table, pk)
             if meta is None:
                 return Freshness(STALE)
-            return self.judge(self._base.number(root, meta), meta.expires_at, EMPTY, root)
+            return self.judge(self._base.number(root, meta), meta.expires_at, _NO_CONTENTS, root)
         number, expires_at = self._whole(root)
         if number == NEVER:
             return Freshness(STALE)
-        return self.judge(number, expires_at, EMPTY, root)
+        return self.judge(number, expires_at, _NO_CONTENTS, root)
+
+    def _is_elsewhere(self, root: EntityPath) -> bool:
+        """Whether a record has another value in a field than the path says before the key, as one of another parent."""
+        fields, entity, args = self._rules.outer_fields, as_entity(self._rules.schema), self._request.args
+        params: Any = args[0] if args else None
+        record = self._record(root)
+        if not fields or entity is None or record is None or not is_mapping(params):
+            return False
+        values = ((params.get(name), value_at(record, entity.model.wire_path(name))) for name in fields)
+        return any(value is not None and text_of(given) != text_of(value) for given, value in values)
 
     def _assembled(self) -> Freshness:
         """How fresh a result is that is made of several records and lists: as the least fresh of them."""
         expires_at = INFINITE
         for cell in self._cells:
-            table, pk = cell
-            if pk == WHOLE_TABLE:
+            if cell[1] == WHOLE_TABLE:
                 continue
-            if table in self._collections:
-                part = self._list(cell, NEVER)
-            else:
-                part = self.joined_record(cell, NEVER)
+            part = self._part(cell, NEVER, _nothing)
             if part.expires_at == STALE:
                 return Freshness(STALE, part.mark)
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
 
-    def _beyond(self, received: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[EntityPath]:
-        """Nested lists that the result's own response did not bring, and what shows in them: no part of it."""
-        if received is None:
-            return frozenset()
-        cells, collections = self._cells, self._collections
-        outside = [cell for cell in cells if cell[0] in collections and cell[1] not in received.get(cell[0], ())]
-        if not outside:
-            return frozenset()
+    def _parts_of(self, contents: Contents, fetched_at: float) -> Iterable[EntityPath]:
+        """The records and lists that are part of a result: those of its response, and what has joined its lists since.
+
+        A nested list that the response did not contain is not part of it, and neither is what shows only there, or only
+        in fields that the response left out of a record, as long as no other response has changed that record since.
+        """
+        (received, referred), cells, collections = contents, self._cells, self._collections
+        if all(pk in received.get(table, ()) for table, pk in cells):
+            return cells
         held: dict[EntityPath | None, list[EntityPath]] = {}
         for cell, places in cells.items():
             for place in places:
                 held.setdefault(place, []).append(cell)
-        lists, waiting = set(outside), [*held.get(None, ())]
         found: set[EntityPath] = set()
+        waiting: list[EntityPath | None] = [None]
         while waiting:
-            cell = waiting.pop()
-            if cell not in found and cell not in lists:
-                found.add(cell)
-                waiting += held.get(cell, ())
-        return cells.keys() - found
-
-    def _is_left_out(self, cell: EntityPath, number: float, seen: set[EntityPath]) -> bool:
-        """Whether a record shows only in fields that the response of this request left out: no part of it."""
-        seen.add(cell)
-        for place in self._cells[cell]:
-            if place is None or place[0] in self._collections or place == cell:
-                return False
-            if place in seen:
-                continue
-            stored, whole = self._base.get(*place), self._base.whole(*place)
-            if whole is None or stored is UNDEFINED or stored is INVALID:
-                return False
-            if max(whole.number, *whole.later.values(), NEVER) < number:
-                return False  # another store has written it since, so what this response left out is not known
-            record = record_of(stored)
-            for name in self._names_of(place[0], cell[0]):
-                since = whole.later.get(name, whole.number if name in whole.fields else NEVER)
-                if since >= number and _refers(record.get(name), cell[1]):
-                    return False
-            if not any(_refers(record.get(name), cell[1]) for name in self._names_of(place[0], cell[0])):
-                return False
-        return True
-
-    def _names_of(self, table: str, item: str) -> set[str]:
-        """The fields of the records of a table that refer to records of another one."""
-        relations = (relation for model in self._models.get(table, ()) for relation in model.relations)
-        return {relation.in_json for relation in relations if item in tables_of(relation.node)}
+            place = waiting.pop()
+            is_received = (
+                place is not None
+                and place[0] not in collections
+                and place[1] in received.get(place[0], ())
+                and (times := self._base.meta(*place)) is not None
+                and times.fetched_at == fetched_at
+            )
+            for cell in held.get(place, ()):
+                table, pk = cell
+                is_outside = pk not in received.get(table, ())
+                if is_outside and (table in collections or (is_received and pk not in referred.get(table, ()))):
+                    continue
+                if cell not in found:
+                    found.add(cell)
+                    waiting.append(cell)
+        return found
 
     # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _part(self, cell: EntityPath, number: float, is_own: Callable[[EntityPath], bool]) -> _Part:
+        """A record or list of a result whose own request has this number."""
+        if cell[0] in self._collections:
+            return self._list(cell, number if is_own(cell) else NEVER)
+        return self._own_record(cell, number) if is_own(cell) else self.joined_record(cell, number, is_own)
 
     def _list(self, cell: EntityPath, number: float) -> _Part:
         """A list that the result's own request brought, or (NEVER) another one."""
@@ -332,7 +341,7 @@ class _Judge:
         """The mark of a record or list as far as it is this high; else that of its eviction, if that is later."""
         return mark if mark.number >= number else max(mark, self._base.marks.of_eviction(cell))
 
-    def joined_record(self, cell: EntityPath, number: float) -> _Part:
+    def joined_record(self, cell: EntityPath, number: float, is_own: Callable[[EntityPath], bool]) -> _Part:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
         event = self._base.marks.of_record(cell)
@@ -350,15 +359,14 @@ class _Judge:
         latest = max(event, self._base.marks.of_eviction(cell))
         if latest.number < whole and expires_at >= self._now:
             return _Part(expires_at)
-        get = None if self._rules.siblings is None else self._rules.siblings.get_request(*cell)
+        get = self._get(cell)
         if get is None:  # nobody can ask for it by itself
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         requested = self._base.key_meta(get.key)
         known = self._base.meta(*cell)
         is_newest = requested is not None and (known is None or known.fetched_at < requested.fetched_at)
         if requested is not None and is_newest and getattr(requested.error, "status", None) in _GONE:
-            # Requested first, what the result's own response says stands; else only that can tell what it refers to.
-            return _FRESH if requested.number < number else _Part(STALE, mark)
+            return self._gone(cell, number, requested.number, mark, is_own)
         if (
             requested is not None
             and requested.error is None
@@ -369,8 +377,36 @@ class _Judge:
         mark = self._since(whole, cell, event)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
-        number = NEVER if requested is None else min(requested.number, mark.number)
-        return _Part(STALE, mark, is_reference=True, requested=number)
+        return self._by_request(get, mark)
+
+    def _gone(
+        self, cell: EntityPath, number: float, gone: float, mark: Mark, is_own: Callable[[EntityPath], bool]
+    ) -> _Part:
+        """A record that does not exist, by its own request (number `gone`): what was requested later may refer to it.
+
+        Otherwise a new response is needed, of the result or of the record that refers to it.
+        """
+        for place in self._cells[cell]:
+            if place is None or place[0] in self._collections or is_own(place):
+                if number <= gone:
+                    return _Part(STALE, mark)
+            elif self._whole(place)[0] <= gone and (get := self._get(place)) is not None:
+                return self._by_request(get, mark)
+        return _FRESH
+
+    def _by_request(self, get: Request, mark: Mark) -> _Part:
+        """A stale part that the request of a record makes fresh."""
+        requested = self._base.key_meta(get.key)
+        return _Part(STALE, mark, get, NEVER if requested is None else min(requested.number, mark.number))
+
+    def _get(self, cell: EntityPath) -> Request | None:
+        """The request of `get` for a record; None if there is none, or if its path needs more than is known of it."""
+        siblings = self._rules.siblings
+        return None if siblings is None else siblings.get_request(*cell, self._record(cell))
+
+    def _record(self, cell: EntityPath) -> Mapping[str, Any] | None:
+        stored = self._base.get(*cell)
+        return None if stored is UNDEFINED or stored is INVALID else record_of(stored)
 
     def _whole(self, cell: EntityPath) -> tuple[float, float]:
         """The number of the latest request whose response brought a record whole, and when that expires (ms)."""
@@ -387,8 +423,5 @@ def _is_change(mark: Mark) -> tuple[bool, Mark]:
     return mark.event != EVICTED, mark
 
 
-def _refers(stored: Any, pk: str) -> bool:
-    """Whether the stored value of a field refers to a primary key."""
-    if isinstance(stored, LIST):
-        return any(_refers(entry, pk) for entry in stored)
-    return stored == pk or (isinstance(stored, DICT) and stored.get("id") == pk)
+def _nothing(_: EntityPath) -> bool:
+    return False

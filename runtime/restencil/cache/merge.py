@@ -184,7 +184,7 @@ def _list(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
     is_older = times.fetched_at < were.fetched_at
     if is_partial(before) and not is_partial(items):
         # Only pages of it are known; those that overtook the list extend it.
-        return held._replace(stored=extended(items, before)) if is_older else StoredEntry(items, times)
+        return StoredEntry(extended(items, before), times.with_page(were)) if is_older else StoredEntry(items, times)
     if is_older:
         return held
     return StoredEntry(before if same_json(before, items) else items, times)

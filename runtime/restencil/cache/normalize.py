@@ -58,8 +58,8 @@ class Normalization(RecordWriter):
         self.args = args
         self.where = where
         self.strict = strict
-        self.has_references = False
-        """Whether the response refers to an entity by its primary key alone."""
+        self.referred: dict[str, set[str]] = {}
+        """By table, the entities that the response refers to by their primary key alone."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from ..base.values import Struct
-from .staleness import EVICTED, NEVER, NO_MARK, EntityPath, Mark
+from .staleness import EVICTED, NEVER, NO_MARK, Mark
+
+if TYPE_CHECKING:
+    from .request import Request
 
 R = TypeVar("R")
 
@@ -48,7 +51,7 @@ class Freshness(NamedTuple):
 
     expires_at: float
     mark: Mark = NO_MARK
-    references: tuple[EntityPath, ...] = ()
+    references: tuple[Request, ...] = ()
     changed: float = NEVER
     """Where part of it was evicted: the number of the latest event that may have changed what it shows.
 
@@ -104,8 +107,8 @@ class Reading:
         """Which event made it stale, and whether references alone did."""
 
     @property
-    def references(self) -> tuple[EntityPath, ...]:
-        """The records that alone have to be fetched for it to be fresh."""
+    def references(self) -> tuple[Request, ...]:
+        """The requests of the records that alone have to be fetched for it to be fresh."""
         return () if self.freshness is None else self.freshness.references
 
     @property
@@ -119,7 +122,7 @@ class Reading:
             return ()
         _, mark, references, changed = self.freshness
         if references or mark.event == EVICTED:
-            return (references, mark.event, changed)
+            return (tuple(one.key for one in references), mark.event, changed)
         return (mark.number, self.fetched_at) if mark.number > NEVER else ()
 
     @property

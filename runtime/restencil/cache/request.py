@@ -147,8 +147,11 @@ class ResourceInfo(Protocol):
         """The records whose `get` has this path, in any resource of the package: class record and primary key."""
         ...
 
-    def get_request(self, table: str, pk: str, /) -> Request | None:
-        """The request of `get` for a record, of any resource of the package; None where there is none."""
+    def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None, /) -> Request | None:
+        """The request of `get` for a record, of any resource of the package; None where there is none.
+
+        Path parameters before the key are fields of the `record`.
+        """
         ...
 
     def stale_tests(
@@ -302,6 +305,12 @@ class Rules:
         if schema is None or not (is_update or schema.is_creation) or schema.subject is None:
             return None
         return next((entity.model for entity in schema.subject.entities.values()), None)
+
+    @cached_property
+    def outer_fields(self) -> frozenset[str]:
+        """The path parameters before the last one that are fields of the entity, and not its primary key."""
+        entity = as_entity(self.schema)
+        return frozenset() if entity is None else self.params.outer & entity.model.fields.keys() - entity.model.telling
 
     @cached_property
     def resource(self) -> str | None:

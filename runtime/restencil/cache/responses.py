@@ -16,7 +16,7 @@ from .response_value import deleted_value, may_fail, overtaken_value, own_value
 from .snapshot import Snapshot
 from .stages.entity_tags import tags_of
 from .stages.named_expiry import SELF
-from .stages.races import note_freshness, received_records
+from .stages.races import contents_of, note_freshness
 from .tables import ChangeSet, ResultMeta, Tables
 from .transaction import Source, Transaction, without_response
 from .transition import Echo, FreshRecord, NewRecord, NoWrite, ReadBack, Value, WriteChange
@@ -60,14 +60,14 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
             value = own_value(request, tx.writer, tx.response) if known is UNDEFINED else known
         return NoWrite(Value(value), ended=action.fetch_id, notifies=False)
     key, before = request.key, store_state.base.key_meta(request.key)
-    received, is_complete = received_records(tx.writer)
+    contents = contents_of(tx.writer)
     tx.change.key_metas[key] = ResultMeta(
         action.meta,
         prev_expires_at=None if before is None else before.expires_at,
         terms=action.terms,
         rules=request.rules,
-        received=received,
-        is_complete=is_complete,
+        contents=contents,
+        is_complete=contents is None or not contents.referred,
     )
     return _written(tx, action, _outcome(tx, action, known))
 
@@ -137,7 +137,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
     )
     before = store_state.base.key_meta(request.key)
     if before is not None:
-        change.key_metas[request.key].received = before.received
+        change.key_metas[request.key].contents = before.contents
         change.key_metas[request.key].is_complete = before.is_complete
     tx = Transaction(
         reader, request, None, action.meta, store_state.base, source=Source.RECEIVED, fetch_id=action.fetch_id

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WHOLE_TABLE: Final = ""
 """As a primary key: all entities of the table."""
-_UNSAID: Final = frozenset({"received", "is_complete", "number", "rules", "terms"})
+_UNSAID: Final = frozenset({"contents", "is_complete", "number", "rules", "terms"})
 
 
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -47,6 +47,25 @@ class Whole(NamedTuple):
     """Of later requests whose responses brought some of its fields, when these were sent."""
 
 
+class Contents(NamedTuple):
+    """What a response contained, each as primary keys by table."""
+
+    received: Mapping[str, AbstractSet[str]]
+    """The records and lists that were in it."""
+    referred: Mapping[str, AbstractSet[str]]
+    """The records to which it refers by their primary key alone."""
+
+    def joined(self, other: Contents) -> Contents:
+        """Return what this response and another one contained."""
+        return Contents(_joined(self.received, other.received), _joined(self.referred, other.referred))
+
+
+def _joined(
+    one: Mapping[str, AbstractSet[str]], other: Mapping[str, AbstractSet[str]]
+) -> Mapping[str, AbstractSet[str]]:
+    return {table: one.get(table, frozenset()) | other.get(table, frozenset()) for table in {**one, **other}}
+
+
 Shown: TypeAlias = "Mapping[EntityPath, Sized[EntityPath | None]]"
 """The records and lists that a result shows, each with those in which it stands; None for the result itself."""
 
@@ -55,6 +74,7 @@ class ResultMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = (
+        "contents",
         "date",
         "error",
         "error_policy",
@@ -64,7 +84,6 @@ class ResultMeta:
         "is_complete",
         "number",
         "prev_expires_at",
-        "received",
         "rules",
         "terms",
     )
@@ -79,15 +98,15 @@ class ResultMeta:
         invalidated: bool = False,
         terms: Terms | None = None,
         rules: Rules | None = None,
-        received: Mapping[str, AbstractSet[str]] | None = None,
+        contents: Contents | None = None,
         is_complete: bool = False,
         number: float | None = None,
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
         self.number = meta.fetched_at if number is None else number
         """That of the request, which marks are compared with."""
-        self.received = received
-        """By table, the records and lists that the response contained; None if it does not matter."""
+        self.contents = contents
+        """What the response contained; None if it does not matter."""
         self.is_complete = is_complete
         """Whether the response brought all that it refers to."""
         self.terms = terms
@@ -113,7 +132,7 @@ class ResultMeta:
         made.error = None if invalidated else self.error
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
-        made.rules, made.received, made.is_complete = self.rules, self.received, self.is_complete
+        made.rules, made.contents, made.is_complete = self.rules, self.contents, self.is_complete
         made.terms = None if self.terms is None else self.terms._replace(fresh_until=expires_at)
         return made
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
-from ..base.errors import AbortError, InvalidDataError, ResetError, copy_of
+from ..base.errors import AbortError, InvalidDataError, ResetError, StatusError, copy_of
 from ..base.logs import logger
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import WHAT_IS_FRESH, Action, Fetch, Meta
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..base.steps import Steps, StepsOf
     from ..cache.reading import Reading
     from ..cache.request import EndpointLike, Request
-    from ..cache.tables import EntityPath
     from ..endpoint.call_options import ViewOptions
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
@@ -468,21 +467,21 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
 
     Where one of them cannot be had, the reading stays stale, so that the request itself is sent.
     """
-    requested: set[EntityPath] = set()
-    while not requested.issuperset(reading.references):
-        for cell in reading.references:
-            reference = None if cell in requested else _get_of(request, cell)
-            requested.add(cell)
-            if reference is None:
-                continue
+    requested: set[str] = set()
+    while references := [one for one in reading.references if one.key not in requested]:
+        for one in references:
+            requested.add(one.key)
+            reference = _with_options_of(request, one)
             in_flight: Any = None
             try:
                 in_flight = core.start(reference, WHAT_IS_FRESH)
                 yield Completion(core, in_flight)
             except (AbortError, ResetError):
                 raise
-            except Exception:
-                return reading
+            except StatusError:
+                continue
+            except Exception:  # the next request would fail, too, and take as long
+                return (yield from looking_for_call(core.store, request))
             except BaseException:
                 core.abandon_unsent(in_flight)
                 raise
@@ -490,14 +489,12 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
     return reading
 
 
-def _get_of(request: Request, cell: EntityPath) -> Request | None:
-    """The request of `get` for a record that a result refers to, with the options of its call."""
-    siblings = request.rules.siblings
-    found = None if siblings is None else siblings.get_request(*cell)
+def _with_options_of(request: Request, reference: Request) -> Request:
+    """The request of a record that a result refers to, with the options of the result's own call."""
     options: ViewOptions | None = cast("Any", request.endpoint).view_options
-    if found is None or options is None:
-        return found
-    made: Request = options.of(found.endpoint).request(found.args)
+    if options is None:
+        return reference
+    made: Request = options.of(reference.endpoint).request(reference.args)
     return made
 
 
@@ -511,8 +508,7 @@ def fetch_stale(core: Core, request: Request, reading: Reading) -> list[Any]:
 
 def stale_requests(request: Request, reading: Reading) -> list[Request]:
     """The requests that make a stale reading fresh: those of the records that it refers to, or its own."""
-    references = [_get_of(request, cell) for cell in reading.references]
-    return [reference for reference in references if reference is not None] or [request]
+    return [_with_options_of(request, reference) for reference in reading.references] or [request]
 
 
 def was_overtaken(core: Core, request: Request, reading: Reading) -> bool:

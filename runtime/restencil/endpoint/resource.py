@@ -11,14 +11,14 @@ from urllib import parse as urls
 from weakref import WeakSet
 
 from ..base.logs import logger
-from ..base.values import described, is_mapping, text_of
+from ..base.values import SCALARS, described, is_mapping, text_of
 from ..cache.reach import tables_of
 from ..cache.request import PAGE
 from ..cache.staleness import path_of
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Deletion
-from ..schema.entity import EntitySchema, as_entity
+from ..schema.entity import EntitySchema, as_entity, value_at
 from ..schema.notation import schema_name, schema_of
 from .endpoint import Endpoint
 from .path import path_template, shorten_path
@@ -205,23 +205,20 @@ class ResourceContext:
                     if pk is not None:
                         yield model, pk
 
-    def get_request(self, table: str, pk: str) -> Request | None:
+    def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None) -> Request | None:
         """The request of `get` for a record, of any resource of the package that is in use; None where there is none.
 
-        A record is found by its primary key alone, so its `get` has no other path parameter.
+        If its path has further parameters, they are fields of the `record`, by their own name or by `field`.
         """
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
             if get is None or get.rules.reach is None or table not in tables_of(get.rules.schema):
                 continue
-            names = path_template(get.path).names
-            if len(names) != 1:
-                continue
-            args = (dict.fromkeys(names, pk),)
-            found = get.rules.entity_args(args)
-            models = get.rules.reach.models.get(table, ())
-            if any(model.node.lenient_pk(found[0], found) == pk for model in models):
-                return get.request(args)
+            for model in get.rules.reach.models.get(table, ()):
+                args = (_params_of(get, model, pk, record),)
+                found = get.rules.entity_args(args)
+                if None not in args[0].values() and model.node.lenient_pk(found[0], found) == pk:
+                    return get.request(args)
         return None
 
     def stale_tests(
@@ -305,6 +302,18 @@ def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
     if not path.startswith(prefix) or not template.matches(path[len(prefix) :]):
         return None
     return template.params_of(path[len(prefix) :])
+
+
+def _params_of(
+    get: RestEndpoint[..., Any], model: EntityModel, pk: str, record: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The path parameters of `get` for a record; None for one that is not known."""
+    names = path_template(get.path).names
+    if len(names) == 1:
+        return dict.fromkeys(names, pk)
+    fields = get.rules.params.fields or {}
+    found = {name: value_at(record or {}, model.wire_path(fields.get(name, name))) for name in names}
+    return {name: value if type(value) in SCALARS else None for name, value in found.items()}
 
 
 def _heads(path: str) -> dict[str, str]:

@@ -95,7 +95,7 @@ class BulkInvalidator:
             elif not has_members:
                 return None
             value = page.result if has_members else parts.value
-            encoded = self._forms.result_value(Result(value, times, None, contained=parts.contained))
+            encoded = self._forms.result_value(Result(value, times, None, contents=parts.contents))
         except (ValueError, Unstorable):
             return None
         return result._replace(times=known.outward(times), value=encoded)

@@ -255,8 +255,8 @@ class ChangeCapture:
         rules = None if request is None else request.rules
         invalidated = meta is not None and meta.invalidated
         terms = None if meta is None else meta.terms
-        number, contained = (None, None) if meta is None or meta.error is not None else (meta.number, meta.received)
-        return Result(value, times, rules, invalidated, terms, None, number, contained)
+        number, contents = (None, None) if meta is None or meta.error is not None else (meta.number, meta.contents)
+        return Result(value, times, rules, invalidated, terms, None, number, contents)
 
 
 def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:

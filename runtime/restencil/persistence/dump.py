@@ -197,7 +197,7 @@ class _Dumping:
         is_stale = meta.error is not None or self._is_marked(key, meta)
         expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
         times = _outward(meta.times._replace(expires_at=expires_at))
-        result = Result(base.result(key), times, rules, meta.invalidated, meta.terms, contained=meta.received)
+        result = Result(base.result(key), times, rules, meta.invalidated, meta.terms, contents=meta.contents)
         try:
             value = self._forms.result_value(result)
         except Unstorable:

@@ -518,7 +518,7 @@ class Hydrator(Provenance):
 
     def _put_result(self, result: StoredResult, times: Meta, parts: ResultParts, intake: Intake) -> None:
         """Notes in the changes a result that memory takes over."""
-        key, (value, terms, _, contained) = result.key, parts
+        key, (value, terms, _, contents) = result.key, parts
         timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
         base = self._store_state.base
@@ -532,7 +532,7 @@ class Hydrator(Provenance):
             invalidated=result.invalidated,
             terms=terms,
             rules=None if meta is None else meta.rules,
-            received=contained,
+            contents=contents,
             number=timeline.number_of(result.requested_rev),
         )
         if result.invalidated:

@@ -8,7 +8,6 @@ of the storage.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.logs import logger
@@ -20,7 +19,7 @@ from ..schema.stored import record_of
 if TYPE_CHECKING:
     from ..cache.request import Request, Rules
     from ..cache.staleness import StaleSet
-    from ..cache.tables import EntityPath, ResultMeta
+    from ..cache.tables import Contents, EntityPath, ResultMeta
     from ..cache.validators import Terms, Validators
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
@@ -50,8 +49,8 @@ class Result(NamedTuple):
     """The validators of the response, if a conditional request can use them."""
     number: float | None = None
     """That of the request; None for the moment of `times`."""
-    contained: Mapping[str, AbstractSet[str]] | None = None
-    """By table, the records and lists in the response; None if that does not matter."""
+    contents: Contents | None = None
+    """What the response contained; None if that does not matter."""
 
 
 class BulkInvalidation(NamedTuple):

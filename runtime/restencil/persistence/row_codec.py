@@ -21,7 +21,7 @@ from urllib import parse as urls
 
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import UNDEFINED, Meta, is_dict, is_list
-from ..cache.tables import Whole
+from ..cache.tables import Contents, Whole
 from ..cache.validators import Terms
 from ..schema.containers import Object
 from ..schema.entity import EntityModel
@@ -64,7 +64,7 @@ _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 
 _LEFT: Final = "$left"
 _WHOLE: Final = "$whole"
-_CONTAINED: Final = "$brought"
+_CONTENTS: Final = "$brought"
 _PARTIAL: Final = "$partial"
 _TERMS: Final = "$terms"
 _VALIDATORS: Final = "$told"
@@ -523,12 +523,12 @@ def with_details(
     times: Meta,
     terms: Terms | None,
     validator: Validator | None = None,
-    contained: Mapping[str, Iterable[str]] | None = None,
+    contents: Contents | None = None,
 ) -> bytes:
-    """The JSON of a result with its lifetime, its validator, and by table what its response contained."""
+    """The JSON of a result with its lifetime, its validator, and what its response contained."""
     found: dict[str, Any] = {}
-    if contained is not None:
-        found[_CONTAINED] = {table: sorted(pks) for table, pks in contained.items()}
+    if contents is not None:
+        found[_CONTENTS] = [{table: sorted(pks) for table, pks in part.items()} for part in contents]
     if validator is not None:
         found[_VALIDATORS] = {"cells": validator.cells, "headers": {**validator.headers}}
     if terms is not None:
@@ -566,8 +566,8 @@ class ResultParts(NamedTuple):
     terms: Terms | None = None
     """How long it is good."""
     validator: Validator | None = None
-    contained: Mapping[str, frozenset[str]] | None = None
-    """By table, the records and lists in the response; None if that does not matter."""
+    contents: Contents | None = None
+    """What the response contained; None if that does not matter."""
 
 
 def result_parts(data: bytes | None, times: Meta) -> ResultParts:
@@ -577,20 +577,21 @@ def result_parts(data: bytes | None, times: Meta) -> ResultParts:
     value = decode_json(data)
     if _MARK not in data:
         return ResultParts(value)
-    if not is_dict(value) or value.keys().isdisjoint((_TERMS, _VALIDATORS, _CONTAINED)):
+    if not is_dict(value) or value.keys().isdisjoint((_TERMS, _VALIDATORS, _CONTENTS)):
         return ResultParts(_unescaped(value))
     return ResultParts(
         _unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED,
         _terms(value[_TERMS], times) if _TERMS in value else None,
         _validator(value[_VALIDATORS]) if _VALIDATORS in value else None,
-        _contained(value[_CONTAINED]) if _CONTAINED in value else None,
+        _contents(value[_CONTENTS]) if _CONTENTS in value else None,
     )
 
 
-def _contained(details: Any) -> dict[str, frozenset[str]]:
+def _contents(details: Any) -> Contents:
     try:
-        return {str(table): frozenset(map(str, pks)) for table, pks in details.items()}
-    except (TypeError, AttributeError) as error:
+        received, referred = ({str(table): frozenset(map(str, pks)) for table, pks in part.items()} for part in details)
+        return Contents(received, referred)
+    except (TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{details!r:.80} does not say what a response contained") from error
 
 

@@ -56,10 +56,10 @@ class StoredForms:
         data = encode_result(result.value, schema, self.registry.secrets)
         terms = None if result.is_invalidated else result.terms
         validator = None if cells is None or result.validators is None else Validator(result.validators.headers, cells)
-        contained = None if result.is_invalidated else result.contained
-        if terms is None and validator is None and contained is None:
+        contents = None if result.is_invalidated else result.contents
+        if terms is None and validator is None and contents is None:
             return data
-        return with_details(data, result.times, terms, validator, contained)
+        return with_details(data, result.times, terms, validator, contents)
 
     # -- into memory
 

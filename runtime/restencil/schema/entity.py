@@ -144,10 +144,11 @@ class EntitySchema(EntityNode):
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         # A scalar is a reference by primary key.
-        writer.has_references = True
-        if not value or type(value) is str:
+        if not value:
             return value
-        return self.pk_of_scalar(value, writer)
+        pk: str = value if type(value) is str else self.pk_of_scalar(value, writer)
+        writer.referred.setdefault(self.table_key, set()).add(pk)
+        return pk
 
     def pk_of_scalar(self, value: Any, writer: Writer) -> str:
         """Return the primary key that a scalar is. Raises ProcessingError if it cannot be one."""

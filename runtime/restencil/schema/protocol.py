@@ -32,8 +32,8 @@ class Writer(Protocol):
     """Whether a value that does not have the shape of its schema is rejected."""
     is_certain: bool
     """Whether the records equal the server's; False if gaps of the response are filled from the request."""
-    has_references: bool
-    """Whether the response refers to an entity by its primary key alone."""
+    referred: dict[str, set[str]]
+    """By table, the entities that the response refers to by their primary key alone."""
     enclosing: tuple[Mapping[str, Any], str] | None
     """The processed record of the entity that is being normalized, and the field."""
     written: dict[tuple[int, str], str]

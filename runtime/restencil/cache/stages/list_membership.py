@@ -14,7 +14,7 @@ from ...schema.collection import PagedCollection, append, find_collection, ident
 from ...schema.protocol import Subject
 from ...schema.stored import entries_of
 from ..tables import ListBinding, ResultMeta, Tables
-from .races import received_records
+from .races import contents_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -274,13 +274,12 @@ def extend_list(tx: Transaction) -> None:
     if rules.lists.joins_refresh:
         change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
         return
-    received, is_complete = received_records(tx.writer)
-    here, there = received or {}, meta.received or {}
+    contents = contents_of(tx.writer)
     change.key_metas[key] = ResultMeta(
         meta.times.with_page(change.times),
         prev_expires_at=meta.expires_at,
         rules=meta.rules,
-        received={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
-        is_complete=meta.is_complete and is_complete,
+        contents=None if meta.contents is None or contents is None else meta.contents.joined(contents),
+        is_complete=meta.is_complete and not tx.writer.referred,
         number=min(meta.number, change.times.fetched_at),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..change_effects import changed
 from ..request_log import Answered
+from ..tables import Contents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,16 +39,15 @@ def note_change(tx: Transaction, made: ChangeEffects) -> None:
     _note_overlaps(tx, made)
 
 
-def received_records(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None, bool]:
-    """By table, the records and lists that a response contained, and whether it contained all that it refers to.
-
-    None and True if it does not matter: for changes, and for endpoints that are written by hand.
-    """
+def contents_of(writer: Normalization) -> Contents | None:
+    """What a response contained; None where it does not matter: for changes, and endpoints that are written by hand."""
     rules = writer.rules
     if rules is None or not rules.response.notes_overlaps or rules.side_effect:
-        return None, True
-    found = {table: frozenset(written) for table, written in writer.change.entities.items()}
-    return found, not writer.has_references
+        return None
+    return Contents(
+        {table: frozenset(written) for table, written in writer.change.entities.items()},
+        {table: frozenset(pks) for table, pks in writer.referred.items()},
+    )
 
 
 def _expired_in_flight(tx: Transaction) -> set[str]:

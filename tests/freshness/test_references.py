@@ -1,0 +1,118 @@
+"""References to records that another response returned: who asks for them, and what is no part of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import World
+from tests.freshness.server import Response
+from tests.freshness.small import small
+
+import restencil
+
+SPEC = """
+options: {data_expiry_length: 60s}
+entities:
+  User: {fields: {id: integer, name: string, best: Comment?}}
+  Label: {fields: {id: integer, color: string}}
+resources:
+  comments:
+    path: /posts/:post/comments/:id
+    schema: {entity: Comment, fields: {id: integer, post: integer, text: string, label: Label?}}
+  users: {path: /users/:id, schema: User}
+  labels: {path: /labels/:id, schema: Label}
+  teams:
+    path: /teams/:id
+    schema: {entity: Team, fields: {id: integer, lead: User?}}
+    endpoints: {names: {path: /teams/names, search_params: {}, schema: [Team]}}
+"""
+
+
+class Api:
+    """Team 1 is led by user 1, whose best comment is comment 1 of post 1, which has label 1."""
+
+    def __init__(self) -> None:
+        self.comments: dict[int, dict[str, Any]] = {1: {"id": 1, "post": 1, "text": "c", "label": 1}}
+        self.label: dict[str, Any] | None = {"id": 1, "color": "red"}
+        self.name = "ada"
+
+    def __call__(self, method: str, target: str, body: Any) -> Any:
+        match method, target.strip("/").split("/"):
+            case "GET", ["posts", post, "comments"]:
+                return [one for one in self.comments.values() if one["post"] == int(post)]
+            case _, ["posts", post, "comments", pk] if self.comments.get(int(pk), {}).get("post") == int(post):
+                if method == "GET":
+                    return self.comments[int(pk)]
+                self.comments[int(pk)].update(body)
+                return Response(500, {})
+            case "GET", ["users", "1"]:
+                return {"id": 1, "name": self.name, "best": 1}
+            case "PATCH", ["users", "1"]:
+                self.name = body["name"]
+                return Response(500, {})
+            case "GET", ["labels", "1"]:
+                return self.label
+            case "DELETE", ["labels", "1"]:
+                self.label, self.comments[1]["label"] = None, None
+                return Response(500, {})
+            case "GET", ["teams", "1"]:
+                return {"id": 1, "lead": 1}
+            case "GET", ["teams", "names"]:
+                return [{"id": 1}]
+            case _:
+                return None
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the server."""
+    with small(SPEC, Api(), World(asynchronous=request.param)) as made:
+        yield made
+
+
+def test_reference_below_a_parent_is_requested_with_the_fields_of_its_record(session: Session) -> None:
+    """Semantics 3, 2.4: `get` of a comment needs its post, which its record tells."""
+    session.call("comments.get", post=1, id=1)
+    session.call("users.get", id=1)
+    with pytest.raises(restencil.ServerError):
+        session.call("comments.partial_update", post=1, id=1, body={"text": "d"})
+    before = len(session.network.exchanges)
+    assert session.call("users.get", id=1).best.text == "d"
+    assert session.asked(before) == ["GET /posts/1/comments/1"]
+    assert session.requests("users.get", id=1) == []
+
+
+def test_reference_that_is_gone_is_asked_of_the_record_that_refers_to_it(session: Session) -> None:
+    """Semantics 3, 2.4: a new response of the result itself says nothing of a record two references away."""
+    session.call("labels.get", id=1)
+    session.call("comments.get", post=1, id=1)
+    session.call("users.get", id=1)
+    session.call("teams.get", id=1)
+    with pytest.raises(restencil.ServerError):
+        session.call("labels.delete", id=1)
+    assert session.call("teams.get", id=1).lead.best.label is None
+    assert session.requests("teams.get", id=1) == []
+
+
+def test_record_of_another_parent_is_not_what_a_path_names(session: Session) -> None:
+    """Semantics 3, 4.1: comment 1 belongs to post 1, so the path of comment 1 of post 2 has to be requested."""
+    session.call("comments.get_list", post=1)
+    assert session.requests("comments.get", post=1, id=1) == []
+    before = len(session.network.exchanges)
+    with pytest.raises(restencil.NotFoundError):
+        session.call("comments.get", post=2, id=1)
+    assert session.asked(before) == ["GET /posts/2/comments/1"]
+
+
+def test_field_that_a_response_left_out_is_no_part_of_its_result(session: Session) -> None:
+    """Semantics 3, §2: the leads of teams show in a list that has only their keys, and do not make it stale."""
+    session.call("users.get", id=1)
+    session.call("teams.get", id=1)
+    session.call("teams.names")
+    with pytest.raises(restencil.ServerError):
+        session.call("users.partial_update", id=1, body={"name": "bo"})
+    assert session.requests("teams.names") == []
+    assert session.requests("teams.get", id=1) == ["GET /users/1"]
