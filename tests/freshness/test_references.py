@@ -74,7 +74,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[Session]:
 
 
 def test_reference_below_a_parent_is_requested_with_the_fields_of_its_record(session: Session) -> None:
-    """Semantics 3, 2.4: `get` of a comment needs its post, which its record tells."""
+    """`get` of a comment needs its post, which its record tells."""
     session.call("comments.get", post=1, id=1)
     session.call("users.get", id=1)
     with pytest.raises(restencil.ServerError):
@@ -86,7 +86,7 @@ def test_reference_below_a_parent_is_requested_with_the_fields_of_its_record(ses
 
 
 def test_reference_that_is_gone_is_asked_of_the_record_that_refers_to_it(session: Session) -> None:
-    """Semantics 3, 2.4: a new response of the result itself says nothing of a record two references away."""
+    """A new response of the result itself says nothing of a record two references away."""
     session.call("labels.get", id=1)
     session.call("comments.get", post=1, id=1)
     session.call("users.get", id=1)
@@ -98,7 +98,7 @@ def test_reference_that_is_gone_is_asked_of_the_record_that_refers_to_it(session
 
 
 def test_record_of_another_parent_is_not_what_a_path_names(session: Session) -> None:
-    """Semantics 3, 4.1: comment 1 belongs to post 1, so the path of comment 1 of post 2 has to be requested."""
+    """Comment 1 belongs to post 1, so the path of comment 1 of post 2 has to be requested."""
     session.call("comments.get_list", post=1)
     assert session.requests("comments.get", post=1, id=1) == []
     before = len(session.network.exchanges)
@@ -108,7 +108,7 @@ def test_record_of_another_parent_is_not_what_a_path_names(session: Session) -> 
 
 
 def test_field_that_a_response_left_out_is_no_part_of_its_result(session: Session) -> None:
-    """Semantics 3, §2: the leads of teams show in a list that has only their keys, and do not make it stale."""
+    """The leads of teams show in a list that has only their keys, and do not make it stale."""
     session.call("users.get", id=1)
     session.call("teams.get", id=1)
     session.call("teams.names")

@@ -1,4 +1,4 @@
-"""Random programs for an API of many shapes: what is fresh is what the server says (semantics 3, §2)."""
+"""Random programs for an API of many shapes: what is fresh is what the server says."""
 
 from __future__ import annotations
 

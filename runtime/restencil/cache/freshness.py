@@ -33,7 +33,7 @@ class _Part(NamedTuple):
     expires_at: float
     mark: Mark = NO_MARK
     request: Request | None = None
-    """The request of a record that makes it fresh; None where that is the request of the result itself."""
+    """The request of a record that makes it fresh; None: that of the result itself."""
     requested: float = NEVER
     """The number of that request, if it was sent before the event."""
 

@@ -6,9 +6,8 @@ The moments are those of the store's clock, in ms.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
-
-from .reading import INFINITE
 
 _Headers: TypeAlias = "tuple[tuple[str, Any], ...]"
 
@@ -22,7 +21,7 @@ class Terms(NamedTuple):
     """
 
     fresh_until: float
-    stale_while_revalidate_until: float = INFINITE
+    stale_while_revalidate_until: float = inf
     stale_if_error_until: float | None = None
     must_revalidate: bool = False
 
