@@ -54,6 +54,11 @@ CASES: Final = {
         users.partial_update(id=1, body={'name': 'cy'}) -> whole
         deliver 1
     """,
+    "another process stores a summary of a record that a live read shows as a key": """
+        world sqlite
+        watch items.by_last()
+        other.users.get_list()
+    """,
     "an event loop waits for a thread that asks the storage": """
         world asynchronous, sqlite
         items.get(id=5)

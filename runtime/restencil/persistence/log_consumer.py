@@ -293,7 +293,10 @@ class LogConsumer:
                 hydrator.whole.discard(table)
                 memo.drop_table(table)
         if plan.unseen:
+            is_shown = any(memo.knows(table) for table, _ in plan.unseen)  # a reference to a row that was never stored
             memo.drop_cells(plan.unseen)
+            if is_shown:
+                self._store.changed()
         if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
             self._store_state.hot_results.clear()
             hydrator.generation += 1
