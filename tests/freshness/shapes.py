@@ -207,13 +207,10 @@ class ShapesServer:
         return self.comments.get(int(comment), {}).get("post") == int(post)
 
     def _user(self, pk: int, *, inner: bool = False) -> Row:
-        best = self.users[pk]["best"]
-        is_object = self._embeds and not inner and best is not None
-        return {
-            "id": pk,
-            "name": self.users[pk]["name"],
-            "best": self._comment(best, inner=True) if is_object else best,
-        }
+        best: Any = self.users[pk]["best"]
+        if self._embeds and not inner and best is not None:
+            best = self._comment(best, inner=True)
+        return {"id": pk, "name": self.users[pk]["name"], "best": best}
 
     def _post(self, pk: int) -> Row:
         row = {"id": pk, **self.posts[pk]}
@@ -222,7 +219,7 @@ class ShapesServer:
         return row
 
     def _comment(self, pk: int, *, inner: bool = False) -> Row:
-        row = {"id": pk, **self.comments[pk]}
+        row: Row = {"id": pk, **self.comments[pk]}
         if row["target"] is not None:
             kind, key = row["target"]
             row["target"] = {"kind": kind, **(self._user(key, inner=True) if kind == "u" else self._label(key))}
@@ -333,35 +330,34 @@ def _in(rows: Mapping[Any, Row]) -> list[tuple[Any, Row]]:
 
 def change(chance: random.Random) -> Step:
     """A change of something, answered in some way."""
-    comment = dict(zip(("post", "id"), chance.choice(((1, 1), (1, 2), (2, 3))), strict=True))
+    comment: Arguments = dict(zip(("post", "id"), chance.choice(((1, 1), (1, 2), (2, 3))), strict=True))
     member = {"team": chance.choice((1, 2)), "user": chance.choice((1, 2))}
     label, post = chance.choice(("red", "blue", "green")), chance.choice((1, 1, 2, 3, 4))
     role, text = {"role": chance.choice(("dev", "ops"))}, chance.choice("xyz")
     user = chance.choice(({"name": "cy"}, {"name": "ada"}, {"best": 1}, {"best": 2}, {"best": None}))
     edit = chance.choice(({"open": True}, {"open": False}, {"text": text}, {"parent": 1}, {"parent": None}))
-    name, arguments = chance.choice(
-        (
-            ("posts.create", {"body": {"type": "text", "title": text, "author": chance.choice((1, 2, None))}}),
-            ("posts.create", {"body": {"type": "video", "title": text}}),
-            ("posts.partial_update", {"id": post, "body": {"title": text}}),
-            ("posts.delete", {"id": post}),
-            ("comments.create", {"post": comment["post"], "body": {"text": text, "open": True, "parent": 1}}),
-            ("comments.partial_update", {**comment, "body": edit}),
-            ("comments.partial_update", {**comment, "body": edit}),
-            ("comments.delete", comment),
-            ("comments.close", comment),
-            ("members.create", {"team": member["team"], "body": {"user": member["user"], **role}}),
-            ("members.partial_update", {**member, "body": role}),
-            ("members.delete", member),
-            ("labels.create", {"body": {"name": label, "color": text}}),
-            ("labels.partial_update", {"name": label, "body": {"color": text}}),
-            ("labels.delete", {"name": label}),
-            ("me.partial_update", {"body": user}),
-            ("users.partial_update", {"id": chance.choice((1, 2)), "body": user}),
-            ("users.create", {"body": {"name": "cy"}}),
-            ("users.delete", {"id": 2}),
-        )
+    changes: tuple[tuple[str, Arguments], ...] = (
+        ("posts.create", {"body": {"type": "text", "title": text, "author": chance.choice((1, 2, None))}}),
+        ("posts.create", {"body": {"type": "video", "title": text}}),
+        ("posts.partial_update", {"id": post, "body": {"title": text}}),
+        ("posts.delete", {"id": post}),
+        ("comments.create", {"post": comment["post"], "body": {"text": text, "open": True, "parent": 1}}),
+        ("comments.partial_update", {**comment, "body": edit}),
+        ("comments.partial_update", {**comment, "body": edit}),
+        ("comments.delete", comment),
+        ("comments.close", comment),
+        ("members.create", {"team": member["team"], "body": {"user": member["user"], **role}}),
+        ("members.partial_update", {**member, "body": role}),
+        ("members.delete", member),
+        ("labels.create", {"body": {"name": label, "color": text}}),
+        ("labels.partial_update", {"name": label, "body": {"color": text}}),
+        ("labels.delete", {"name": label}),
+        ("me.partial_update", {"body": user}),
+        ("users.partial_update", {"id": chance.choice((1, 2)), "body": user}),
+        ("users.create", {"body": {"name": "cy"}}),
+        ("users.delete", {"id": 2}),
     )
+    name, arguments = chance.choice(changes)
     # A key alone leaves a record below a parent that nobody can request by itself: its other fields show as empty.
     ids = () if name.startswith(("comments", "labels")) else ("id",)
     return Step("do", 0, name, arguments, chance.choice(("whole",) * 4 + ("204", "500", "lost", "refused", *ids)))
