@@ -1,8 +1,7 @@
-"""What the cache does for requests of an endpoint: decided once, when the endpoint is made.
+"""The cache settings of an endpoint, computed once when the endpoint is created.
 
-There is a plan for each part of the cache, which `endpoint/` fills in. The defaults are those of an endpoint that is
-written by hand; in generated packages, what is not certain is requested again: docs/reference/semantics.md. Lengths
-are in milliseconds.
+There is a plan for each part of the cache, created in `endpoint/`. The defaults apply to endpoints that are written by
+hand; generated packages refetch uncertain data: docs/reference/semantics.md. Durations are in milliseconds.
 """
 
 from __future__ import annotations
@@ -14,103 +13,103 @@ if TYPE_CHECKING:
     from .validators import Concurrency
 
 Hook: TypeAlias = "Callable[..., Any]"
-"""A function of users', called with the arguments of a call."""
+"""A user's function that is called with the arguments of a call."""
 
 
 class ReadPolicy(NamedTuple):
-    """When what is stored answers a read, and for how long."""
+    """When reads may use stored data, and for how long."""
 
     invalid_if_stale: bool = False
-    """Whether a reader waits rather than sees stale data."""
+    """Whether a reader waits instead of seeing stale data."""
     data_expiry_length: float | None = None
-    """How long data is fresh; None: as the client says."""
+    """How long data is fresh (ms); None: the client's default."""
     error_expiry_length: float | None = None
-    """How long a recorded error is shown; None: as the client says."""
+    """How long a recorded error is fresh (ms); None: the client's default."""
     error_policy: Callable[[BaseException], Any] | None = None
-    """Says whether an error is `"hard"`, so that reads raise it, or `"soft"`."""
+    """Returns whether an error is `"hard"`, so that reads raise it, or `"soft"`."""
     needs: str | tuple[str, ...] = ()
     """The fields that an entity from other responses must have: `"all"`, `"required"`, or these."""
     exact_key_match: bool = False
-    """Whether the endpoint's test is true of the key of each of its requests."""
+    """Whether the endpoint's key test matches the keys of all its requests."""
     is_stored: bool = True
-    """Whether results are stored, found and shared; a stream that is read once is not."""
+    """Whether results are stored, read from the cache and shared; False for a stream that is read once."""
     conditional: bool = False
     """Whether requests are conditional (If-None-Match, If-Modified-Since) when validators are known."""
     server_lifetime: tuple[float, float] | None = None
-    """If data lives as long as the server says: for how long at least, and at most; None: as the client says."""
+    """The minimum and maximum (ms) of lifetimes that response headers declare; None: the client's default."""
     counts_whole: bool = False
-    """Whether a record is as fresh as the response that contained it whole, and not as the last one that had a part."""
+    """Whether the freshness of a record is that of its last complete response, not of the last one with a part."""
     members_need_response: bool = False
-    """Whether an object with members beside its lists is known by its own response alone."""
+    """Whether only its own response can provide an object that has members besides its lists."""
     refetches_expired: bool = False
-    """Whether an open live read requests again what expires."""
+    """Whether an open live read refetches data when it expires."""
 
 
 class ResponsePlan(NamedTuple):
     """How a response is stored, and what its call returns."""
 
     stages: tuple[Callable[[Any], None], ...]
-    """The stages of a response; each takes a `Transaction`, which this module cannot import."""
+    """The stages of a response; each accepts a `Transaction`, which this module cannot import."""
     owns_response: bool = False
-    """Whether a response was decoded for its call alone, so that its objects may become records as they are."""
+    """Whether no one else uses a decoded response, so that its objects may become records without a copy."""
     validate: str | None = None
-    """What happens to responses that do not fit what is declared; None: as the store says."""
+    """The validation mode of responses that do not match their schema; None: the store's mode."""
     strict_shape: bool = False
-    """Whether an object with other members than declared is an error."""
+    """Whether an object with undeclared members is an error."""
     replace: bool = False
-    """Whether a response replaces records, and is not merged with them."""
+    """Whether a response replaces records instead of being merged with them."""
     empty: str | None = None
-    """What a response without content means: `"merge"`, `"none"`; None: an error."""
+    """The meaning of a response without content: `"merge"` or `"none"`; None: it is an error."""
     has_process_hook: bool = False
-    """Whether a function of the user's makes of a response what fits the schema."""
+    """Whether a user's function converts responses to the form of the schema."""
     update: Hook | None = None
     """Changes the results of other keys."""
     notes_overlaps: bool = False
-    """Whether what a change and an overlapping request both touched is stale."""
+    """Whether records become stale that a mutation and an overlapping request both touched."""
     gives_own_response: bool = False
-    """Whether a call returns what its own response contains, whatever later or expected changes the store has."""
+    """Whether a call returns the data of its own response, without later or optimistic changes of the store."""
 
 
 class MutationPlan(NamedTuple):
-    """What a request sends, and what its success changes besides its response."""
+    """The body of a mutation, and the effects of its success besides its response."""
 
     method: str = ""
-    """The HTTP method, also for messages."""
+    """The HTTP method."""
     has_body: bool = False
     """Whether the last argument is a body."""
     body_fields: Mapping[str, str] | None = None
-    """By member of the body: the field, dotted if it is nested in an object."""
+    """The field by member of the body; dotted if it is nested in an object."""
     get_optimistic_response: Hook | None = None
-    """Makes the response that is expected."""
+    """Returns the optimistic response."""
     expires: tuple[str, ...] = ()
-    """What turns stale after success, by name."""
+    """The names of endpoints and entities that become stale after success."""
     concurrency: Concurrency | None = None
-    """How mutations say which version they were made for, if they do."""
+    """How mutations declare the version they are based on (optimistic concurrency), if they do."""
     marks_changes: bool = False
-    """Whether a change makes stale all that it may have changed, and not only what `expires` names."""
+    """Whether a success makes all data stale that it may have changed, not only `expires`."""
     invalidation_removes: bool = False
     """Whether a successful response to an `Invalidate` removes the record of the request, whatever it contains."""
 
 
 class ListPlan(NamedTuple):
-    """How the lists of an endpoint are paged, and how they follow their members."""
+    """How the lists of an endpoint are paged, and how they are updated when their members change."""
 
     list_key: Callable[..., str] | None = None
-    """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
+    """Returns the key of a list from a page's arguments; None unless responses are pages of a list."""
     total: tuple[str, ...] = ()
-    """Where a response says how many items its list has in all, if it does: names in JSON."""
+    """The path, as JSON names, of the total number of items of a list in a response; empty if there is none."""
     pages: bool = False
-    """Whether its lists are pages of longer ones."""
+    """Whether the endpoint's lists are pages of longer lists."""
     exact_filters: frozenset[str] | None = None
-    """The arguments of a list that decide exactly what is in it; None: those that are fields of the entity."""
+    """The arguments that filter a list exactly; None: those that are fields of the entity."""
     follows_exactly: bool = False
-    """Whether lists follow a change by exact arguments alone, and are stale otherwise."""
+    """Whether lists are updated only if their arguments filter exactly, and become stale otherwise."""
     joins_refresh: bool = True
-    """Whether what joins a list, as an item or a page, makes the list as fresh as itself."""
+    """Whether an item or page that is added to a list refreshes the expiry of the list."""
 
 
 class PersistencePolicy(NamedTuple):
-    """Whether a storage keeps what an endpoint returns."""
+    """Whether a storage persists the results of an endpoint."""
 
     persist: int = 1
-    """0 or 1; from 1 on the number is part of its schema fingerprint."""
+    """0: no; 1 or more: yes, and the number is part of the schema fingerprint."""

@@ -1,36 +1,35 @@
-"""What a reading means: a few tables, and no other place decides it.
+"""Decision tables of reads: whether to return data, fetch, or raise an error.
 
-A read of an endpoint looks into the cache and finds *facts*. They lead in three steps to one of four decisions: give
-the data, give it and refetch it in the background, wait for a fetch, or raise the recorded error.
+A read of an endpoint collects inputs from the cache. They lead in three steps to one of four decisions: return the
+data, return it and refetch it in the background, wait for a fetch, or raise the recorded error.
 
-The facts are these.
+The inputs are these.
 
-- What was found (`Found`). USABLE is complete data. MISSING: the result of the last fetch is stored,
-  but what it refers to never was. ABSENT: there is no result, and the tables do not hold what would make one up, or a
-  bounded store let go of it. BROKEN: something that the schema requires was deleted, or nothing was ever fetched of an
-  endpoint whose data the tables cannot make up.
-- Whether the key was invalidated: someone said that the next read must fetch.
-- Which error the last fetch left behind, if it failed (`Recorded`): a HARD one is raised by reads, a SOFT one is not
-  as long as there is something to show in spite of it. The next success takes it away, and so does an invalidation.
-  The endpoint's `error_policy` says which it is, unless the server did (`Excuses`): it may excuse a while in which it
-  fails or cannot be reached, or NO failure once the data is stale.
-- Whether old data is worse than none: the endpoint is declared `invalid_if_stale`, or the server said so. It may allow
-  that data is shown once it is stale (`Shows`) ALWAYS, A_WHILE, which may have passed, or NEVER.
-- Whether the reading is stale: the clock is past the moment at which it expires. A recorded error expires like data
-  does, as a rule sooner, and is then tried again.
+- What was found (`Found`). USABLE: complete data. MISSING: the result of the last fetch is stored, but it refers to
+  records that never were. ABSENT: there is no result, and it cannot be assembled from the tables, or part of it was
+  evicted. BROKEN: something that the schema requires was deleted, or nothing was ever fetched for an endpoint whose
+  data cannot be assembled from the tables.
+- Whether the key was invalidated, so that the next read must fetch.
+- The error that the last fetch recorded, if it failed (`Recorded`): reads raise a HARD one; they raise a SOFT one only
+  if there is no data to show. The next success or invalidation removes it. The endpoint's `error_policy` chooses
+  between them, unless the server does (`Excuses`): it may allow stale data for A_WHILE of server failures
+  (`stale-if-error`), or forbid it for all failures (`must-revalidate`).
+- Whether stale data must not be shown: the endpoint declares `invalid_if_stale`, or the server forbids it. The server
+  may allow that stale data is shown (`Shows`) ALWAYS, for A_WHILE, which may have passed, or NEVER.
+- Whether the reading is stale: the current time is after its expiry. A recorded error expires like data, usually
+  sooner, and the fetch is then repeated.
 
-The first step leaves the clock out. What was found, the error and what is declared give a *status*, which users see:
-Invalid (fetch in any case), InvalidIfStale (good for as long as it is fresh), Valid (good, and when stale still better
-than nothing). An error replaces broken data: while it is fresh, readers get it, and asking again
-would only repeat it. That is why BROKEN is Invalid without an error and InvalidIfStale with one. The second step says
-whether the recorded error is shown. The third one adds the clock, and gives the decision. In each table the first row
-that fits holds.
+The first step ignores the clock. It derives a *status*, which users see, from what was found, the error and the
+declarations: Invalid (always fetch), InvalidIfStale (usable while fresh), Valid (usable, also when stale). An error
+replaces broken data: while it is fresh, readers get the error, as another request would only repeat it. That is why
+BROKEN is Invalid without an error and InvalidIfStale with one. The second step decides whether the recorded error is
+shown. The third step adds the clock and returns the decision. In each table the first matching row applies.
 
-Who asks: `read` and paging do what the decision says, and look again after a wait; `fetch_if_stale` fetches on the two
-decisions that fetch; `live` does, too, but once for each reading, so that time alone does not start a fetch; `explain`
-tells the decision in words; `cached` and `state` never fetch, and show whatever is USABLE, stale or with an error.
-What lies ready (see `reader`) is USABLE, not invalidated and without an error; the tables say GIVE for all of that
-while it is fresh, so `read` may hand it out without a reading.
+Callers: `read` and paging follow the decision, and read again after a wait; `fetch_if_stale` fetches on the two
+decisions that fetch; so does `live`, but once for each reading, so that time alone does not start a fetch; `explain`
+describes the decision in words; `cached` and `state` never fetch, and return all USABLE data, even if it is stale or
+has an error. Hot results (see `reader`) are USABLE, not invalidated and without an error; the decision for these is
+always GIVE while they are fresh, so `read` returns them without a reading.
 """
 
 from __future__ import annotations
@@ -46,24 +45,24 @@ if TYPE_CHECKING:
     from .validators import Terms
 
 _SERVER_ERROR: Final = 500
-"""From this status on a server fails itself; what got no answer has it, too."""
+"""The lowest HTTP status of a server failure; a request without a response has such a status, too."""
 
 
 class Found(Enum):
-    """What a read found."""
+    """What a read found in the cache."""
 
     USABLE = "usable"
-    """All of it."""
+    """Complete data."""
     MISSING = "missing"
-    """A stored result that refers to what is not there."""
+    """A stored result that refers to missing records."""
     ABSENT = "absent"
-    """No stored result, or one that was let go of in part, and too little in the tables to make it up."""
+    """No stored result, or one that was evicted in part, and too little in the tables to assemble it."""
     BROKEN = "broken"
-    """Something without which there is no data was deleted, or nothing was ever fetched."""
+    """Something required was deleted, or nothing was ever fetched."""
 
 
 class Recorded(Enum):
-    """Which error is recorded for a key."""
+    """The kind of error that is recorded for a key."""
 
     NONE = "none"
     SOFT = "soft"
@@ -71,7 +70,7 @@ class Recorded(Enum):
 
 
 class Shows(Enum):
-    """How long the server allows that stale data is shown while it is revalidated."""
+    """How long the server allows stale data to be shown while it is revalidated (RFC 5861)."""
 
     ALWAYS = "always"
     A_WHILE = "a while"
@@ -79,7 +78,7 @@ class Shows(Enum):
 
 
 class Excuses(Enum):
-    """Which failures the server excuses once the data is stale."""
+    """For which failures the server allows stale data to be shown (RFC 5861, RFC 9111)."""
 
     UNSAID = "unsaid"
     A_WHILE = "a while"
@@ -108,7 +107,7 @@ OLD_ROWS: Final = (
     (EITHER,              (A_WHILE,),            (YES,),            YES),
     (EITHER,              SHOWS,                 EITHER,            NO),
 )  # fmt: skip
-"""Whether a reader waits rather than sees stale data."""
+"""Whether a reader waits instead of seeing stale data."""
 
 RECORDED_ROWS: Final = (
     # the server excuses    that has passed    it fails itself    error_policy: soft    the error is
@@ -118,7 +117,7 @@ RECORDED_ROWS: Final = (
     (EXCUSES,               EITHER,            EITHER,            (YES,),               SOFT),
     (EXCUSES,               EITHER,            EITHER,            (NO,),                HARD),
 )  # fmt: skip
-"""What a recorded error is."""
+"""Whether a recorded error is hard or soft."""
 
 STATUS_ROWS: Final = (
     # found       invalidated  error         invalid_if_stale    status
@@ -129,7 +128,7 @@ STATUS_ROWS: Final = (
     (FOUND,       (NO,),       RECORDED,     (YES,),             InvalidIfStale),
     (FOUND,       (NO,),       RECORDED,     (NO,),              Valid),
 )  # fmt: skip
-"""How far what was found can be used, whatever the time."""
+"""How data may be used, independent of the current time."""
 
 ERROR_ROWS: Final = (
     # found       error         the error is shown
@@ -147,11 +146,11 @@ DECISION_ROWS: Final = (
     (STATUS,             (NO,),   (YES,),           RAISE),
     (STATUS,             (NO,),   (NO,),            GIVE),
 )  # fmt: skip
-"""What a reader does."""
+"""The decision of a reader."""
 
 
 def _decision_table(rows: Iterable[tuple[Any, ...]]) -> dict[Any, Any]:
-    """Rows of sets of facts as a dictionary by facts; the first row that fits holds."""
+    """Convert rows of sets of inputs to a dict by inputs; the first matching row applies."""
     table: dict[Any, Any] = {}
     for *sets, outcome in rows:
         for key in product(*sets):
@@ -167,13 +166,13 @@ _DECISION: Final[dict[tuple[ExpiryStatus, bool, bool], Decision]] = _decision_ta
 
 
 def is_worse_than_none(terms: Terms, invalid_if_stale: bool, now: float) -> bool:
-    """Whether old data is worse than none at this moment."""
+    """Return whether stale data must not be shown at this time (ms)."""
     until = terms.stale_while_revalidate_until
     return _OLD[invalid_if_stale, NEVER if not until else ALWAYS if until == INFINITE else A_WHILE, now > until]
 
 
 def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: float) -> Recorded:
-    """What an error is at this moment that the endpoint's policy calls so."""
+    """Return the kind of an error at this time (ms); `policy` is the one that the endpoint chose when it occurred."""
     fails = getattr(error, "status", 0) >= _SERVER_ERROR
     if terms.must_revalidate:
         return _RECORDED[NO_EXCUSE, now > terms.fresh_until, fails, policy == "soft"]
@@ -184,15 +183,15 @@ def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: flo
 
 
 def status_of(found: Found, invalidated: bool, error: Recorded, invalid_if_stale: bool) -> ExpiryStatus:
-    """How far what was found can be used, whatever the time."""
+    """Return how data may be used, independent of the current time."""
     return _STATUS[found, invalidated, error, invalid_if_stale]
 
 
 def shows_error(found: Found, error: Recorded) -> bool:
-    """Whether readers see the recorded error."""
+    """Return whether readers see the recorded error."""
     return _SHOWN[found, error]
 
 
 def decide(status: ExpiryStatus, stale: bool, shown_error: bool) -> Decision:
-    """What a reader does."""
+    """Return the decision of a reader."""
     return _DECISION[status, stale, shown_error]

@@ -1,4 +1,4 @@
-"""What a read finds, how fresh it is, and what follows from that."""
+"""The result of a read: its data, its freshness, and the decision whether to fetch."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ R = TypeVar("R")
 
 
 class ExpiryStatus(IntEnum):
-    """How a read may use what it found; it says nothing about the clock."""
+    """How data may be used, independent of the current time."""
 
     Invalid = 1
-    """Fetch and wait, in any case."""
+    """Always fetch and wait."""
     InvalidIfStale = 2
     """Usable while fresh; fetch and wait once stale."""
     Valid = 3
@@ -26,46 +26,46 @@ class ExpiryStatus(IntEnum):
 
 
 class Decision(Enum):
-    """What a reader does with what it found."""
+    """What a reader does: return data, fetch, or raise."""
 
     GIVE = "give"
-    """Return the data; no request."""
+    """Return the data without a request."""
     GIVE_AND_REFETCH = "give and refetch"
     """Return the data at once and fetch in the background."""
     WAIT = "wait"
-    """Fetch and wait for that."""
+    """Fetch and wait for the response."""
     RAISE = "raise"
-    """Raise the recorded error; no request."""
+    """Raise the recorded error without a request."""
 
 
 INFINITE: Final = float("inf")
 STALE: Final = 1.0
-"""When something expires that is stale by a mark."""
+"""The expiry time of data that a mark made stale (ms)."""
 
 _WAIT: Final = Decision.WAIT
 _GIVE_AND_REFETCH: Final = Decision.GIVE_AND_REFETCH
 
 
 class Freshness(NamedTuple):
-    """When a result turns stale (ms; STALE: it is), by which event, and the references alone that make it so."""
+    """When a result turns stale (ms; STALE: now), by which event, and which references alone make it stale."""
 
     expires_at: float
     mark: Mark = NO_MARK
     references: tuple[Request, ...] = ()
     changed: float = NEVER
-    """Where part of it was evicted: the number of the latest event that may have changed what it shows.
+    """If part of it was evicted: the number of the latest event that may have changed its content.
 
-    Where references make it stale: that of the latest request for one of them that was sent before the event.
+    If references make it stale: the number of the latest request for one of them that was sent before the event.
     """
 
 
 class Reading:
-    """What a read of an endpoint finds.
+    """The result of a read of an endpoint from the cache.
 
-    `data` is None where nothing is there; `found` says whether it is usable: a JSON null is, an object assembled from
-    tables that lack a part of it is not. `expires_at` is the moment it turns stale (ms), `error` what a read raises,
-    `raw_error` what is recorded whatever the policy. `decision` says what a reader does with all that; it is taken at
-    the moment of the read.
+    `data` is None if there is none; `found` is whether it is usable: a JSON null is, an object assembled from tables
+    with a missing part is not. `expires_at` is when it turns stale (ms), `error` the error that a read raises,
+    `raw_error` the recorded error regardless of the error policy. `decision` is what a reader does, as of the time of
+    the read.
     """
 
     __slots__ = (
@@ -104,19 +104,19 @@ class Reading:
         self.date = date
         self.fetched_at = fetched_at
         self.freshness = freshness
-        """Which event made it stale, and whether references alone did."""
+        """Which event made the data stale, and whether only its references did."""
 
     @property
     def references(self) -> tuple[Request, ...]:
-        """The requests of the records that alone have to be fetched for it to be fresh."""
+        """The requests of references, if fetching only these records makes the data fresh; else empty."""
         return () if self.freshness is None else self.freshness.references
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """What made it stale; the same cause is no reason to ask a second time.
+        """Identifies why the data is stale; the same cause does not justify a second request.
 
-        A response that was under way at an event does not end its staleness, so the request counts, too. What a bounded
-        store lets go of it lets go of again.
+        A response that was in flight during an event does not end the staleness, so the request is part of the cause.
+        For evicted data it is not, because a bounded store may evict the same data again.
         """
         if self.freshness is None:
             return ()
@@ -127,14 +127,14 @@ class Reading:
 
     @property
     def is_only_evicted(self) -> bool:
-        """Whether an eviction made it stale, and no event may have changed it since it was fetched."""
+        """Whether only an eviction made it stale, and no event since its fetch may have changed it."""
         if self.freshness is None or self.fetched_at is None or self.freshness.mark.event != EVICTED:
             return False
         return self.freshness.changed < self.fetched_at
 
     @property
     def usable_data(self) -> Any:
-        """The data that can be shown without a fetch, however old and whatever error is recorded; else None."""
+        """The data that can be shown without a fetch, regardless of age and recorded errors; else None."""
         return self.data if self.found else None
 
     @property
@@ -153,7 +153,7 @@ class Reading:
 
 
 def inactive() -> Reading:
-    """What a read with `None` as its only argument finds: nothing, for ever valid."""
+    """Return the reading of a request with `None` as its only argument: no data, which never expires."""
     return Reading(None, ExpiryStatus.Valid, INFINITE, Decision.GIVE, found=False)
 
 

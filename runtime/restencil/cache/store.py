@@ -1,8 +1,8 @@
-"""The store: one consistent copy of everything that was fetched, and the only place that changes it.
+"""The store: one consistent copy of all fetched data, changed by actions only.
 
-Controllers of both worlds share a store. Every action is atomic: it runs under the store's lock, writes nothing unless
-it succeeded, and listeners hear of it after the lock is released. Reads see the *view*: real data with the pending
-optimistic updates laid over it.
+Sync and async controllers can share a store. Every action is atomic: it runs under the store's lock, writes nothing
+unless it succeeds, and listeners are called after the lock is released. Reads see the *view*: the base state with the
+pending optimistic updates applied on top.
 """
 
 from __future__ import annotations
@@ -41,18 +41,17 @@ if TYPE_CHECKING:
 
 
 class Store(Dumpable):
-    """Holds what was fetched; shared by any number of controllers, sync and async, in any threads.
+    """The normalized cache; any number of controllers, sync and async, in any threads can share it.
 
-    `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
-    was. `scheduler` runs background work, `max_entities` bounds the number of entities (default: unbounded), `gc` is
-    the policy that collects what no one holds (default: nothing). A store belongs to one
-    principal.
+    `clock` returns the time in ms (default: the system's); if it steps back, the store's time continues from its last
+    value. `scheduler` runs background work, `max_entities` bounds the number of entities (default: unbounded), `gc` is
+    the policy that collects unused data (default: it is never collected). All data of a store belongs to one principal.
 
-    `validate` says what becomes of answers that do not fit what is declared, where their endpoint says nothing:
-    `strict` makes them errors, `warn` logs each kind of misfit once, `off` takes them.
+    `validate` applies to responses that do not match their schema, unless their endpoint has a mode of its own:
+    `strict` raises errors, `warn` logs each kind of mismatch once, `off` accepts them.
 
-    `storage` keeps the data if it is to outlive the process or to be shared by several; it serves this
-    store alone. Such a store is closed at its end, as `with Store(storage=...) as store:` does it.
+    `storage` persists the data beyond the process, or shares it between processes; a storage object serves one store.
+    A store with a storage must be closed, for example by `with Store(storage=...) as store:`.
     """
 
     def __init__(
@@ -81,11 +80,11 @@ class Store(Dumpable):
         store_state.validate = validate
         self._cache_reader = cache_reader = CacheReader(store_state, self.lock)
         self.in_flight = store_state.in_flight
-        """Requests in flight; the network managers' own, guarded by the lock."""
+        """Requests in flight, which network managers add and remove under the lock."""
         self._listeners: dict[int, Callable[[], object]] = {}
         self._notifications: deque[None] = deque()
         self._notifying = False
-        # Reads are the lookup's own methods; one call less is felt. (Benchmark: cached read of one entity.)
+        # Reads are methods of the reader itself, which saves a call. (Benchmark: cached read of one entity.)
         self.read = cache_reader.read
         self.cached = cache_reader.cached
         self.fresh = cache_reader.fresh
@@ -95,19 +94,19 @@ class Store(Dumpable):
         self.unanswered = cache_reader.unanswered
         self.next_id = store_state.next_id
         self.check_hook = store_state.guard.reject
-        """Raises RuntimeError, which names the operation, where a hook, which may run under the lock, calls it."""
+        """Raises RuntimeError with the name of the operation if a hook calls it, as hooks may run under the lock."""
         self.gc = gc
         if gc is not None:
             gc.attach(self)
         self.member: PeerStore | None = None
-        """What it is to other stores of its client, if there are any."""
+        """Passes actions to the other stores of its client; None if there are none."""
         self._origins: dict[bool, str] = {}
         if storage is not None:
             self._persistence = store_state.persistence = persistence_of(self, store_state, cache_reader, storage)
         stores.add(self)
 
     def another(self) -> Store:
-        """An empty store with the clock, scheduler, limits and rules of this one."""
+        """Return an empty store with the clock, scheduler, limits and validation mode of this one, and no storage."""
         made = Store(
             clock=self.clock,
             scheduler=self.scheduler,
@@ -120,10 +119,10 @@ class Store(Dumpable):
         return made
 
     def remember_origin(self, origin: str, *, is_base: bool, share: bool) -> None:
-        """Where a client looks for its API, or with `is_base` where a controller's relative URLs lead.
+        """Record the origin of a client's API, or with `is_base` the base of a controller's relative URLs.
 
-        Raises ValueError where another one looks elsewhere, whichever package it is of, unless it is to `share`: keys
-        of one spec are the same then, and entities of one name share a table.
+        Raises ValueError if another client, of any package, recorded another origin, unless `share` is set: equal keys
+        and tables of the same name are shared between them.
         """
         origin = origin.rstrip("/")
         with self.lock:
@@ -136,30 +135,30 @@ class Store(Dumpable):
                 "in the other; give each client a store of its own, or share=True where both have the same data"
             )
 
-    # -- what it holds -------------------------------------------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------------------------------
 
     @property
     def resets(self) -> int:
-        """How often it started over."""
+        """How often the store was reset."""
         return self._store_state.resets
 
     @property
     def last_reset(self) -> float:
-        """When it last started over, in ms; 0 for never."""
+        """When the store was last reset, in ms; 0 if never."""
         return self._store_state.last_reset
 
     def now(self) -> float:
-        """The moment by the store's clock, in ms; it never goes back, whatever the clock does."""
+        """Return the current time of the store in ms; it never decreases, even if the clock steps back."""
         return self.clock()
 
     def next_number(self) -> float:
-        """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
+        """Return the number of a request that starts: the current time in ms, but higher than all earlier numbers."""
         with self.lock:
             return self._store_state.next_number()
 
     @property
     def state(self) -> dict[str, Any]:
-        """The view as plain data; a copy, for looking at.
+        """The view as plain data: a copy, for debugging.
 
         `entities` and `entities_meta` by table and primary key, `endpoints` and `meta` by key, `indexes` by table,
         field and value, the pending actions as `optimistic`, and `last_reset`.
@@ -170,20 +169,20 @@ class Store(Dumpable):
             return inspect_state(self._store_state)
 
     def endpoint_meta(self, key: str) -> ResultMeta | None:
-        """What is recorded of a key besides its result: times, error, invalidation."""
+        """Return the metadata of a key: times, error, invalidation; None if the key is unknown."""
         with self.lock:
             self._store_state.refresh()
             return self._store_state.view.key_meta(key)
 
     def entity_meta(self, table: str, pk: str) -> Meta | None:
-        """The times of an entity or collection in the base state."""
+        """Return the times of an entity or collection in the base state; None if it is unknown."""
         with self.lock:
             return self._store_state.base.meta(table, pk)
 
     def answered(self, cell: tuple[str, str]) -> tuple[int, bool] | None:
-        """How many items a list had when it was answered, and whether pages extended it since.
+        """Return how many items a list had in its last full response, and whether pages extended it since.
 
-        None where it was not, or where anything else was added to it or taken from it, also optimistically.
+        None if there was no such response, or if items were added or removed otherwise, also optimistically.
         """
         with self.lock:
             store_state = self._store_state
@@ -191,7 +190,7 @@ class Store(Dumpable):
             return store_state.base.as_answered(cell, store_state.view.get(*cell))
 
     def count_missing(self, cell: tuple[str, str] | None, items: Iterable[tuple[str, str]]) -> int:
-        """How many of these entities were deleted, or are in the list no more, in the view."""
+        """Count the entities that are deleted in the view, or missing from the list `cell` if it is given."""
         with self.lock:
             store_state = self._store_state
             store_state.refresh()
@@ -203,20 +202,20 @@ class Store(Dumpable):
             )
 
     def is_deleted(self, cell: tuple[str, str]) -> bool:
-        """Whether the view shows an entity as deleted; False if it is not known."""
+        """Return whether an entity is deleted in the view; False if it is unknown."""
         with self.lock:
             self._store_state.refresh()
             return self._store_state.view.get(*cell) is INVALID
 
     def tagged(self, request: Request) -> tuple[EntityPath | None, str | None]:
-        """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
+        """Return the entity that a mutation addresses, and its known ETag; each is None if unknown."""
         with self.lock:
             return tag_of_mutation(self._cache_reader, request)
 
     def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> ResponseRecord | None:
-        """What is here of the last answer of a key, of this mark where one is given; None where not all of it is.
+        """Return the record of the last response of a key, with this `mark` if given; None if parts are missing.
 
-        With `whole=False` it is not checked that all of it is there.
+        With `whole=False`, neither completeness nor the mark is checked.
         """
         witness = self._store_state.response_records.get(key)
         if witness is None or not whole or (mark is not None and witness.mark != mark):
@@ -225,12 +224,12 @@ class Store(Dumpable):
             return witness if witness.holds(key, self._store_state.base) else None
 
     def dependents(self, table: str, pk: str) -> list[Any]:
-        """What is built from an entity now, nearest first (for explanations)."""
+        """Return the memoized values that were built from an entity, nearest first (for explanations)."""
         with self.lock:
             return self._store_state.memo.dependents(table, pk)
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
-        """The view as it is now; it stays so for as long as it is held."""
+        """Return an immutable snapshot of the current view."""
         with self.lock:
             store_state = self._store_state
             store_state.refresh()
@@ -243,10 +242,10 @@ class Store(Dumpable):
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def apply(self, action: Action) -> Any:
-        """Carries out an action as a whole or not at all, then tells the listeners.
+        """Apply an action atomically, then call the listeners.
 
-        Returns the value of a fetch for a response, else None. Raises ProcessingError for a response or value that
-        cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
+        Returns the value of the call for a response, else None. Raises ProcessingError if a response or value cannot be
+        normalized (for a response, the error is recorded first), and RuntimeError if a hook calls it.
         """
         store_state = self._store_state
         store_state.guard.reject(type(action).__name__)
@@ -258,17 +257,17 @@ class Store(Dumpable):
                 captured = None if persistence is None else persistence.capture(action, transition)
                 try:
                     store_state.commit(transition)
-                except BaseException:  # an interruption may have come before it began; a second time changes nothing
+                except BaseException:  # it may have been interrupted before it began; committing twice is harmless
                     store_state.commit(transition)
                     raise
-                finally:  # it was carried out, also where it was interrupted
+                finally:  # it is committed now, even after an interruption
                     done = True
                     if transition.notifies and self._listeners:
                         self._notifications.append(None)
                     if persistence is not None and captured is not None:
                         try:
                             persistence.committed(captured)
-                        finally:  # an interruption may have come before it; a second time does nothing
+                        finally:  # an interruption may have come before it; the second call does nothing
                             persistence.committed(captured)
                 return outcome_of(self._cache_reader, transition.outcome)
         except BaseException as error:
@@ -284,7 +283,7 @@ class Store(Dumpable):
                     self._notify()
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Calls the function after every change, in order, outside the lock; returns what removes it."""
+        """Call a function after every change, in order, outside the lock; return a function that removes it."""
         with self.lock:
             place = self._store_state.next_id()
             self._listeners[place] = listener
@@ -296,17 +295,17 @@ class Store(Dumpable):
         return remove
 
     def changed(self) -> None:
-        """Listeners hear of a change that was no action, once the lock is released (locked)."""
+        """Queue a notification of a change that was no action, delivered once the lock is released (locked)."""
         if self._listeners:
             self._notifications.append(None)
 
     @property
     def has_news(self) -> bool:
-        """Whether listeners are to hear of something."""
+        """Whether notifications are waiting to be delivered."""
         return bool(self._notifications)
 
     def tell(self) -> None:
-        """Tells the listeners of such a change; where this thread holds the lock, what it does ends with that."""
+        """Deliver waiting notifications; if this thread holds the lock, they wait until it releases the lock."""
         if self._notifications and not self._lock_probe.is_held():
             self._notify()
 
@@ -334,25 +333,25 @@ class Store(Dumpable):
                     self._notifying = False
 
     def before_fork(self) -> None:
-        """The process is about to fork, and the lock is held."""
+        """Prepare for a fork of the process (locked)."""
         if self._persistence is not None:
             self._persistence.fork("before")
 
     def after_fork(self) -> None:
-        """It has forked; this is the parent."""
+        """Continue in the parent process after a fork."""
         if self._persistence is not None:
             self._persistence.fork("parent")
 
     def forked(self) -> None:
-        """This is a forked process: whoever was telling the listeners of a change is not here."""
+        """Continue in the child process after a fork, where the thread that was calling listeners does not exist."""
         self._notifying = False
         if self._persistence is not None:
             self._persistence.fork("child")
 
-    # -- holding -------------------------------------------------------------------------------------------------------
+    # -- retention -----------------------------------------------------------------------------------------------------
 
     def hold(self, key: str, paths: Iterable[EntityPath]) -> Callable[[], None]:
-        """Someone shows this key and what it touches: none of it is collected or evicted until released."""
+        """Protect a key and these paths from collection and eviction; return a function that releases them."""
         places: list[str | EntityPath] = [key, *paths]
         retention = self._store_state.retention
         with self.lock:
@@ -371,5 +370,5 @@ class Store(Dumpable):
         return release
 
     def is_held(self, place: str | EntityPath) -> bool:
-        """Whether someone holds a key or an entity."""
+        """Return whether a key or an entity is protected by `hold`."""
         return self._store_state.retention.is_held(place)
