@@ -74,7 +74,7 @@ def _warn_deprecated(name: str, reason: str) -> None:
 
 
 def lazy_function(reference: str) -> Callable[..., Any]:
-    """The function `"package.module:name"`, imported at its first call. Raises ValueError for another form."""
+    """Return the function `"package.module:name"`, which its first call imports. Raises ValueError for another form."""
     check_reference(reference)
     found: list[Callable[..., Any]] = []
 
@@ -89,7 +89,7 @@ def lazy_function(reference: str) -> Callable[..., Any]:
 
 
 def refuse_awaitable(value: Any, owner: str, hook: str) -> None:
-    """Raises TypeError for an awaitable from a hook that may not return one."""
+    """Raise TypeError if a hook that must be a plain function returned an awaitable."""
     if is_awaitable(value):
         if inspect.iscoroutine(value):
             value.close()
@@ -97,26 +97,26 @@ def refuse_awaitable(value: Any, owner: str, hook: str) -> None:
 
 
 class Endpoint(Generic[P, R]):
-    """An operation of any kind: `Endpoint(fetch_function, name=…, schema=…, **options)`.
+    """An operation with a function that fetches its value: `Endpoint(fetch_function, name=…, schema=…, **options)`.
 
-    Calling it runs `fetch` and returns what that gives; no cache is read or written. `key(*args)` is the name, a space
-    and the JSON text of the arguments. Raises TypeError for a lambda that has neither a name nor a key of its own.
+    A call runs `fetch` and returns its result, without reading or writing a cache. `key(*args)` is the name, a space
+    and the arguments as JSON. Raises TypeError for a lambda without the option `name` or `key`.
 
-    Options (`schema`, `side_effect`, `data_expiry_length` in ms, `error_policy`, `update`, …) become attributes;
-    so do unknown ones. A callable option is called with exactly the parameters of its description, without the
-    endpoint; a method of a subclass gets `self` first.
+    Options (`schema`, `side_effect`, `data_expiry_length` in ms, `error_policy`, `update`, …) become attributes,
+    including unknown ones. A callable option is called with the documented parameters only, without the endpoint; a
+    method of a subclass gets `self` first.
     """
 
     name: str
     side_effect: bool
     filed_as: str = ""
-    """The suffix of the key under which results are stored: bytes and JSON of one URL are two results."""
+    """The suffix of keys in the store, because bytes and JSON of the same URL are separate results."""
     schema: Any
     body: Any
     client: Any
     follow_see_other: bool | None
     redirects: Mapping[str, bool] | None
-    """Whether a redirect to another origin takes the body of the request along: `{"cross_origin_body": True}`."""
+    """Whether a redirect to another origin sends the body of the request again: `{"cross_origin_body": True}`."""
     signal: AbortSignal | None
     content: str | None
     timeout: float | Timeout | None
@@ -128,9 +128,9 @@ class Endpoint(Generic[P, R]):
     pagination: Any
     remove_cursor: Callable[..., Any] | None
     first_page: Any
-    """The default that the signature of a list gives the parameter of the page."""
+    """The default of the pagination parameter in the signature of a list."""
     page_member: str | None = None
-    """The member of the body that names a page, with `pagination={"in": "body"}`."""
+    """The member of the body that identifies a page, with `pagination={"in": "body"}`."""
     retries: Any
     wire: Mapping[str, str] | None
     formats: Mapping[str, str] | None
@@ -139,9 +139,9 @@ class Endpoint(Generic[P, R]):
     header_params: Mapping[str, HeaderParam] | None
     """Keywords of calls that are sent as headers."""
     without: Sequence[str] | None
-    """Headers and search parameters of the client that are not sent with it."""
+    """Headers and query parameters of the client that are not sent."""
     deprecated_params: Mapping[str, str] | None
-    """Parameters that are no longer to be given, with the reason, which may be empty."""
+    """Deprecated parameters, each with the reason, which may be empty."""
     search_styles: Mapping[str, str] | None
     form_styles: Mapping[str, str] | None
     search_types: Mapping[str, Any] | None
@@ -158,17 +158,17 @@ class Endpoint(Generic[P, R]):
     strict_keywords: bool | None
     validate: str | None
     persist: bool | int | None
-    """Whether a storage keeps what is answered, or in which form of one's own."""
+    """Whether a storage persists responses, or the version of their format."""
     strict: bool | None
     strict_shape: bool | None
     replace: bool | None
     empty: str | None
     conditional: bool | None
-    """Whether a server that tells its answers apart is asked on condition that it would answer otherwise."""
+    """Whether requests are conditional (If-None-Match, If-Modified-Since) if there are validators."""
     freshness: Any
-    """Whether data lives as long as the client says, or as the server does."""
+    """Whether the client or the server determines how long data is fresh."""
     concurrency: Any
-    """How mutations tell the server what they were made for."""
+    """How mutations send the validator of the version that they change."""
     siblings: Any
     expires: str | Sequence[str] | None
     unwrap: str | None
@@ -180,20 +180,20 @@ class Endpoint(Generic[P, R]):
     returns: Any
     error_policy: Any
     errors: Mapping[Any, Any] | None
-    """What the body of a refusal is: record classes, tuples of them, or Any, by `404`, `"4XX"` and `"default"`."""
+    """Types of the bodies of error responses: record classes, tuples or Any, by `404`, `"4XX"`, `"default"`."""
     error_classes: str | None
+    """The module with the error classes of this API, which have the names of those of restencil."""
     auth: tuple[tuple[str, ...], ...] | None
-    """The module that has the classes of this API's errors, called as those of restencil are."""
     get_optimistic_response: Any
     update: Any
     refresh: Any
 
     view_options: ViewOptions | None = None
-    """What a view says of each of its calls; None if there is no view."""
+    """The options that a view (`with_options`) applies to each call; None without a view."""
     plain: Endpoint[..., Any] | None = None
-    """The endpoint that a view's form was made from."""
+    """The endpoint without a view, from which the endpoint of a view was created."""
     plan: Plan
-    """What of the endpoint is overridden."""
+    """Which hooks of the endpoint are overridden, and what follows from that."""
 
     _options: dict[str, Any]
     _derived: dict[str, Any]
@@ -201,7 +201,7 @@ class Endpoint(Generic[P, R]):
     _keywords: frozenset[str] | None
     _required: frozenset[str]
     _binds_more: bool
-    """Whether there is more to binding arguments than their names and defaults."""
+    """Whether binding arguments needs more than their names and defaults: deprecations or header parameters."""
     _unset: ClassVar[dict[str, Any]] = UNSET
 
     def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
@@ -215,13 +215,13 @@ class Endpoint(Generic[P, R]):
             own = cls.__dict__.get(name)
             if isinstance(own, FunctionType) and not own.__code__.co_flags & _TAKES_KEYWORDS:
                 setattr(cls, name, _with_keywords(own, name))
-        # What a class sets for all its endpoints must not be hidden by an option that is not set.
+        # An option that is not set must not hide an attribute of the class.
         cls._unset = {name: value for name, value in UNSET.items() if not hasattr(cls, name)}
 
     # -- construction ----------------------------------------------------------------------------------------------
 
     def _configure(self, options: dict[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
-        """Sets the attributes from all options; `given` are those of this construction or extension alone."""
+        """Set the attributes from all options; `given` contains only those of this construction or extension."""
         refuse_reserved(given)
         members = self.__dict__
         members.update(self._unset)
@@ -231,14 +231,14 @@ class Endpoint(Generic[P, R]):
         members["_defaults"] = defaults = keyword_defaults(self.signature)
         members["first_page"] = None
         if self.pagination_field is not None:
-            # The first page of a list is the list: its position is in no key and in no identity.
+            # The first page of a list is the list, so the default of its position is part of no key or identity.
             for name in [name for name in defaults if (self.wire or {}).get(name, name) == self.pagination_field]:
                 members["first_page"] = defaults.pop(name)
         only_known = self.strict if self.strict_keywords is None else self.strict_keywords
         members["_keywords"] = known_keywords(self.signature) if only_known else None
         inherited = None if base is None or "signature" in given else base._required
         required = required_keywords(self.signature) if inherited is None else inherited
-        of_place = {*(self.path_names or ()), *(self.header_params or ())}  # they have errors of their own
+        of_place = {*(self.path_names or ()), *(self.header_params or ())}  # they have separate errors
         members["_required"] = required - of_place if self._keywords is not None else frozenset[str]()
         for name in ("key", "url"):
             if options.get(name) is not None:
@@ -266,7 +266,7 @@ class Endpoint(Generic[P, R]):
             return
         self.__dict__.pop("name", None)
         if base is not None:
-            # A name that is not known yet needs the schema, which may be lazy: it is not asked for before it is read.
+            # A name that is not known yet needs the schema, which may be lazy, so it is determined at first use.
             naming = base.__dict__.get("_naming") if "name" not in base.__dict__ else None
             self.__dict__["name" if naming is None else "_naming"] = base.name if naming is None else naming
         elif getattr(type(self), "name", None) is None:
@@ -282,40 +282,40 @@ class Endpoint(Generic[P, R]):
         return name
 
     def bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """What an override of `key` or `url` is called with: bound arguments, for `url` the parameters alone."""
+        """Return the arguments for an override of `key` or `url`: the bound ones, for `url` only the parameters."""
         if not kwargs and (args or not self._defaults):
             return args
         bound = self.bind_args(args, kwargs)
         return bound if name == "key" else bound[:1]
 
     def extend(self, **options: Any) -> Self:
-        """A new endpoint of the same class with these options over this one's; this one is unchanged.
+        """Return a new endpoint of the same class with these options over its own; this one is unchanged.
 
-        An option given as None overrides. What is derived from options (side effect, body) is derived anew.
+        The value None overrides too. Members that depend on options (side effect, body) are computed again.
         """
         return type(self).assembled(options, self)
 
     @classmethod
     def assembled(cls, options: dict[str, Any], base: Endpoint[..., Any] | None = None) -> Self:
-        """An endpoint of this class with these options, over those of `base` where it is given."""
+        """Create an endpoint of this class with these options, over those of `base` if there is one."""
         new = object.__new__(cls)
         new._configure({**base._options, **options} if base is not None else options, options, base)
         return new
 
     @functools.cached_property
     def _gives_pages(self) -> bool:
-        """Whether its parameter of the page means a page: by hand it means another list."""
+        """Whether a call with the pagination parameter reads a page; without `strict` it reads another list."""
         is_list = self.strict and self.pagination_field is not None and self.remove_cursor is None
         return bool(is_list) and not self.side_effect and find_collection(self.schema) is not None
 
     @functools.cached_property
     def _asks_apart(self) -> bool:
-        """Whether its requests may be others than those of the arguments."""
+        """Whether a request may depend on more than the arguments: on pagination or header parameters."""
         return self._gives_pages or self.header_params is not None
 
     @functools.cached_property
     def rules(self) -> Rules:
-        """What the cache knows of all requests of this endpoint."""
+        """The rules by which the cache handles all requests of this endpoint."""
         strict = bool(self.strict)
         expires: tuple[str, ...] = () if isinstance(self.expires, str) else tuple(self.expires or ())
         return Rules(
@@ -383,10 +383,10 @@ class Endpoint(Generic[P, R]):
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
-        """The request that a call with these bound arguments is; `located` works its URL out at once.
+        """Return the request of a call with these bound arguments; `located` determines its URL at once.
 
-        `None` as the only argument of an endpoint without a body wants nothing: that request is inactive. A page has a
-        place of its own beside its list, also where the list of a package is asked for it.
+        With `None` as the only argument of an endpoint without a body, the request is inactive. A page has a key of
+        its own next to its list, also if it is requested through a strict list with its pagination parameter.
         """
         if self._asks_apart and args:
             options = options_of(args)
@@ -406,12 +406,12 @@ class Endpoint(Generic[P, R]):
             return Request(self, self.rules, args, key + self.filed_as, url)
         if len(args) == 1 and args[0] is None and not self.has_body:
             return Request(self, self.rules, args, "", None, True)
-        # What is bound takes no keywords; a `cast` would be a call: "cached read of one entity".
+        # Bound arguments have no keywords. A `cast` would be a call, measured by "cached read of one entity".
         key = self.key(*args)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         return Request(self, self.rules, args, key + self.filed_as)
 
     def request_at(self, args: tuple[Any, ...], url: str) -> Request:
-        """The request of a call at a URL that a response named, of a page say."""
+        """Return the request of a call at a URL that a response contained, such as that of a page."""
         options = (options_of(args) or NO_CALL_OPTIONS)._replace(url=url)
         placed = Arguments(args, args.own if isinstance(args, Arguments) else args, options)
         if self.remove_cursor is None:
@@ -422,7 +422,7 @@ class Endpoint(Generic[P, R]):
 
     @property
     def path_names(self) -> frozenset[str] | None:
-        """The parameters that say what is meant, where others say more of the call; None where all do."""
+        """The parameters that identify the resource, if others only modify the call; None if all identify it."""
         return None
 
     @property
@@ -431,12 +431,12 @@ class Endpoint(Generic[P, R]):
         return False
 
     def bind_args(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Arguments in the positional form, everything in wire form.
+        """Convert arguments to the positional form, with all values in wire form.
 
-        Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
-        of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
-        endpoint takes none; with `strict`, also for a keyword that the declared signature does not have, and for one
-        without a default that is not given. Warns of an endpoint that is declared `deprecated`.
+        Keywords other than `body` become the first argument, without those that are None; `wire` maps their names, and
+        defaults of the declared signature are added. Raises TypeError if both forms are mixed, or for a body if the
+        endpoint has none; with `strict`, also for a keyword that is missing in the declared signature, and for a
+        missing one without a default. Warns if the endpoint is `deprecated`.
         """
         if self._keywords is not None and not self._keywords.issuperset(kwargs):
             refuse_keywords(self.name, kwargs, self._keywords)
@@ -455,7 +455,7 @@ class Endpoint(Generic[P, R]):
         return self._bind(args, kwargs, self._defaults)
 
     def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Parameters and body of a call in the positional form."""
+        """Convert the parameters and the body of a call to the positional form."""
         if not kwargs and (args or not defaults):
             return self._bound_body(args) if args and self.has_body else args
         if args:
@@ -476,7 +476,7 @@ class Endpoint(Generic[P, R]):
     def _bind_with_headers(
         self, params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Any, ...]:
-        """Bound arguments of a call that may give headers, which are no part of URL or body."""
+        """Bind the arguments of a call with header parameters, which are not part of URL or body."""
         args, rest, given = split(params, args, kwargs)
         defaults = {name: value for name, value in self._defaults.items() if name not in params}
         values = {} if args else {name: value for name, value in self._defaults.items() if name in params}
@@ -486,50 +486,50 @@ class Endpoint(Generic[P, R]):
         return bind_headers(self, self._bind(args, rest, defaults), values)
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments with the body, which is the last one, in wire form."""
+        """Convert the body, which is the last argument, to wire form."""
         return args
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """The string under which stores keep the result for these arguments: the name and the arguments as JSON."""
+        """Return the key of the result for these arguments in stores: the name and the arguments as JSON."""
         bound = self.bind_for("key", args, kwargs)
         return (
             f"{self.name} {json.dumps(bound, sort_keys=True, separators=(',', ':'), ensure_ascii=False, default=str)}"
         )
 
     def test_key(self, key: str) -> bool:
-        """True when the key is this endpoint's for some arguments: it begins with the name."""
+        """Return whether the key belongs to this endpoint, for any arguments: whether it begins with the name."""
         return key.startswith(self.name)
 
     def request_url(self, args: tuple[Any, ...]) -> str:
-        """What tells requests under one key apart: nothing, where there is no URL."""
+        """Return the URL of a request, which distinguishes requests with the same key; empty without a URL."""
         return ""
 
     def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
-        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request."""
+        """Return the identity of the request with these bound arguments: its `key` and `request_url`."""
         return cast("Endpoint[..., Any]", self).key(*args), self.request_url(args)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
     def fetch(self, *args: Any) -> Any:
-        """Does the work for these bound arguments; may be a coroutine function."""
+        """Fetch the value for these bound arguments; may be a coroutine function."""
         raise NotImplementedError(f"endpoint {self.name!r} has no fetch: give a function or override it")
 
     def steps(self, args: tuple[Any, ...]) -> Steps:
-        """The whole of a call with these bound arguments, for `drive` and `drive_async`."""
+        """Return the steps of a call with these bound arguments, for `drive` and `drive_async`."""
         value = self.fetch(*args)
         if is_awaitable(value):
             value = yield Outcome(self.name, "fetch", value)
         return value
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Performs the operation and returns its value; touches no cache.
+        """Perform the operation and return its value, without a cache.
 
-        With an asynchronous client as `client` it returns an awaitable; without a client it opens one for this call.
+        With an asynchronous `client` it returns an awaitable; without a `client` it opens one for this call.
         """
         bound = self.bind_args(args, kwargs)
         call = Call(self, bound, options_of(bound))
         client = self.client
-        # A transport over the user's own client is kept; one that serves this call alone is not.
+        # A transport over the user's own client is reused; one that serves only this call is not.
         kept = self.__dict__.get("_direct")
         if kept is not None and kept[0] is client:
             transport: BlockingTransport | AwaitingTransport = kept[1]
@@ -564,19 +564,19 @@ class Endpoint(Generic[P, R]):
     def __get__(self, instance: Any, owner: Any = None, /) -> Any:
         declaration = self.__dict__.get("_declaration")
         if declaration is not None:
-            # Now, as members of its class would be found instead of what was declared.
+            # Now, because otherwise lookups would find attributes of its class instead of the declared options.
             self._become_whole(declaration)
         if not is_binder(instance):
             return self
         bound = instance.controller.bind(self)
         member = self.__dict__.get("_member")
         if member is not None and getattr(type(instance), member, None) is self:
-            # An endpoint is no data descriptor, so the bound form stands before it from now on.
+            # An endpoint is not a data descriptor, so later lookups find the bound endpoint in the instance.
             instance.__dict__[member] = bound
         return bound
 
     def _become_whole(self, declaration: Any) -> None:
-        # What is built apart and then taken over whole is never seen half done by another thread.
+        # Built separately and then copied in one step, so that no other thread sees it half built.
         built = declaration.build(self)
         self.__dict__.update({**built.__dict__, "_declaration": None})
 
@@ -585,7 +585,7 @@ class Endpoint(Generic[P, R]):
         def __getattr__(self, name: str) -> Any:
             declaration = self.__dict__.get("_declaration")
             if declaration is not None:
-                # Declared in the body of a resource and used for the first time.
+                # It was declared in the body of a resource, and this is its first use.
                 self._become_whole(declaration)
                 return getattr(self, name)
             if name == "name" and "_naming" in self.__dict__:
@@ -597,7 +597,7 @@ class Endpoint(Generic[P, R]):
                 return _shown_signature(self)
             found = inspect.getattr_static(type(self), name, None)
             if isinstance(found, property):
-                return found.fget(self)  # it was the property that raised; its own words say why
+                return found.fget(self)  # the property raised AttributeError: raise it again with its message
             kind = type(self).__name__
             if name == "name" or name.startswith("__"):
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
@@ -608,7 +608,7 @@ class Endpoint(Generic[P, R]):
 
 
 def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Warns of an endpoint that is deprecated, and of parameters that are and are given."""
+    """Warn if the endpoint is deprecated, and about deprecated parameters of the call."""
     if endpoint.deprecated is not None:
         _warn_deprecated(endpoint.name, endpoint.deprecated)
     given: Mapping[str, Any] = args[0] if args and is_mapping(args[0]) else kwargs
@@ -622,13 +622,13 @@ def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
 
 
 def _with_names(given: Mapping[str, Any], wire: Mapping[str, str], types: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keywords in which the members of objects that go into the search string have their names in JSON."""
+    """Convert keywords that are objects in the query string, so that their members have their JSON names."""
     models = {name: types[wire.get(name, name)] for name in given if wire.get(name, name) in types}
     return {**given, **{name: to_wire(given[name], model_of(kind, None)) for name, kind in models.items()}}
 
 
 def _shown_signature(endpoint: Endpoint[..., Any]) -> inspect.Signature:
-    """The signature of a declaring method without its `self`; where there is none, that of what takes any arguments."""
+    """Return the signature of the declaring method without `self`; without a method `(*args, **kwargs)`."""
     if endpoint.signature is not None:
         signature = inspect.signature(endpoint.signature)
         return signature.replace(parameters=list(signature.parameters.values())[1:])
@@ -637,7 +637,7 @@ def _shown_signature(endpoint: Endpoint[..., Any]) -> inspect.Signature:
 
 
 def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> dict[str, Any]:
-    """The parameters among keywords, with the names and values that they have in a URL."""
+    """Return the keywords that are parameters, without `body`, with their names and values in the URL."""
     if wire or "body" in given:
         names = wire or {}
         return {
@@ -655,7 +655,7 @@ def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> di
 
 
 def _formatted(given: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """The keywords of a call with their datetimes in the formats that they have in a URL."""
+    """Convert datetimes among the keywords of a call to their formats in the URL."""
     found = dict(given)
     for name, format in formats.items():
         value = found.get(name)
@@ -666,7 +666,7 @@ def _formatted(given: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str
 
 
 def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:
-    """What a hook of an endpoint returned, which must be a string."""
+    """Return the result of a hook. Raises TypeError unless it is a string."""
     if isinstance(value, str):
         return value
     refuse_awaitable(value, endpoint.name, hook)
@@ -674,7 +674,7 @@ def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:
 
 
 def _option_with_keywords(endpoint: Endpoint[..., Any], name: str, function: Callable[..., Any]) -> Callable[..., str]:
-    """A `key` or `url` that was given as an option takes keywords as the method does in whose place it stands."""
+    """Wrap an option `key` or `url`, so that it accepts keywords like the method that it replaces."""
 
     def call(*args: Any, **kwargs: Any) -> str:
         return text_from(endpoint, name, function(*endpoint.bind_for(name, args, kwargs)))
@@ -683,7 +683,7 @@ def _option_with_keywords(endpoint: Endpoint[..., Any], name: str, function: Cal
 
 
 def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A `key` or `url` that a class overrides takes keywords as the method does in whose place it stands."""
+    """Wrap a method `key` or `url` of a subclass, so that it accepts keywords like the method that it overrides."""
 
     @functools.wraps(function)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> str:
@@ -693,7 +693,7 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
 
 
 def _own_concurrency(endpoint: Any) -> Concurrency | None:
-    """How changes say what they are made for: an ETag speaks of what stands at an entity's own path alone."""
+    """Return how mutations are made conditional; None at other paths than the entity's own, which have other ETags."""
     siblings = endpoint.siblings
     if siblings is not None and endpoint.method != "POST" and not siblings.is_of_item(endpoint.path):
         return None
@@ -701,7 +701,7 @@ def _own_concurrency(endpoint: Any) -> Concurrency | None:
 
 
 def _is_conditional(endpoint: Endpoint[..., Any]) -> bool:
-    """Whether the server is asked on condition that it would answer otherwise."""
+    """Return whether requests may be conditional: those of GET whose responses the library parses itself."""
     return (
         endpoint.conditional is not False
         and getattr(endpoint, "method", "") == "GET"
@@ -711,25 +711,25 @@ def _is_conditional(endpoint: Endpoint[..., Any]) -> bool:
 
 
 def _needs_of(needs: str | Iterable[str] | None, *, strict: bool) -> str | tuple[str, ...]:
-    """The fields that an entity from other responses must have to answer a read."""
+    """Return the fields that an entity from other responses must have to satisfy a read."""
     if needs is None:
         return "all" if strict else ()
     return needs if isinstance(needs, str) else tuple(needs)
 
 
 def _total_of(pagination: Any) -> tuple[str, ...]:
-    """Where a response says how many items there are in all, as the option `pagination` has it."""
+    """Return the path of the total number of items in a response, from the option `pagination`."""
     total: Any = cast("Mapping[str, Any]", pagination).get("total") if isinstance(pagination, Mapping) else None
     return tuple(total.split(".")) if isinstance(total, str) and total else ()
 
 
 def _has_library_key(kind: type[Any]) -> bool:
-    """Whether a class leaves it to the library how keys are made."""
+    """Return whether the `key` of a class is defined by the library."""
     return str(kind.key.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 
 def _key_with_headers(endpoint: Any, params: Mapping[str, HeaderParam]) -> Callable[..., str]:
-    """The key of a reading endpoint of whose headers some are part of it."""
+    """Return the `key` function of an endpoint with header parameters, which adds them for reads."""
     own: Callable[..., str] = cast(Any, type(endpoint)).key.__get__(endpoint)
 
     def key(*args: Any, **kwargs: Any) -> str:
@@ -744,7 +744,7 @@ def _key_with_headers(endpoint: Any, params: Mapping[str, HeaderParam]) -> Calla
 
 
 def _key_of_list(endpoint: Any, remove_cursor: Callable[..., Any]) -> Callable[..., str]:
-    """Of an endpoint of pages: its own key rule for the arguments of the list."""
+    """Return the `key` function of an endpoint of pages: the key for the arguments of the list."""
     own: Callable[..., str] = endpoint.__dict__.get("key") or cast(Any, type(endpoint)).key.__get__(endpoint)
 
     def key(*args: Any, **kwargs: Any) -> str:

@@ -1,4 +1,4 @@
-"""HTTP endpoints: from a path template and arguments to a request, from a response to a value."""
+"""HTTP endpoints, which build a request from a path template and arguments, and parse its response to a value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SERVER_ERROR: Final = 500
 
 
 class RestGenerics(TypedDict):
-    """The type parameters of an endpoint written as a mapping of its options; typing only."""
+    """The options that determine the type parameters of an endpoint; for type checkers only."""
 
     path: str
     schema: NotRequired[Any]
@@ -43,12 +43,12 @@ class RestGenerics(TypedDict):
 
 
 def always_soft(error: BaseException) -> str | None:
-    """The error policy "every error keeps stale data in use"."""
+    """Return "soft": the error policy that keeps stale data in use after every error."""
     return "soft"
 
 
 def soft_on_server_error(error: BaseException) -> str | None:
-    """The error policy "a status of 500 or more keeps stale data in use"."""
+    """Return "soft" for a status of 500 or more: the error policy that keeps stale data in use after server errors."""
     status = getattr(error, "status", None)
     return "soft" if isinstance(status, int) and status >= _SERVER_ERROR else None
 
@@ -58,49 +58,49 @@ class RestEndpoint(Endpoint[P, R]):
 
     | option | meaning |
     |---|---|
-    | `path`, `url_prefix` | template, and the text put before it, with one slash between them |
-    | `method` | `GET` by default, `POST` where `side_effect=True` is given alone |
-    | `schema` | where entities are in the response; None: no schema |
-    | `body` | `None` disables the body; a record class or `schema.Object` gives the names and conversions of a body |
-    | `body_format` | how a body is sent: `json`, `form`, `multipart`, `bytes`, `text`; by default what its type says |
-    | `request_init` | `headers`, `credentials`, `timeout` (ms), `redirect`; other members reach `fetch_response` |
-    | `content` | `json`, `text`, `bytes` or `stream` instead of what the response's content type says |
-    | `timeout` | milliseconds for a whole attempt; on a client of one's own checked as its body arrives |
+    | `path`, `url_prefix` | template of the path, and its prefix, joined by one slash |
+    | `method` | `GET` by default, `POST` with `side_effect=True` |
+    | `schema` | the location of entities in the response; None: no schema |
+    | `body` | `None` disables the body; a record class or `schema.Object` names and converts its members |
+    | `body_format` | encoding of the body: `json`, `form`, `multipart`, `bytes`, `text`; by default from its type |
+    | `request_init` | `headers`, `credentials`, `timeout` (ms), `redirect`; others are passed to `fetch_response` |
+    | `content` | `json`, `text`, `bytes` or `stream`, which override the content type of the response |
+    | `timeout` | milliseconds for a whole attempt; with your own client it is checked as the response body arrives |
     | `signal` | an `AbortController().signal` |
-    | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
-    | `redirects` | `{"cross_origin_body": True}`: a redirect to another origin takes the body of the request along |
+    | `follow_see_other` | after a mutation, a response of 303 is followed by a GET; its other redirects are errors |
+    | `redirects` | `{"cross_origin_body": True}`: a redirect to another origin sends the body of the request again |
     | `client` | a Client or AsyncClient of httpx or httpx2 for direct calls |
     | `strict` | for real servers: `strict_shape`, `strict_keywords`, `empty="none"` of mutations; see `Resource` |
-    | `strict_keywords` | a keyword that the signature does not have is an error |
-    | `strict_shape` | an object where a list stands, or the other way round, is an error |
-    | `replace` | the answer replaces the record, and is not merged into it |
-    | `conditional` | False: a server that tells its answers apart is asked for all of them all the same |
-    | `freshness` | `client`, or `server`: data lives as long as the answer says, `{"server": {"at_least": "5s"}}` |
-    | `concurrency` | `etag`: mutations are made for what was last read; `{"etag": "required"}`, `{"field": NAME}` |
-    | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
-    | `content_type` | that of a JSON, text or bytes body: `application/merge-patch+json` |
-    | `form_styles` | how lists and objects are written in a form, if not as `repeat` and `brackets` have it |
-    | `wrap` | the member that the body is sent in, dots nest: `wrap="article"` sends `{"article": {…}}` |
-    | `send_body` | a body is sent whatever the method: also with GET, DELETE, HEAD and OPTIONS |
-    | `body_in_key` | of what only reads: the body is part of the key, and of the identity of lists in the answer |
-    | `unwrap` | where the value is in a response: names, and numbers for items of lists, with dots |
-    | `ignore` | every answer counts as one without content |
-    | `expires` | what turns stale after success: `self`, members, `resource.member`, resources of the client |
-    | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
-    | `error_classes` | the module of the package's own error classes, each called as that of `restencil` |
-    | `path_params` | what parameters of the path are: `{"ids": "list", "path": "slashes", "name": "metadata.name"}` |
-    | `header_params` | keywords that are headers: `{"scope": HeaderParam("X-Scope")}` |
-    | `without` | headers and search parameters of the client that are not sent |
-    | `search_styles` | how lists and objects are written in the search string: `{"tags": "repeat", "filter": "deep"}` |
-    | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
-    | `formats` | how datetimes of keywords look in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |
-    | `auth` | the schemes that requests use, as alternatives: `(("token",), ("key", "app"))`; `((),)` for none |
-    | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
+    | `strict_keywords` | a keyword that is missing in the signature is an error |
+    | `strict_shape` | an object instead of a list, or a list instead of an object, is an error |
+    | `replace` | the response replaces the record instead of being merged into it |
+    | `conditional` | False: no conditional requests (If-None-Match, If-Modified-Since), even if there are validators |
+    | `freshness` | `client`, or `server` (lifetime from the response): `{"server": {"at_least": "5s"}}` |
+    | `concurrency` | `etag`: mutations send If-Match of the last read; `{"etag": "required"}`, `{"field": NAME}` |
+    | `empty` | value of a mutation whose response has no content: `error`, `none`, or `merge` (the request body) |
+    | `content_type` | content type of a JSON, text or bytes body: `application/merge-patch+json` |
+    | `form_styles` | styles of lists and objects in a form; by default `repeat` and `brackets` |
+    | `wrap` | member that contains the body, with dots for nesting: `wrap="article"` sends `{"article": {…}}` |
+    | `send_body` | the body is sent with every method: also with GET, DELETE, HEAD and OPTIONS |
+    | `body_in_key` | for reads: the body is part of the key, and of the identity of lists in the response |
+    | `unwrap` | path of the value in the response: names, and numbers for items of lists, with dots |
+    | `ignore` | every response is treated as one without content |
+    | `expires` | what becomes stale after success: `self`, members, `resource.member`, resources of the client |
+    | `errors` | types of the bodies of error responses: `{404: Missing, "4XX": Problem, "default": Problem}` |
+    | `error_classes` | module with the package's own error classes, which have the names of those of `restencil` |
+    | `path_params` | kinds of path parameters: `{"ids": "list", "path": "slashes", "name": "metadata.name"}` |
+    | `header_params` | keywords that are sent as headers: `{"scope": HeaderParam("X-Scope")}` |
+    | `without` | headers and query parameters of the client that are not sent |
+    | `search_styles` | styles of lists and objects in the query string: `{"tags": "repeat", "filter": "deep"}` |
+    | `search_types` | record classes or `schema.Object` with the JSON names of members of objects in the query string |
+    | `formats` | formats of datetimes in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |
+    | `auth` | alternatives of authentication schemes: `(("token",), ("key", "app"))`; `((),)` for none |
+    | `wire` | names of keywords in the URL, if they differ: `{"order_by": "orderBy"}` |
 
     The methods below may be overridden in a subclass or given as options; `get_request_init`, `get_headers`,
     `fetch_response`, `parse_response`, `process` and `fetch` may be coroutine functions, for the asynchronous client.
 
-    Raises PathTemplateError for a bad template and ValueError for options that contradict each other.
+    Raises PathTemplateError for an invalid template, and ValueError for options that contradict each other.
     """
 
     path: str
@@ -110,7 +110,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     _template: PathTemplate
     _placed: frozenset[str]
-    """Parameters that do not go into the search string."""
+    """Parameters that are not part of the query string."""
     _has_body: bool
     _model: Any
 
@@ -185,19 +185,22 @@ class RestEndpoint(Endpoint[P, R]):
 
     @property
     def label(self) -> str:
-        """Method and path, for messages: what may hold a secret is left out."""
+        """Method and path, for messages; without `url_prefix`, which may contain a secret."""
         return f"{self.method} {self.path!r}"
 
     # -- arguments ----------------------------------------------------------------------------------------------------
 
     @property
     def path_names(self) -> frozenset[str]:
-        """The parameters of the path; what else a call gives goes into the search string."""
+        """The names of the path parameters; other parameters of a call are sent in the query string."""
         return self._template.names
 
     @property
     def has_body(self) -> bool:
-        """False for GET, DELETE, HEAD and OPTIONS without `send_body`, and for `body=None`, else true; overridable."""
+        """Whether requests have a body: not with `body=None`, nor with GET, DELETE, HEAD or OPTIONS unless `send_body`.
+
+        May be overridden.
+        """
         return self._has_body
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -216,12 +219,12 @@ class RestEndpoint(Endpoint[P, R]):
     # -- URL and key --------------------------------------------------------------------------------------------------
 
     def url(self, /, *args: Any, **keywords: Any) -> str:
-        """`url_prefix`, the filled template, and the other parameters as search string.
+        """Return the URL: `url_prefix`, the filled template, and the other parameters as query string.
 
-        Raises MissingParameterError, TypeError for a parameter without text or parameters that are no mapping, and
-        ValueError for a value that would change the route.
+        Raises MissingParameterError, TypeError for a parameter without a string form or parameters that are not a
+        mapping, and ValueError for a value that would change the route.
         """
-        # One argument, the dict of parameters; typed so that an override may name it as it likes.
+        # The one argument is the dict of parameters; `*args` lets overrides choose its name.
         url_params: Any = args[0] if args else None
         if keywords or (url_params is None and self._defaults):
             url_params = self.bind_args(args if url_params is not None else (), keywords)[0]
@@ -243,15 +246,15 @@ class RestEndpoint(Endpoint[P, R]):
         return url
 
     def search_to_string(self, search_params: Mapping[str, Any]) -> str:
-        """The search string of these raw values: form encoding, sorted by name, None dropped.
+        """Encode parameters as a query string: form encoding, sorted by name, without those that are None.
 
-        Lists and objects are written as the option `search_styles` says.
+        The option `search_styles` determines the form of lists and objects.
         """
         styles = self.search_styles
         return search_string(search_params) if styles is None else styled_string(search_params, styles)
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """The method, a space and the URL; with `body_in_key` a space, `body=` and what tells bodies apart."""
+        """Return the key of a call: method, space and URL; with `body_in_key` also a space, `body=` and a digest."""
         bound: tuple[Any, ...] = args
         if kwargs or (not args and self._defaults):
             bound = self.bind_args(args, kwargs)
@@ -264,8 +267,8 @@ class RestEndpoint(Endpoint[P, R]):
             and template.filler is not None
             and (not self._has_body or (len(bound) > 1 and not self.body_in_key))
         ):
-            # Every parameter fills the template, and nobody overrides how: what `url` would come to. This is
-            # "cached read of one entity".
+            # The same result as `url`, faster: every parameter is in the template, and nothing is overridden.
+            # Measured by the benchmark "cached read of one entity".
             prefix = self.url_prefix
             if prefix[-1:] == "/":
                 prefix = template.place(prefix)
@@ -278,7 +281,7 @@ class RestEndpoint(Endpoint[P, R]):
         return key
 
     def test_key(self, key: str) -> bool:
-        """True when the key is this endpoint's for some arguments."""
+        """Return whether the key belongs to this endpoint, for any arguments."""
         start = f"{self.method} {self._template.place(self.url_prefix)}"
         if not key.startswith(start):
             return False
@@ -286,9 +289,9 @@ class RestEndpoint(Endpoint[P, R]):
         return self._template.matches(rest if self._template.has_query else rest.partition("?")[0])
 
     def request_url(self, args: tuple[Any, ...]) -> str:
-        """The URL of a call with these bound arguments.
+        """Return the URL of a call with these bound arguments.
 
-        Raises what `url` raises, and ValueError for `""` where a required parameter is a whole segment of the path.
+        Raises the errors of `url`, and ValueError if a required parameter that is a whole segment of the path is `""`.
         """
         params: Any = args[0] if args and (len(args) != 1 or not self.has_body) else None
         options = self.view_options
@@ -300,7 +303,7 @@ class RestEndpoint(Endpoint[P, R]):
         if template is not None and template.filler is not None and type(params) is dict:
             given = cast("dict[str, Any]", params)
             if len(given) == template.exact:
-                # As in `key`: what `url` would come to; for "direct call".
+                # As in `key`: the same result as `url`, faster; measured by the benchmark "direct call".
                 if template.whole:
                     template.refuse_empty(given)
                 prefix = self.url_prefix
@@ -312,7 +315,7 @@ class RestEndpoint(Endpoint[P, R]):
         return self.url(params)
 
     def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
-        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request."""
+        """Return the identity of the request with these bound arguments: its `key` and `request_url`."""
         url = self.request_url(args)
         options = self.view_options
         is_address = self.plan.key_is_address and self.first_page is None and (options is None or not options.quiet)
@@ -321,60 +324,60 @@ class RestEndpoint(Endpoint[P, R]):
     # -- lifecycle ----------------------------------------------------------------------------------------------------
 
     def steps(self, args: tuple[Any, ...]) -> Steps:
-        """The whole of a call with these bound arguments, for `drive` and `drive_async`: prepare, send, parse, process.
+        """Return the steps of a call with these bound arguments, for `drive` and `drive_async`.
 
-        A `fetch` of the user's own replaces them.
+        These are prepare, send, parse and process, or an overridden `fetch` instead.
         """
         return super().steps(args) if self.plan.own_fetch else lifecycle(self, args)
 
     def fetch(self, *args: Any) -> Any:
-        """Goes through the lifecycle within the call that is under way; an override may call it."""
+        """Run the request lifecycle within the current call; an override may call it."""
         transport = transport_of_call(self.name, "fetch")
         if isinstance(transport, BlockingTransport):
             return drive(lifecycle(self, args), transport)
         return drive_async(lifecycle(self, args), transport)
 
     def get_request_init(self, body: Any = None) -> Any:
-        """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers.
+        """Return the request: `request_init` with `method`, `signal` and `body` over it, and the headers.
 
-        A JSON body is encoded to text. Raises TypeError for a body that has no JSON form.
+        A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form.
         """
         return prepare(self, body, current_options(self))
 
     def get_headers(self, headers: dict[str, str]) -> Any:
-        """The headers that go out, from those of the request so far; identity by default."""
+        """Return the headers to send, given those of the request so far; by default the same."""
         return headers
 
     def fetch_response(self, url: str, init: Mapping[str, Any]) -> Any:
-        """Sends the request and returns the response.
+        """Send the request and return the response.
 
-        Raises NetworkError for a final status outside 200–299 and for failures on the way, AbortError where the
-        signal is aborted, ValueError for a relative URL without a base URL.
+        Raises NetworkError for a final status outside 200–299 and for failed connections, AbortError if the signal is
+        aborted, and ValueError for a relative URL without a base URL.
         """
         return send(self, transport_of_call(self.name, "fetch_response"), url, init, current_options(self))
 
     def parse_response(self, response: Any) -> Any:
-        """The value of a response: JSON, text, bytes or None, as status, content type and options say.
+        """Parse a response to JSON, text, bytes or None, depending on status, content type and options.
 
-        Raises ParseError (400) for malformed JSON, UnexpectedContentError (404) for text or binary content where the
+        Raises ParseError (400) for malformed JSON, and UnexpectedContentError (404) for text or binary content if the
         endpoint has a schema.
         """
         return parse(self, response)
 
     def process(self, value: Any, *args: Any) -> Any:
-        """The result, from the parsed value and the bound arguments; identity by default."""
+        """Return the result of a call, given the parsed value and the bound arguments; by default the value."""
         return value
 
     # -- collections --------------------------------------------------------------------------------------------------
 
     @property
     def push(self) -> RestEndpoint[..., Any]:
-        """POST that adds what is created at the end of the collection. Raises ValueError without a list."""
+        """POST that adds the created entity at the end of the collection. Raises ValueError without a list."""
         return cast("RestEndpoint[..., Any]", changer(self, "push", self._derived))
 
     @property
     def unshift(self) -> RestEndpoint[..., Any]:
-        """POST that adds what is created at the start of the collection. Raises ValueError without a list."""
+        """POST that adds the created entity at the start of the collection. Raises ValueError without a list."""
         return cast("RestEndpoint[..., Any]", changer(self, "unshift", self._derived))
 
     @property
@@ -384,7 +387,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     @property
     def remove(self) -> RestEndpoint[..., Any]:
-        """PATCH that takes the entity out of the collection. Raises ValueError without one."""
+        """PATCH that removes the entity from the collection. Raises ValueError without one."""
         return cast("RestEndpoint[..., Any]", changer(self, "remove", self._derived))
 
     @property
@@ -394,18 +397,19 @@ class RestEndpoint(Endpoint[P, R]):
 
     @property
     def get_page(self) -> RestEndpoint[..., Any]:
-        """Fetches a further page, found through `pagination_field`, and appends it.
+        """Endpoint that fetches another page, chosen by `pagination_field`, and appends it to the list.
 
-        `pagination={"remove_cursor": function}` gives the function form of `paginated`. Raises AttributeError without
-        either, ValueError without a collection.
+        With `pagination={"remove_cursor": function}` it is `paginated(function)`. Raises AttributeError without both
+        options, and ValueError without a collection.
         """
         return cast("RestEndpoint[..., Any]", pager(self, self._derived))
 
     def paginated(self, cursor: str | Callable[..., Any]) -> RestEndpoint[..., Any]:
-        """An endpoint whose responses are pages, appended to this endpoint's collection.
+        """Return an endpoint whose responses are pages, which are appended to this endpoint's collection.
 
-        `cursor` is the search parameter that names a page, or a function that gives, for a page's arguments, the list
-        of arguments of the list. Pages are kept under the list's key. Raises ValueError without a collection.
+        `cursor` is the query parameter that identifies a page, or a function that converts the arguments of a page to
+        the sequence of arguments of its list. Pages are stored under the key of the list. Raises ValueError without a
+        collection.
         """
         return cast("RestEndpoint[..., Any]", paged(self, cursor))
 
@@ -414,17 +418,16 @@ class RestEndpoint(Endpoint[P, R]):
 
 
 def _without(given: Sequence[str] | None, params: Any) -> frozenset[str]:
-    """What the client's own headers and search parameters do not add: headers of the endpoint replace them."""
+    """Return the names of client headers and query parameters that are not sent, or replaced by `header_params`."""
     names = {name for written in given or () for name in (written, written.lower())}
-    known = list(params.values()) if is_mapping(params) else []  # anything else is refused when options are checked
+    known = list(params.values()) if is_mapping(params) else []  # `check_options` rejects anything else
     return frozenset(names.union(param.name.lower() for param in known if isinstance(param, HeaderParam)))
 
 
 class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
-    """A `RestEndpoint` whose schema holds a Collection, typed: what `push` (or `assign`), `get_page` and `unshift` take
-    and give.
+    """A `RestEndpoint` whose schema contains a Collection, with types of `push` (or `assign`), `get_page`, `unshift`.
 
-    At run time it is a `RestEndpoint`; each has what its schema and options allow.
+    At run time it is a `RestEndpoint`, whose schema and options determine which of these members exist.
     """
 
     if TYPE_CHECKING:
