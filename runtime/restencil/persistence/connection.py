@@ -1,4 +1,4 @@
-"""The connection of a store to its storage: opened at first use, it turns errors into states; and the version map."""
+"""The connection of a store to its storage, which turns errors into states, and the version map."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOADS: Final = 3
-"""So many loads may fail one after another before no read asks any more."""
+"""Consecutive failed loads until reads stop using the storage."""
 _PAGE: Final = 1_000
-"""So many names are asked for at once."""
+"""Names per page of a scan."""
 LEASE_LENGTH: Final = 3_000.0
 """The length of a lease, in ms; after so long without contact, the changes of other processes are unknown."""
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 30.0
-"""A storage that is down is asked again after so many seconds, each time after twice as many."""
+"""Bounds of the delay before a storage that is down is tried again, in s; each failure doubles the delay."""
 
 
 class Counters:
-    """What was done, since the store was made."""
+    """Counters of loads, commits, leases and errors since the store was created."""
 
     def __init__(self) -> None:
         self.loads = 0
@@ -55,33 +55,33 @@ class Counters:
 
 
 class VersionMap:
-    """Version map: the revision of each stored row and result that memory knows; guarded by the store's lock.
+    """The revision of each stored row and result that memory knows; guarded by the store's lock.
 
     A cell is *verified* (its revision is in `revs`), *pending* (a local write waits for its commit), *unverified*
-    (memory holds a value whose revision was lost) or *unknown*. The same is true of keys.
+    (memory holds a value whose revision was lost) or *unknown*. Keys have the same states.
     """
 
     def __init__(self, numbers: tuple[Callable[[], float], Callable[[], float]]) -> None:
         self.timeline = Timeline(*numbers)
-        """Which commits were known when."""
+        """Maps local request numbers to commits."""
         self.revs: dict[str, dict[str, int]] = {}
-        """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
+        """By table and primary key, the rev of the row in memory; 0 for a row that is known to be absent."""
         self.key_revs: dict[str, int] = {}
         self.key_shapes: dict[str, str] = {}
-        """The shapes of the endpoints of results that memory has."""
+        """By key, the schema fingerprint of the endpoint of a result in memory."""
         self.unverified: dict[str, dict[str, int]] = {}
-        """The revs before a break of what memory holds: to be compared with the storage."""
+        """By table and primary key, the last known rev of an unverified row, to compare with the storage."""
         self.unverified_keys: dict[str, int] = {}
-        """The same of keys; 0 if none was known, so that memory may be right."""
+        """By key, the last known rev of an unverified result; 0 if none was known, so that memory may be right."""
         self.shapes: dict[str, str] = {}
-        """The usual shape of the rows of a table."""
+        """By table, the usual schema fingerprint of its rows."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
-        """Those of rows that have another one."""
+        """The schema fingerprints of rows that differ from the usual one of their table."""
         self.versions: dict[str, int] = {}
-        """The versions of tables whose primary keys are all known, in `members`."""
+        """By table, the version at which all its primary keys were loaded into `members`."""
         self.members: dict[str, list[str]] = {}
         self.unordered: set[str] = set()
-        """Tables whose rows are all in memory, though not in the order of the storage."""
+        """Tables whose rows in memory are not in the order of the storage."""
         self.left_out: dict[tuple[str, str], LeftOut] = {}
         """The members that were left out of rows."""
         self.came_meanwhile: dict[tuple[str, str], int] = {}
@@ -89,19 +89,19 @@ class VersionMap:
         self.epoch = 0
         self.reset = 0
         self.number = 0
-        """The newest commit that memory has taken in."""
+        """The newest commit that was applied to memory."""
         self.last = 0
-        """The newest commit that is known of, be it one of this store."""
+        """The newest known commit, of this or another store."""
         self.offset: float = 0
         """The storage's time minus the store's, in ms."""
 
     def begin(self, opened: Opened) -> None:
-        """Forgets all revisions; what is unverified stays so."""
+        """Forget all revisions after the storage was opened; unverified cells and keys stay unverified."""
         self.offset = opened.offset
         self._begin(opened.epoch, opened.reset, opened.number)
 
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
-        """Forgets all revisions, as the namespace began a new epoch; the clocks stay."""
+        """Forget all revisions at the start of a new epoch; the clock offset stays."""
         self._begin(epoch, reset, number)
         self.unverified.clear()
         self.unverified_keys.clear()
@@ -115,7 +115,7 @@ class VersionMap:
         self.timeline.begin(number)
 
     def numbered(self, number: int) -> bool:
-        """Notes the number of an own commit; whether it is the next one, without commits of others in between."""
+        """Note the number of an own commit; True if no commits of others are between it and the previous one."""
         self.last = max(self.last, number)
         is_next = number == self.number + 1
         if is_next:
@@ -124,22 +124,22 @@ class VersionMap:
         return is_next
 
     def is_unverified(self, cell: tuple[str, str]) -> bool:
-        """Whether memory holds something of a cell that may be wrong."""
+        """Whether the value of a cell in memory may be wrong."""
         found = self.unverified.get(cell[0])
         return found is not None and cell[1] in found
 
     def rev(self, table: str, pk: str) -> int | None:
-        """The rev of a cell in memory; None if it is unknown."""
+        """Return the rev of a cell in memory; None if it is unknown."""
         found = self.revs.get(table)
         return None if found is None else found.get(pk)
 
     def shape(self, table: str, pk: str) -> str:
-        """The shape that the row of a known cell has."""
+        """Return the schema fingerprint of the row of a known cell."""
         found = self.odd_shapes.get((table, pk))
         return self.shapes.get(table, "") if found is None else found
 
     def note(self, table: str, pk: str, rev: int, shape: str) -> None:
-        """Memory has the row of this rev."""
+        """Note the rev and schema fingerprint of a row that is now in memory."""
         self.revs.setdefault(table, {})[pk] = rev
         if self.unverified:
             self.unverified.get(table, {}).pop(pk, None)
@@ -149,7 +149,7 @@ class VersionMap:
             self.odd_shapes.pop((table, pk), None)
 
     def note_rows(self, table: str, rows: Sequence[StoredRow]) -> None:
-        """Memory has these rows, at least one, of a table."""
+        """Note rows of one table, at least one, that are now in memory."""
         usual = self.shapes.setdefault(table, rows[0].shape)
         if self.odd_shapes or self.unverified or any(row.shape != usual for row in rows):
             for row in rows:
@@ -158,41 +158,41 @@ class VersionMap:
             self.revs.setdefault(table, {}).update([(row.pk, row.rev) for row in rows])
 
     def outward(self, times: Meta) -> Meta:
-        """Times of memory in those of the storage; 0 and 1 are markers."""
+        """Convert times of memory to times of the storage; 0 and 1 are markers and stay."""
         offset = self.offset
         return times if not offset else Meta(*(time if time <= 1 else time + offset for time in times))
 
     def forget(self, table: str, pk: str) -> None:
-        """The row is unknown again."""
+        """Forget the rev and schema fingerprint of a row."""
         self.revs.get(table, {}).pop(pk, None)
         self.odd_shapes.pop((table, pk), None)
 
 
 class ConnectionEvents(Protocol):
-    """The owner of a connection: what the connection asks it, and what it notifies it of."""
+    """The owner of a connection: callbacks that the connection uses."""
 
     @property
     def origin_of_clients(self) -> str:
-        """The place of the API, as the storage names it."""
+        """The origin of the API, without user info; "" if no client has one."""
         ...
 
     def opened(self) -> None:
-        """The storage was opened (locked)."""
+        """Handle that the storage was opened (locked)."""
         ...
 
     def answers_again(self) -> None:
-        """A storage that was down answers: the changes of others in between are unknown."""
+        """Handle that a storage responds again after it was down: changes of other processes may have been missed."""
         ...
 
     def drain_capture(self) -> object:
-        """Decodes what actions captured (locked)."""
+        """Decode the captured actions (locked)."""
         ...
 
 
 class StorageConnection:
-    """The storage of a store, and its state.
+    """The storage of a store, and its state. It is opened at first use.
 
-    `on`, `down` (it does not answer now, or takes no commits), or `off` (it is not used).
+    The state is `on`, `down` (it does not respond, or rejects commits), or `off` (it is not used).
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class StorageConnection:
     ) -> None:
         self.storage = storage
         self.lock = lock
-        """The store's."""
+        """The lock of the store."""
         self.known = VersionMap(numbers)
         self.count = Counters()
         self.state = "on"
@@ -214,42 +214,43 @@ class StorageConnection:
         """The random id of this store in this process."""
         self._commits = 0
         self.given_up: set[int] = set()
-        """Ids of commits that got no answer and are not sent again."""
+        """Ids of commits without a response that are not sent again."""
         self.is_open = False
         self.is_resetting = False
-        """Whether a reset has still to reach it: until then nothing is read from it."""
+        """Whether a reset is pending: until it is done, nothing is read from the storage."""
         self._events = events
         self._now = now
         poll = storage.poll if storage.inline else 0
         self._longest_silence = max(LEASE_LENGTH, 2 * poll) / 1_000
         self._contact = inf
-        """When the storage last said what others wrote, in s; it says nothing before it is opened."""
+        """When the log was last read, in s of the monotonic clock; inf until the storage is opened."""
         self._is_lost = False
         self._failed_loads = 0
         self._is_read = True
-        """Whether reads use it also while it is down: it is local and only takes no commits."""
+        """Whether reads use the storage even while it is down: it is local and only rejects commits."""
         self._wait = _SHORTEST
         self._until = 0.0
         self.write_lock = threading.RLock()
-        """Held while the storage is written to or opened; while it is held, the store's lock is never waited for."""
+        """Held while the storage is written to or opened; its holder never waits for the store's lock."""
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """This store in this process is someone new to the storage."""
+        """Become a new writer for the storage: with a new id, and without commits so far."""
         self.writer = uuid.uuid4().hex
         self._commits = 0
         self.given_up.clear()
         self.write_lock = threading.RLock()
 
     def drain_capture(self) -> None:
-        """Decodes what actions captured, before the version map is used (locked)."""
+        """Decode the captured actions, before the version map is used (locked)."""
         self._events.drain_capture()
 
     def inward(self, times: Meta, requested_rev: int) -> Meta:
-        """Times of the storage in the store's time, by the commit that was known when they were requested.
+        """Convert times of the storage to the store's time.
 
-        None is later than now, as what another store has committed was requested before all that is requested here from
-        now on; and none is earlier than the last event that this request knew. Clocks may say otherwise.
+        `requested_rev` is the newest commit that was known when the request was sent. Times are clamped, as clocks may
+        differ: none is later than now, since a committed response was requested before all future requests of this
+        store, and `fetched_at` is not before the last event that the request knew.
         """
         offset, event = self.known.offset, self.known.timeline.last_event(requested_rev)
         if offset:
@@ -257,53 +258,53 @@ class StorageConnection:
         times = arrived(times, self._now())
         return times if times.fetched_at >= event else times._replace(fetched_at=event)
 
-    # -- asking
+    # -- calls to the storage
 
     @property
     def may_be_read(self) -> bool:
-        """Whether a read is to ask it: it is on, takes only no commits, or was down for long enough to look again."""
+        """Whether reads may use the storage: it is on, only rejects commits, or is due to be tried again."""
         if self.is_resetting:
             return False
         return self.state == "on" or (self.state == "down" and (self._is_read or time.monotonic() >= self._until))
 
     @property
     def may_be_written(self) -> bool:
-        """Whether a lease is to be asked of it: nothing is the matter, or has been for some time."""
+        """Whether a lease may be requested: the storage is on, or was down for long enough to be tried again."""
         return self.may_be_read and self.remaining() <= 0
 
     def read_no_more(self) -> None:
-        """While it takes no commits it is not read either: what it would show is older than what was shown."""
+        """Stop reads while commits fail: stored values are older than those that reads have returned already."""
         self._is_read = False
 
     def remaining(self) -> float:
-        """The time until it may be used again, in s."""
+        """Return the time until the storage may be used again, in s."""
         return 0.0 if self.state != "down" else max(0.0, self._until - time.monotonic())
 
     def load(self, work: Callable[[Storage], T]) -> T | None:
-        """The result of a read; None if the storage does not answer, which is `down` after three failures."""
+        """Return the result of a read; None if it fails. After three failures the storage is `down`."""
         if not self.may_be_read:
             return None
         return self._ask(work, is_load=True)
 
     def lease(self, work: Callable[[Storage], T]) -> T | None:
-        """The result of a call about leases, on which a read waits; None if the storage does not answer."""
+        """Return the result of a call about leases, which delays a read; None if it fails."""
         if not self.may_be_written:
             return None
         return self._ask(work, is_load=True, writes=True)
 
     def commit(self, work: Callable[[Storage], T]) -> T | None:
-        """The result of a commit; see `work`."""
+        """Return the result of a commit; None if it fails. See `work`."""
         return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
 
     def reset(self) -> int:
-        """Begins a new epoch, also in a storage that is off. Raises StorageError if it cannot."""
+        """Begin a new epoch, even in a storage that is off; return it. Raises StorageError if that fails."""
         unopened: Exception | None = None
         try:
             try:
                 if not self.is_open:
                     self._open()
             except Exception as error:
-                unopened = error  # a storage in which nothing can lie has nothing to reset
+                unopened = error  # an empty storage may reset without being open; else this is the cause
             with self.write_lock:
                 epoch = self.storage.reset()
         except Exception as error:
@@ -319,35 +320,36 @@ class StorageConnection:
         return epoch
 
     def is_own(self, entry: Entry) -> bool:
-        """Whether an entry of the log is a commit of this store; one that was given up is like one of another store."""
+        """Whether an entry of the log is a commit of this store; abandoned commits count as those of another store."""
         return entry.writer == self.writer and entry.commit_id not in self.given_up
 
     def next_commit_id(self) -> int:
-        """An id for a commit, higher than all that this writer gave before."""
+        """Return an id for a commit, higher than all earlier ids of this writer."""
         self._commits += 1
         return self._commits
 
     def send(self, batch: Batch) -> Outcome | None:
-        """The outcome of a batch; None if the storage does not answer."""
+        """Commit a batch and return its outcome; None if the storage does not respond."""
         return self.commit(lambda storage: storage.commit(batch))
 
     def opened(self) -> bool:
-        """Whether it is open, or could be opened now."""
+        """Open the storage unless it is open; False if that fails."""
         return self.is_open or self.work(lambda storage: True) is True
 
     def work(self, work: Callable[[Storage], T]) -> T | None:
-        """The result of a call by the thread that writes; None if the storage does not answer, which is `down` then.
+        """Return the result of a call with the write lock held; None if it fails, and the storage is `down` then.
 
-        That holds no transaction of SQLite open while it waits for the store's lock, and a fork waits for its end.
+        The lock ensures that no SQLite transaction is open while its thread waits for the store's lock, and that a
+        fork waits for the end of the call.
         """
         if self.state == "off":
             return None
         return self._ask(work, is_load=False)
 
     def pages(self, table: str | None) -> Iterator[list[str] | None]:
-        """The primary keys of a table, or for None the keys of all results, page by page, for the thread that writes.
+        """Yield pages of the primary keys of a table, or of the keys of all results if `table` is None.
 
-        None, which is the last, where the storage does not answer now.
+        Called by the thread that writes. If the storage does not respond, the last page is None.
         """
         after: str | None = None
 
@@ -375,7 +377,7 @@ class StorageConnection:
             return None
         finally:
             if self.state == "off":
-                self.let_go()  # once more: another thread may have opened it again
+                self.let_go()  # another thread may have opened it again
         self._answered(writes=writes)
         return found
 
@@ -394,26 +396,26 @@ class StorageConnection:
     # -- contact
 
     def touched(self) -> None:
-        """The storage has just said what others wrote."""
+        """Note that the log was read just now."""
         self._contact = time.monotonic()
         self._is_lost = False
 
     def lost_touch(self) -> bool:
-        """Whether the storage said nothing of what others wrote for longer than a lease lasts; True once."""
+        """Whether the log was not read for longer than a lease is valid; True only once per silence."""
         if self._is_lost or time.monotonic() - self._contact <= self._longest_silence:
             return False
         self._is_lost = True
         return True
 
     def calibrate(self) -> bool:
-        """Compares the clocks again, and opens the storage if needed; False if it does not answer."""
+        """Measure the clock offset again, and open the storage if needed; False if it does not respond."""
         opened = self.load(lambda storage: storage.open(self._events.origin_of_clients, self._now))
         if opened is not None:
             with self.lock:
                 self.known.offset = opened.offset
         return opened is not None
 
-    # -- how it is
+    # -- state
 
     def _failed(self, error: Exception, *, is_load: bool, writes: bool) -> None:
         name = type(error).__name__
@@ -422,7 +424,7 @@ class StorageConnection:
         if isinstance(error, StorageOff):
             self.turn_off(str(error))
             return
-        is_refused = writes and self.storage.inline and self.is_open  # that says nothing of reads
+        is_refused = writes and self.storage.inline and self.is_open  # a local storage may still be readable
         if is_load and not is_refused:
             self._failed_loads += 1
             if self._failed_loads < _LOADS and (self.state == "on" or self._is_read):
@@ -437,11 +439,11 @@ class StorageConnection:
         self._wait = min(2 * self._wait, _LONGEST)
 
     def hook_failed(self, cell: tuple[str, str]) -> None:
-        """Logs that a user's function failed while a write was rebased onto a row."""
+        """Log that a user's function failed while a write was rebased onto a row."""
         logger.exception("%s %s is not stored: a function that merges it failed", *cell)
 
     def before_fork(self) -> None:
-        """Closes a local storage before a fork, with the store's lock held."""
+        """Take the write lock and close a local storage before a fork; the store's lock is held."""
         self.write_lock.acquire()
         if self.storage.inline and self.is_open:
             try:
@@ -450,14 +452,14 @@ class StorageConnection:
                 logger.exception("the storage could not be closed before a fork")
 
     def let_go(self) -> None:
-        """Nothing of it stays open."""
+        """Close the storage; errors are logged."""
         try:
             self.storage.close()
         except Exception:
             logger.exception("the storage could not be closed")
 
     def turn_off(self, reason: str, *, logs: bool = True) -> None:
-        """It is not used any more."""
+        """Stop using the storage."""
         if self.state != "off":
             self.state, self.reason = "off", reason
             if logs:
@@ -472,12 +474,12 @@ class StorageConnection:
             self.state, self.reason = "on", ""
             self._wait = _SHORTEST
             logger.warning("the storage answers again")
-            if not was_read:  # else the log was read all the time
+            if not was_read:  # else the log was followed all the time
                 self._events.answers_again()
 
 
 def arrived(times: Meta, now: float) -> Meta:
-    """Times with none in the future; the lifetime stays."""
+    """Move times that are in the future to `now`; the lifetime stays the same."""
     if times.fetched_at <= now and times.date <= now:
         return times
     length = times.expires_at - times.date

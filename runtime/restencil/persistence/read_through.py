@@ -1,4 +1,4 @@
-"""Read-through: loads what a read needs and memory does not know, one level of references after another."""
+"""Read-through: loads the rows and results that a read needs from the storage, level by level of references."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from .write_behind import WriteBehind
 
 _AGAIN: Final = 50
-"""A read starts over so many times if memory changes meanwhile; then it counts as unknown for now."""
+"""Attempts of a read whose memory changes meanwhile; then its result counts as unknown."""
 
 
 class ReadThrough:
-    """Loads what reads need (locked, except for the steps that wait)."""
+    """Loads the rows and results that reads need (locked, except for the steps that wait)."""
 
     def __init__(
         self,
@@ -67,19 +67,19 @@ class ReadThrough:
         self.loader = LoaderThread(store, connection)
         self._watching = LogTailer(connection, self)
         self._prepared: str | None = None
-        """The key of the read for which all was loaded last."""
+        """The key of the request whose rows `steps` loaded last, until its read."""
         self._levels = BatchLoader(connection, self.hydrator, self.log_consumer)
 
     # -- reads -----------------------------------------------------------------------------------------------------
 
     def ensure_loaded(self, request: Request, state: State | None = None) -> bool:
-        """Loads what a read of the endpoint needs; False if the result must not be shown."""
+        """Load the rows and the result that a request needs; False if the result must not be returned."""
         return self._here(
             lambda waits: self._of_request(request, waits=waits, state=state), ("request", request.key, request.args)
         )
 
     def ensure_value_loaded(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
-        """Loads what the value of a schema needs."""
+        """Load the rows that the value of a schema needs; False if it must not be returned."""
         node = schema_of(schema)
         if node is None:
             return True
@@ -87,12 +87,12 @@ class ReadThrough:
         return self._here(lambda waits: self._of(node, None, args, waits=waits, state=state), ("value", id(node), args))
 
     def catch_up_here(self) -> None:
-        """Brings memory up to the newest commit, if the storage may be read here."""
+        """Apply all commits up to the newest one, if this thread may read the storage."""
         if self._most and self._connection.may_be_read and self._connection.is_open:
             self._here(lambda waits: self.log_consumer.catch_up(), ("changes",))
 
     def finds(self, key: str, *, asks: bool) -> bool:
-        """Whether memory has the stored result of a key; `asks`: a local storage may be read."""
+        """Whether memory has the stored result of a key. With `asks`, it may be loaded from a local storage."""
         connection = self._connection
         connection.drain_capture()
         if key in self.hydrator.unusable_keys or connection.known.unverified_keys.get(key):
@@ -111,7 +111,7 @@ class ReadThrough:
         return self._levels.peek(key)
 
     def _check_shape(self, request: Request) -> None:
-        """A result that was loaded before its endpoint was known is of use to that alone which it fits."""
+        """Mark a result as unusable if it was loaded before its endpoint was known and has another schema."""
         hydrator, key = self.hydrator, request.key
         if key in hydrator.unread:
             hydrator.unread.discard(key)
@@ -119,7 +119,7 @@ class ReadThrough:
                 hydrator.unusable_keys.add(key)
 
     def knows(self, request: Request) -> bool:
-        """Whether it is known what is stored under the key of a request."""
+        """Whether memory knows the stored result of a request."""
         self._connection.drain_capture()
         self._check_shape(request)
         if request.key in self.hydrator.unusable_keys:
@@ -131,42 +131,45 @@ class ReadThrough:
         )
 
     def knows_entity(self, table: str, pk: str) -> bool:
-        """Whether it is known what the storage has of a cell."""
+        """Whether memory knows the stored row of an entity."""
         self._connection.drain_capture()
         if self._connection.known.rev(table, pk) is not None:
             return True
         return not self._connection.may_be_read or not self._registry.keeps((table, pk))
 
     def steps(self, request: Request) -> Steps:
-        """Steps: the same for a read that may wait."""
+        """Return steps that load what a request needs, for a read that may wait; see `ensure_loaded`."""
         self._bound()
         self._prepared = request.key
         return self.loader.steps(self._of_request(request, waits=True), self._most_before_waiting)
 
     def opening(self) -> Steps:
-        """Steps that open the storage, if it is not open and answers."""
+        """Return steps that open the storage if it is not open."""
         if not self._connection.is_open:
             yield self.loader.step(lambda storage: True)
 
     def catching_up(self) -> Steps:
-        """Steps: memory is brought up to the newest commit."""
+        """Return steps that apply all commits up to the newest one."""
         return self.loader.steps(self.log_consumer.catch_up(), self._most_before_waiting)
 
     @property
     def _most(self) -> int:
-        """About how many rows may be read here: none of a remote storage, and few in an event loop."""
+        """About how many rows this thread may read: none from a remote storage, and few in an event loop."""
         if not self._connection.storage.inline:
             return 0
         return MOST_IN_LOOP if running_loop() is not None else MOST_PLACES
 
     @property
     def _most_before_waiting(self) -> int:
-        """The same for callers that may wait instead: an event loop reads no file."""
+        """About how many rows callers that may wait read in this thread: none from a file in an event loop."""
         storage = self._connection.storage
         return 0 if running_loop() is not None and not getattr(storage, "is_in_memory", False) else self._most
 
     def _here(self, begin: Callable[[bool], StorageWork[bool]], name: tuple[Any, ...]) -> bool:
-        """Queries under the lock if that is allowed here; else in the background, and nothing is known for now."""
+        """Run a query in this thread if that is allowed; else start it in the background and return False.
+
+        `name` identifies the query, so that equal ones are started once.
+        """
         most = self._most
         if self._prepared is None and most and not self._levels.inside:
             self._bound()
@@ -184,16 +187,16 @@ class ReadThrough:
             self._tell_later()
 
     def _bound(self) -> None:
-        """Evicts what is over the bound of memory; not between a load and its read."""
+        """Evict entries beyond the bound of memory; never called between a load and its read."""
         with self._connection.lock:
             self._store_state.bound()
 
     def _tell_later(self) -> None:
-        """Notifies listeners later if a read found changes of others."""
+        """Schedule the notification of listeners if a read found changes of other processes."""
         if self._store.has_news:
             self._store.scheduler.spawn(self._store.tell)
 
-    # -- what a read touches ---------------------------------------------------------------------------------------
+    # -- the read set ----------------------------------------------------------------------------------------------
 
     def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> StorageWork[bool]:
         rules, key, hydrator = request.rules, request.key, self.hydrator
@@ -232,7 +235,7 @@ class ReadThrough:
         state: State | None = None,
         listed: Request | None = None,
     ) -> StorageWork[bool]:
-        """Collects the read set and loads what is unknown until nothing is; False for a dangling reference."""
+        """Collect the read set and load its unknown rows until all are known; False for a dangling reference."""
         store_state, hydrator = self._store_state, self.hydrator
         asks = self._connection.may_be_read
         key, is_loaded = None if request is None else request.key, listed is not None
@@ -275,7 +278,7 @@ class ReadThrough:
         return False
 
     def _through(self, walk: ReadSet, *, asks: bool, waits: bool) -> StorageWork[bool | None]:
-        """Loads all levels: False for a dangling reference, None to start over."""
+        """Load all levels of references; False for a dangling reference, None to start over."""
         store_state, seen = self._store_state, self._store_state.view
         is_whole = True
         while True:
@@ -297,7 +300,7 @@ class ReadThrough:
         return is_whole and not any(self.misses.is_dangling_in(table) for table in walk.whole)
 
     def _note_lists(self, level: Iterable[References], request: Request) -> None:
-        """Notes the keys of loaded lists, so that mutations update them."""
+        """Bind loaded lists to the request, so that mutations update them."""
         noted = [
             binding_of((node.table_key, pk), node, request)
             for node, _, pks in level
@@ -310,18 +313,21 @@ class ReadThrough:
             self._store_state.take_in(change)
 
     def wrote(self, pending: PendingWrite) -> None:
-        """An action of this process has written this."""
+        """Note what an action of this process has written."""
         self.hydrator.wrote(pending)
         request = pending.request
         if request is None or not pending.is_answer or request.key not in self._store_state.base.key_metas:
-            return  # or memory has let go of it since
+            return  # there is no result in memory, or it was evicted since
         if self._registry.keeps_result(request.key, request.rules):
             self.hydrator.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
 
-    # -- what others wrote -------------------------------------------------------------------------------------------
+    # -- commits of other processes ----------------------------------------------------------------------------------
 
     def take_news(self) -> bool:
-        """Takes in what others wrote, and compares some of what is doubted (without the lock); False: no answer."""
+        """Apply the commits of other processes and verify some unverified rows (without the lock).
+
+        Returns False if the storage does not respond.
+        """
         connection = self._connection
         if not connection.is_open:
             return False
@@ -333,18 +339,18 @@ class ReadThrough:
             with connection.lock:
                 self.log_consumer.broken("the clock was set")
             self._store.tell()
-        # What finds nothing goes through nothing else. (Benchmark: an idle store with a storage.)
+        # An empty result needs no further work. (Benchmark: an idle store with a storage.)
         number = connection.known.number
         found = connection.work(lambda storage: storage.changes(number, 0))
         if found is None:
             return False
-        if connection.lost_touch():  # the process was stopped while it asked
+        if connection.lost_touch():  # the process was stopped during the call
             self.lost()
         connection.touched()
         return self.on_remote(found)
 
     def on_remote(self, found: Changes) -> bool:
-        """Takes in entries of the log (without the lock); False if the storage did not answer in between."""
+        """Apply entries of the log (without the lock); False if the storage stops responding meanwhile."""
         connection = self._connection
         known = connection.known
         is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
@@ -355,11 +361,11 @@ class ReadThrough:
         return is_done
 
     def watch(self) -> None:
-        """From now on a thread waits for what others write."""
+        """Start the thread that waits for commits of other processes."""
         self._watching.start()
 
     def lost(self) -> None:
-        """The storage answers again: the changes of others in between are unknown."""
+        """Mark memory as unverified, as commits of other processes may have been missed."""
         with self._connection.lock:
             self._connection.drain_capture()
             self.log_consumer.broken("it did not answer for a while")
@@ -368,20 +374,20 @@ class ReadThrough:
     def _taken(self, found: Changes) -> StorageWork[bool]:
         return (yield from self.log_consumer.take(found)) and (yield from self._levels.compared())
 
-    # -- the life of a store -----------------------------------------------------------------------------------------
+    # -- lifecycle ---------------------------------------------------------------------------------------------------
 
     def origin(self, key: str) -> str | None:
-        """Where the result of a key came from, in words; None if a response contained it."""
+        """Return a sentence about the origin of the result of a key; None if a response contained it."""
         self._connection.drain_capture()
         return "it came from the storage" if key in self.hydrator.loaded_keys else None
 
     def close(self) -> None:
-        """Nothing is loaded any more."""
+        """Stop the threads that load and follow the log."""
         self.loader.close()
         self._watching.close()
 
     def forked(self) -> None:
-        """This is the child."""
+        """Start over in a forked child process."""
         self.loader.forked()
         self._watching.forked()
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .pending_write import PendingWrite
 
 _TRIMMED: Final = 10.0
-"""So many seconds after nothing was left to delete it is looked again."""
+"""Seconds until the next trim, after a trim that left nothing to delete."""
 
 _in_use: WeakSet[Any] = WeakSet()
 
@@ -55,8 +55,8 @@ class StoragePersistence:
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
         self.leases = Leases(connection, self.read_through, registry, waiters)
         self._trims_at = 0.0
-        """When the storage is to be trimmed again, by the clock that never steps, in s."""
-        # Methods of the port that its parts have.
+        """The time of the next trim, in s of the monotonic clock."""
+        # Methods of the port that are implemented by its parts.
         self.committed = write_behind.take
         self.is_pinned = write_behind.is_pending
         self.before_read = self.read_through.ensure_loaded
@@ -75,15 +75,15 @@ class StoragePersistence:
         self._store_state = store_state
 
     def _load_again(self, table: str) -> None:
-        """Rows of a table can be read from now on, as one more of its classes is known."""
+        """Allow loading rows of a table again after another class of the table was registered."""
         self.read_through.hydrator.load_again(table)
 
     # -- clients
 
     def add_client(self, *, origin: str = "", secret: str = "", sends_credential: bool = False) -> None:
-        """A client has this origin, keeps a secret under this name, or sends a credential.
+        """Register a client: its origin, the name of its secret parameter, and whether it sends a credential.
 
-        Raises ValueError for another origin than that of other clients.
+        Raises ValueError if the origin differs from the origin of other clients of the store.
         """
         if origin:
             self._set_origin(origin)
@@ -110,11 +110,11 @@ class StoragePersistence:
 
     @property
     def origin_of_clients(self) -> str:
-        """The place of the API, as the storage names it."""
+        """The origin of the API, without user info; "" if no client has one."""
         return self._origin or ""
 
     def _warn_of_credential(self) -> None:
-        """Warns once if a client sends a credential and the storage is shared by all principals."""
+        """Warn once if a client sends a credential and the storage is shared by all principals."""
         storage = self.connection.storage
         if self._is_warned or not getattr(storage, "is_for_all", False):
             return
@@ -129,7 +129,7 @@ class StoragePersistence:
     # -- writing
 
     def capture(self, action: Action, transition: Transition, /) -> object:
-        """Captures an action and its transition before they are in memory; None if there is nothing to store."""
+        """Capture an action and its transition before they change memory; None if there is nothing to store."""
         connection = self.connection
         if connection.state == "off":
             return None
@@ -151,34 +151,34 @@ class StoragePersistence:
         return pending
 
     def _release(self, action: Action, pending: PendingWrite) -> None:
-        """The lease of a response ends with the commit of what it brought."""
+        """Release the lease of a response with the commit of its writes."""
         if isinstance(action, SetResponse | Freshen):
             name = self.leases.committing(action.fetch_id, lambda: self.write_behind.waits(pending))
             if name is not None:
                 pending.release = (*pending.release, name)
 
     def wrote(self, pending: PendingWrite) -> None:
-        """Notes what an action of this process has written (locked)."""
+        """Note what an action of this process has written (locked)."""
         self.read_through.wrote(pending)
 
     def drained(self) -> None:
-        """Nothing waits any more (locked)."""
+        """Handle an empty write queue (locked)."""
         self.read_through.hydrator.update_has_unverified()
 
     def take_broken(self) -> list[Place]:
-        """Stored values that are no JSON: the next commit deletes them (locked)."""
+        """Return and clear the places of stored values that are invalid JSON; the next commit deletes them (locked)."""
         hydrator = self.read_through.hydrator
         found, hydrator.broken = hydrator.broken, []
         return found
 
-    # -- what others write
+    # -- writes of other processes
 
     def look(self) -> None:
-        """Takes in what others have written."""
+        """Apply the commits of other processes."""
         self.read_through.take_news()
 
     def maintain(self) -> None:
-        """Takes in what others have written, unless another thread does, and trims the storage."""
+        """Apply the commits of other processes, unless another thread does, and trim the storage."""
         storage = self.connection.storage
         if storage.inline:
             if storage.poll == inf:
@@ -187,7 +187,7 @@ class StoragePersistence:
         self._trim()
 
     def _trim(self) -> None:
-        """Deletes some of what is over the bounds of the storage, if it is time for that; takes 50 ms at most."""
+        """Trim the storage to its bounds if a trim is due; one call takes 50 ms at most."""
         connection = self.connection
         is_idle = not connection.is_open or connection.state != "on" or connection.is_resetting
         if time.monotonic() < self._trims_at or is_idle or not connection.storage.writable:
@@ -196,7 +196,7 @@ class StoragePersistence:
             self._trims_at = time.monotonic() + _TRIMMED
 
     def opened(self) -> None:
-        """Follows the log from now on; results of other processes may be later than those that wait (locked)."""
+        """Start to follow the log; pending results become unverified, as others may have stored later ones (locked)."""
         if self.connection.known.number:
             self.read_through.hydrator.mark_keys_unverified([*self.write_behind.queue.keys()])
         self._follow_log()
@@ -205,7 +205,7 @@ class StoragePersistence:
             _look_again(ref(self), self._store.scheduler, storage.poll)
 
     def _follow_log(self) -> None:
-        """Starts the thread of this process that follows the log; timers go on in a forked process by themselves."""
+        """Start the thread that follows the log; the timer of a store without one also runs in a forked process."""
         storage = self.connection.storage
         if not storage.inline:
             self.read_through.watch()
@@ -213,13 +213,13 @@ class StoragePersistence:
             self.write_behind.thread.start(storage.poll / 1000)
 
     def answers_again(self) -> None:
-        """Other processes may have written anything while the storage was down."""
+        """Treat the changes of other processes as unknown after the storage was down."""
         self.read_through.lost()
 
     # -- reading
 
     def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:
-        """Loads the result of a key that an action updates; False if it is not known."""
+        """Load the result that an action updates; False if the result is unknown."""
         if not (is_absent or self.connection.known.unverified_keys.get(key)):
             return True
         return self.read_through.finds(key, asks=may_load)
@@ -227,7 +227,7 @@ class StoragePersistence:
     # -- what memory holds
 
     def evicted(self, paths: Collection[EntityPath], keys: Collection[str], /) -> None:
-        """Memory has evicted these: what is stored of them is unknown again."""
+        """Forget the revisions of rows and results that memory has evicted."""
         self.connection.drain_capture()
         known = self.connection.known
         for table, pk in paths:
@@ -236,15 +236,15 @@ class StoragePersistence:
             known.key_revs.pop(key, None)
         self.read_through.hydrator.evicted(paths, keys)
 
-    # -- the life of a store
+    # -- lifecycle
 
     def flush(self, timeout: float, /) -> bool:
-        """Waits until all that was taken is in the storage; False: not within `timeout` ms, or it is not used."""
-        is_closed = self._store_state.persistence is None  # there is none any more, which is no failure
+        """Wait until all pending writes are stored; False after `timeout` ms, or if the storage is off."""
+        is_closed = self._store_state.persistence is None  # a closed store has state "off", too, without a failure
         return self.write_behind.flush(timeout) and (is_closed or self.connection.state != "off")
 
     def close(self, timeout: float, /) -> None:
-        """Flushes and lets the storage go."""
+        """Flush for at most `timeout` ms, then stop all parts and close the storage."""
         self.write_behind.flush(timeout)
         self.leases.close()
         self.read_through.close()
@@ -257,7 +257,7 @@ class StoragePersistence:
         self.connection.let_go()
 
     def stats(self, /) -> StorageStats:
-        """What it is doing."""
+        """Return the state of the storage, its counters and the number of pending writes."""
         connection, write_behind = self.connection, self.write_behind
         held = NamespaceStats(0, 0, 0)
         if connection.is_open and connection.state == "on":
@@ -269,7 +269,7 @@ class StoragePersistence:
         )
 
     def fork(self, phase: Literal["before", "parent", "child"], /) -> None:
-        """The process is about to fork with the lock held, or has forked and this is the parent or the child."""
+        """Prepare for a fork with the store's lock held, or continue after it in the parent or the child."""
         if phase == "before":
             self.connection.before_fork()
             return
@@ -287,7 +287,10 @@ class StoragePersistence:
 def persistence_of(
     store: Store, store_state: StoreState, cache_reader: CacheReader, storage: StorageLike
 ) -> StoragePersistence:
-    """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+    """Create the persistence of a store.
+
+    Raises TypeError if `storage` is not a storage, and RuntimeError if another store uses it.
+    """
     if isinstance(storage, type) or not isinstance(storage, Storage):
         found = f"the class {storage.__name__}" if isinstance(storage, type) else described(storage)
         raise TypeError(f"storage is {found}; expected a storage, such as SQLiteStorage('cache', principal=None)")
@@ -302,7 +305,7 @@ def persistence_of(
 
 
 def _look_again(persistence: ref[StoragePersistence], scheduler: Scheduler, poll: float) -> None:
-    """Looks each `poll` ms of the store's time, as long as there is a tier that is not closed."""
+    """Call `maintain` every `poll` ms of the scheduler's time until the persistence is closed or garbage-collected."""
 
     def look() -> None:
         found = persistence()
