@@ -1,8 +1,8 @@
-"""When a result is fresh: docs/reference/semantics.md, "Freshness".
+"""The freshness of results: docs/reference/semantics.md, "Freshness".
 
-A result is fresh as long as it has not expired and no mark on what it is made of is as high as the number of the
-request that brought it. A record counts with the latest response that brought it whole, too. So does a result that was
-never requested: it is made of records and lists that other responses brought.
+A result is fresh until it expires, or until a mark on one of its parts is as high as the number of its request. A
+record is also fresh by the latest response that contained it completely, and so is a result that was never requested,
+but assembled from records and lists of other responses.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _GONE: Final = frozenset({404, 410})
 
 
 class _Part(NamedTuple):
-    """How fresh one record or list is for a result."""
+    """The freshness of one record or list within a result."""
 
     expires_at: float
     mark: Mark = NO_MARK
     request: Request | None = None
-    """The request of a record that makes it fresh; None: that of the result itself."""
+    """The request that would make a stale record fresh; None: the request of the result itself."""
     requested: float = NEVER
-    """The number of that request, if it was sent before the event."""
+    """The number of the last such request that was sent before the event."""
 
 
 _FRESH: Final = _Part(INFINITE)
@@ -43,14 +43,14 @@ _NO_CONTENTS: Final = Contents(EMPTY, EMPTY)
 
 
 def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
-    """Whether nothing was changed since a request failed that may be why it failed."""
+    """Return whether no mutation since a failed request may have removed the cause of its error."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
     return max(_result_mark(base, request), base.marks.of_errors(tables)).number < meta.number
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
-    """Whether a result is certainly as its own response brought it, without a look at what it is made of."""
+    """Return whether a result is certainly unchanged since its own response, without checking its parts."""
     rules, number = request.rules, meta.number
     reach = rules.reach
     if reach is None or not meta.is_complete:
@@ -64,7 +64,7 @@ def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
 def freshness_of(
     base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
 ) -> Freshness:
-    """How fresh a result is that shows these cells; `stored` is its stored form, `meta` what is known of its key."""
+    """Return the freshness of a result that shows these cells; `stored` is its stored form, `meta` that of its key."""
     found = _judged(base, request, meta, stored, cells, now)
     if found.mark.event != EVICTED:
         return found
@@ -88,13 +88,13 @@ def _judged(
 
 
 def since_failure(base: Tables, request: Request, stored: Any, cells: Shown, now: float) -> Freshness:
-    """How fresh the record of a request that failed is by other responses; stale where the arguments name none."""
+    """Return the freshness of a failed request's record by other responses; stale if the arguments name none."""
     root = _root(base, request, stored)
     return Freshness(STALE) if root is None else _Judge(base, request, cells, now).composed(root)
 
 
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
-    """The freshness of a result that was evicted in part: stale, and worth another request after each event."""
+    """Return the freshness of a partly evicted result: stale, and fetched again after each event."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
     collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
@@ -107,7 +107,7 @@ def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
 
 
 def stale_references(base: Tables, request: Request, cells: Shown, change: ChangeSet, now: float) -> set[EntityPath]:
-    """The records among these that are stale, and that the response that was written by this change did not bring."""
+    """Return the stale records among these cells that were not in the response that this change writes."""
     reach, number = request.rules.reach, change.times.fetched_at
     judge = _Judge(base, request, cells, now)
 
@@ -126,7 +126,7 @@ def stale_references(base: Tables, request: Request, cells: Shown, change: Chang
 
 
 def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
-    """The record or list that a result is as a whole, where the arguments name it."""
+    """Return the record or list that is the whole result, if the arguments identify it; else None."""
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
     entity = as_entity(schema)
     table = None if schema is None or entity is not None else schema.own_table
@@ -140,7 +140,7 @@ def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
         and not params.keys() <= known
         and any(value is not None and name not in known for name, value in params.items())
     ):
-        return None  # a search parameter of its own may ask for something else
+        return None  # an unknown query parameter may select something else
     if entity is not None:
         if type(stored) is not str or (not entity.model.single and entity.lenient_pk(params, args) != stored):
             return None
@@ -160,7 +160,10 @@ def _result_mark(base: Tables, request: Request) -> Mark:
 
 
 def record_path_of(request: Request, *, is_nested: bool) -> str | None:
-    """The path of the record of its resource that a request is at or below, or only below; None where there is none."""
+    """Return the path of the resource's record at or above a request's path, or only above it; None if there is none.
+
+    With `is_nested`, the request's own path does not count.
+    """
     siblings, path = request.rules.siblings, request.path
     if siblings is None or path is None:
         return None
@@ -184,10 +187,10 @@ class _Judge:
         *,
         fetched_at: float = NEVER,
     ) -> Freshness:
-        """How fresh is what a request of this number returned; `contents`: None if that is everything that shows.
+        """Return the freshness of the result of a request with this number.
 
-        `fetched_at` is when it was sent (ms). With a `root` nobody requested the result: it is this record or list, and
-        everything that it shows.
+        `contents` is the content of its response; None if all cells were in it. `fetched_at` is when it was sent (ms).
+        With a `root`, the result was never requested: it is this record or list, with everything that it shows.
         """
         mark = _result_mark(self._base, self._request)
         if mark.number >= number:
@@ -216,7 +219,7 @@ class _Judge:
                 stale[cell] = part
             expires_at = min(expires_at, part.expires_at)
         references = {part.request.key: part.request for part in stale.values() if part.request is not None}
-        # What has changed comes before what was let go of, which is no reason to ask a second time.
+        # Changes take precedence over evictions, which do not justify a second request.
         mark = max((part.mark for part in stale.values()), key=_is_change, default=NO_MARK)
         if mark.event == EVICTED and any(part.request is None for part in stale.values()):
             return Freshness(STALE, mark)
@@ -226,7 +229,7 @@ class _Judge:
         return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
-        """Whether a lookup by another field than the primary key shows a record that has another value there by now."""
+        """Return whether a lookup by a field other than the primary key shows a record whose field has changed."""
         fields, entity, args = self._rules.lookup_fields, as_entity(self._rules.schema), self._request.args
         params: Any = args[0] if args else None
         if not fields or entity is None or not is_mapping(params):
@@ -241,7 +244,7 @@ class _Judge:
         return False
 
     def composed(self, root: EntityPath | None) -> Freshness:
-        """How fresh a result is that was never requested, or whose own response is stale."""
+        """Return the freshness of a result that was never requested, or whose own response is stale."""
         if root is None or not self._rules.read.counts_whole:
             return self._assembled()
         if self._is_elsewhere(root):
@@ -258,7 +261,7 @@ class _Judge:
         return self.judge(number, expires_at, _NO_CONTENTS, root)
 
     def _is_elsewhere(self, root: EntityPath) -> bool:
-        """Whether a record has another value in a field than the path says before the key, as one of another parent."""
+        """Return whether a record differs from a path parameter before its key, so that it has another parent."""
         fields, entity, args = self._rules.outer_fields, as_entity(self._rules.schema), self._request.args
         params: Any = args[0] if args else None
         record = self._record(root)
@@ -268,7 +271,7 @@ class _Judge:
         return any(value is not None and text_of(given) != text_of(value) for given, value in values)
 
     def _assembled(self) -> Freshness:
-        """How fresh a result is that is made of several records and lists: as the least fresh of them."""
+        """Return the freshness of a result that is assembled from records and lists: that of the least fresh one."""
         expires_at = INFINITE
         for cell in self._cells:
             if cell[1] == WHOLE_TABLE:
@@ -280,10 +283,10 @@ class _Judge:
         return Freshness(expires_at)
 
     def _parts_of(self, contents: Contents, fetched_at: float) -> Iterable[EntityPath]:
-        """The records and lists that are part of a result: those of its response, and what has joined its lists since.
+        """Return the parts of a result: the records and lists of its response, and later additions to its lists.
 
-        A nested list that the response did not contain is not part of it, and neither is what shows only there, or only
-        in fields that the response left out of a record, as long as no other response has changed that record since.
+        Nested lists that the response did not contain are not part of it. Neither are records that appear only there,
+        or only in fields of a record that the response omitted, unless another response has changed that record since.
         """
         (received, referred), cells, collections = contents, self._cells, self._collections
         if all(pk in received.get(table, ()) for table, pk in cells):
@@ -316,13 +319,13 @@ class _Judge:
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _part(self, cell: EntityPath, number: float, is_own: Callable[[EntityPath], bool]) -> _Part:
-        """A record or list of a result whose own request has this number."""
+        """Return the freshness of a record or list in a result whose own request has this number."""
         if cell[0] in self._collections:
             return self._list(cell, number if is_own(cell) else NEVER)
         return self._own_record(cell, number) if is_own(cell) else self.joined_record(cell, number, is_own)
 
     def _list(self, cell: EntityPath, number: float) -> _Part:
-        """A list that the result's own request brought, or (NEVER) another one."""
+        """Return the freshness of a list from the result's own request, or with NEVER from another one."""
         expires_at = INFINITE
         if number == NEVER:
             meta = self._base.meta(*cell)
@@ -338,11 +341,11 @@ class _Judge:
         return _Part(STALE, mark) if mark.number >= number else _FRESH
 
     def _since(self, number: float, cell: EntityPath, mark: Mark) -> Mark:
-        """The mark of a record or list as far as it is this high; else that of its eviction, if that is later."""
+        """Return the mark of a record or list if it is at least `number`; else the later of it and its eviction."""
         return mark if mark.number >= number else max(mark, self._base.marks.of_eviction(cell))
 
     def joined_record(self, cell: EntityPath, number: float, is_own: Callable[[EntityPath], bool]) -> _Part:
-        """A record that the result's own response did not bring: it joined, or the response has its key alone."""
+        """Return the freshness of a record that was not in the result's response, or only as a primary key."""
         stored = self._base.get(*cell)
         event = self._base.marks.of_record(cell)
         if not self._rules.read.counts_whole:
@@ -360,7 +363,7 @@ class _Judge:
         if latest.number < whole and expires_at >= self._now:
             return _Part(expires_at)
         get = self._get(cell)
-        if get is None:  # nobody can ask for it by itself
+        if get is None:  # there is no request for this record alone
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         requested = self._base.key_meta(get.key)
         known = self._base.meta(*cell)
@@ -382,9 +385,10 @@ class _Judge:
     def _gone(
         self, cell: EntityPath, number: float, gone: float, mark: Mark, is_own: Callable[[EntityPath], bool]
     ) -> _Part:
-        """A record that does not exist, by its own request (number `gone`): what was requested later may refer to it.
+        """Return the freshness of a record that does not exist according to its own request (number `gone`).
 
-        Otherwise a new response is needed, of the result or of the record that refers to it.
+        It is fresh for results that were requested later and refer to it. Otherwise a new response is needed, of the
+        result or of the record that refers to it.
         """
         for place in self._cells[cell]:
             if place is None or place[0] in self._collections or is_own(place):
@@ -395,12 +399,12 @@ class _Judge:
         return _FRESH
 
     def _by_request(self, get: Request, mark: Mark) -> _Part:
-        """A stale part that the request of a record makes fresh."""
+        """Return a stale part that this request of a record would make fresh."""
         requested = self._base.key_meta(get.key)
         return _Part(STALE, mark, get, NEVER if requested is None else min(requested.number, mark.number))
 
     def _get(self, cell: EntityPath) -> Request | None:
-        """The request of `get` for a record; None if there is none, or if its path needs more than is known of it."""
+        """Return the `get` request for a record; None if there is none, or if its path needs unknown fields."""
         siblings = self._rules.siblings
         return None if siblings is None else siblings.get_request(*cell, self._record(cell))
 
@@ -409,7 +413,7 @@ class _Judge:
         return None if stored is UNDEFINED or stored is INVALID else record_of(stored)
 
     def _whole(self, cell: EntityPath) -> tuple[float, float]:
-        """The number of the latest request whose response brought a record whole, and when that expires (ms)."""
+        """Return the number and expiry (ms) of the latest request whose response contained the complete record."""
         whole = self._base.whole(*cell)
         if whole is None:
             return NEVER, STALE

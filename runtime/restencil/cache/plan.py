@@ -82,7 +82,7 @@ class MutationPlan(NamedTuple):
     get_optimistic_response: Hook | None = None
     """Returns the optimistic response."""
     expires: tuple[str, ...] = ()
-    """The names of endpoints and entities that become stale after success."""
+    """The names of endpoints whose results become stale after success; `self` is the entity of the path."""
     concurrency: Concurrency | None = None
     """How mutations declare the version they are based on (optimistic concurrency), if they do."""
     marks_changes: bool = False

@@ -1,13 +1,13 @@
-"""The read: what is found of a request, by the shortest way that gives it.
+"""Reads of the cache, by the first of these steps that succeeds.
 
-1. *Hot.* Nothing changed since the last read of the key: one look-up (`StoreState.hot_results`). It needs no lock, for
-   an entry goes as a whole, once an action has been carried out: who finds it read before that.
-2. *Memoized.* The instance lies in its table, or what was composed for the key is still remembered (`_memoized`).
-3. *Denormalized* from the tables, and remembered for the next time (`CacheReader._denormalized`).
-4. *Missing.* There is no result and nothing to make one up from; `policy` distinguishes how it is missing.
+1. *Hot.* Nothing changed since the last read of the key: one lookup (`StoreState.hot_results`). It needs no lock,
+   because an action removes entries as a whole: a thread that still finds one has read before the action.
+2. *Memoized.* The instance is in its table, or the value that was built for the key is still memoized (`_memoized`).
+3. *Denormalized* from the tables, and memoized (`CacheReader._denormalized`).
+4. *Missing.* There is no result, and none can be assembled; `policy` distinguishes the reasons.
 
-The first two steps apply if a read shows the base state as it is. All four give the same object, for as long as
-nothing changes that it was built from.
+The first two steps apply if the view is the base state. All steps return the same object until something changes that
+it was built from.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ if TYPE_CHECKING:
     from .tables import EntityPath, ResultMeta, Shown, State
 
     Denormalized: TypeAlias = tuple[Any, Found, Freshness]
-    """Data, what it is to a reader, and how fresh it is."""
+    """Data, whether it is usable, and its freshness."""
     Hit: TypeAlias = tuple[Any, Freshness | None]
-    """Data, and how fresh it is; None if only a full read can tell."""
+    """Data and its freshness; None if only a full read can determine it."""
 
 _HOT_RESULTS: Final = 1_024
-"""So many keys are found again at once. (Benchmark: cached read of one entity.)"""
+"""The maximum number of hot results. (Benchmark: cached read of one entity.)"""
 
 _OWN_PLACE: Final = (EntitySchema, Collection)
-"""What is found for these, only a change of the store ends; what is composed for a key, other reads may end, too."""
+"""Schemas whose memoized values only a change of the store ends; other reads may end those of other schemas, too."""
 
 
 class CacheReader:
-    """Answers reads from what a store holds, under the store's lock."""
+    """Reads the contents of a store, under the store's lock."""
 
     def __init__(self, store_state: StoreState, lock: RLock) -> None:
         self.store_state = store_state
@@ -80,7 +80,7 @@ class CacheReader:
     # -- the view ------------------------------------------------------------------------------------------------------
 
     def read(self, request: Request) -> Reading:
-        """What a reader of the endpoint finds now, in the view; it never fetches."""
+        """Read a request from the view; it never fetches."""
         if request.inactive:
             return inactive()
         store_state = self.store_state
@@ -89,7 +89,7 @@ class CacheReader:
             return self._hit_reading(request) or self._full_reading(request)
 
     def _hit_reading(self, request: Request) -> Reading | None:
-        """What a read finds that is built as it is handed out (locked); None where nothing is."""
+        """Return the reading of memoized data (locked); None if there is none."""
         store_state = self.store_state
         found = self._hit(request) if store_state.shows_base else None
         if found is None or found[1] is None:
@@ -99,22 +99,22 @@ class CacheReader:
         )
 
     def _full_reading(self, request: Request) -> Reading:
-        """What a read finds that finds nothing built (locked)."""
+        """Return the reading of a request without memoized data, after the storage has loaded it (locked)."""
         store_state = self.store_state
         if store_state.persistence is not None:
             is_known = store_state.persistence.before_read(request)
             store_state.refresh()
             if not is_known:
                 return self._unknown(store_state.view, request)
-            reading = self._hit_reading(request)  # it may have come as what is handed out
+            reading = self._hit_reading(request)  # a load may have added the instance itself
             if reading is not None:
                 return reading
         reader = reader_of(store_state.view, request.args, store_state.memo)
         return self.reading_in(reader, request, uses=store_state.retention.active)
 
     def cached(self, request: Request) -> Any:
-        """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
-        # Without the lock: what lies here goes when an action has been carried out.
+        """Return the data that can be shown now, regardless of age and recorded errors; None if none is usable."""
+        # Without the lock: an action removes hot results once it is applied.
         hot = self._hot_results.get(request.key)
         if hot is not None and _is_of(hot, request):
             return hot[3]
@@ -127,7 +127,7 @@ class CacheReader:
                     found = self._hit(request)
                     if found is not None:
                         return found[0]
-                else:  # it is not found again at once, so it does not matter here when it turns stale
+                else:  # it does not become a hot result, so its expiry is not needed here
                     memoized = _memoized(store_state.base, store_state.memo, request, store_state.persistence)
                     if memoized is not None:
                         return memoized[0]
@@ -135,7 +135,7 @@ class CacheReader:
             return self._full_reading(request).usable_data
 
     def fresh(self, request: Request) -> Any:
-        """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
+        """Return the data if it is usable, memoized and fresh; None: only `read` can decide what to do."""
         hot = self._hot_results.get(request.key)  # without the lock, as above
         if hot is not None and _is_of(hot, request):
             return hot[3] if self._clock() <= hot[4] else None
@@ -149,14 +149,14 @@ class CacheReader:
         return None
 
     def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
-        """The value of a schema from the tables alone, None where it is missing or invalid."""
+        """Return the value of a schema from the tables of the view; None if it is missing or invalid."""
         with self.lock:
             store_state = self.store_state
             store_state.refresh()
             return self.value_in(reader_of(store_state.view, args, store_state.memo), schema, args)
 
     def unanswered(self, request: Request) -> str | None:
-        """Why an entity that came with other responses does not answer a request; None where there is none, or does."""
+        """Return why an entity from other responses cannot be used for a request; None if it can, or there is none."""
         with self.lock:
             if self.store_state.persistence is not None:
                 self.store_state.persistence.before_read(request)
@@ -169,7 +169,7 @@ class CacheReader:
             return _unanswered(state, request, schema, found)
 
     def paths(self, request: Request) -> set[EntityPath]:
-        """Every entity and collection that a read of the endpoint touches, nested ones included."""
+        """Return the paths of all entities and collections that a read touches, including nested ones."""
         with self.lock:
             if self.store_state.persistence is not None:
                 self.store_state.persistence.before_read(request)
@@ -189,7 +189,7 @@ class CacheReader:
     # -- other states --------------------------------------------------------------------------------------------------
 
     def read_base(self, request: Request) -> Reading:
-        """What a reader of the endpoint finds without optimistic updates."""
+        """Read a request from the base state, without optimistic updates."""
         if request.inactive:
             return inactive()
         store_state = self.store_state
@@ -203,7 +203,7 @@ class CacheReader:
             return self.reading_in(self.reader_of_base(request.args), request)
 
     def reader_of_base(self, args: tuple[Any, ...]) -> Denormalization:
-        """A reader of the state without optimistic updates, which takes from the view what is the same in both."""
+        """Return a reader of the base state, which shares the memoized values that are the same in the view."""
         store_state = self.store_state
         base, view, holds = store_state.base, store_state.view, store_state.optimistic.holds
 
@@ -213,10 +213,10 @@ class CacheReader:
         return Denormalization(base, args, shared=store_state.memo, differs=differs)
 
     def reader_of_answer(self, request: Request, change: ChangeSet, stored: Any) -> Denormalization:
-        """A reader for what a call gives by its own response, which was written by this change.
+        """Return a reader for the value of a call by its own response, which was written by this change.
 
-        Where the store has let go of some of it, no read finds it and asks for the records that it refers to: the stale
-        ones count as not known then.
+        If parts of the result were evicted, no read would find it and fetch its stale references; the reader then
+        treats stale references as missing.
         """
         store_state, schema = self.store_state, request.rules.schema
         base, retention = store_state.base, store_state.retention
@@ -234,7 +234,7 @@ class CacheReader:
         return self.reader_of_base(request.args)
 
     def reader_of_state(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
-        """A reader of a state beside the view, which takes what they have in common from what the view has built."""
+        """Return a reader of another state than the view, which shares the memoized values that are the same there."""
         store_state = self.store_state
         store_state.refresh()
 
@@ -244,7 +244,7 @@ class CacheReader:
         return Denormalization(state, args, memo, shared=store_state.memo, differs=differs)
 
     def value_in(self, reader: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
-        """The value of a schema in the state that the reader sees, None where it is missing or invalid (locked)."""
+        """Return the value of a schema in the state of the reader; None if it is missing or invalid (locked)."""
         schema = schema_of(raw)
         if schema is None:
             return None
@@ -276,7 +276,7 @@ class CacheReader:
         return None if data is UNDEFINED or data is INVALID else data
 
     def reading_of_state(self, reader: Denormalization, request: Request) -> Reading:
-        """What a read of the endpoint finds in a state beside the view (locked)."""
+        """Read a request from another state than the view (locked)."""
         persistence = self.store_state.persistence
         if persistence is not None and not persistence.before_read(request, reader.state):
             return self._unknown(reader.state, request)
@@ -285,9 +285,9 @@ class CacheReader:
     def reading_in(
         self, reader: Denormalization, request: Request, *, uses: bool = False, is_past: bool = False
     ) -> Reading:
-        """What a read of the endpoint finds in the state that the reader sees (locked).
+        """Read a request from the state of the reader (locked).
 
-        Of a state that is past, what became stale since does not count.
+        With `is_past`, later invalidations are ignored. With `uses`, the read counts as a use for eviction.
         """
         schema, state = request.rules.schema, reader.state
         stored, meta = state.result(request.key), state.key_meta(request.key)
@@ -313,15 +313,15 @@ class CacheReader:
         return _reading(request, meta, denormalized, now)
 
     def _unknown(self, state: State, request: Request) -> Reading:
-        """What is found of a request where part of it is unknown, or missing below: nothing, and a read fetches."""
+        """Return the reading of a request whose data the storage has not, or not yet, loaded: none, so reads fetch."""
         return _reading(request, state.key_meta(request.key), (UNDEFINED, ABSENT, _STALE), self._clock())
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def _hit(self, request: Request) -> Hit | None:
-        """What a read without an error finds memoized; if only a change ends it, it becomes a hot result.
+        """Return memoized data of a request without an error; it becomes a hot result if only a change can end it.
 
-        None where it takes a closer look. No hook runs here.
+        None if a full read is needed. No hook runs here.
         """
         store_state = self.store_state
         base, schema = store_state.base, request.rules.schema
@@ -356,7 +356,7 @@ class CacheReader:
         uses: bool,
         is_past: bool,
     ) -> Denormalized:
-        """What the tables give for a stored result, or without one for the arguments."""
+        """Build the data of a stored result, or without one of the request's arguments, from the tables."""
         base = self.store_state.base
         retention, key = self.store_state.retention, request.key
         is_complete = True
@@ -401,14 +401,14 @@ class CacheReader:
         cells: Shown,
         is_past: bool,
     ) -> Freshness:
-        """How fresh a result is that shows these cells."""
+        """Return the freshness of a result that shows these cells."""
         base, state = self.store_state.base, reader.state
         has_answer, shown = meta is not None and meta.expires_at > 0, cells
         if state is not base:
             shows = _is_of_base if request.rules.read.counts_whole or has_answer else _is_as_in_base
             shown = {cell: places for cell, places in cells.items() if shows(base, state, cell)}
         if (is_past or len(shown) < len(cells)) and not has_answer:
-            return Freshness(_first_expiry(state, cells))  # what is only expected is shown in between
+            return Freshness(_first_expiry(state, cells))  # parts of it are optimistic
         return freshness_of(base, request, meta, stored, shown, self._clock())
 
 
@@ -416,35 +416,35 @@ _STALE: Final = Freshness(STALE)
 
 
 def _arrived_since(base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float) -> bool:
-    """Whether a request failed, and other responses have brought its record whole since."""
+    """Return whether a request failed, and other responses have contained its complete record since."""
     if meta is None or meta.error is None or not meta.expires_at:
         return False
     return now <= freshness.expires_at and not _is_certain(base, request, meta)
 
 
 def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
-    """Whether the answer of a key, data or error, is certain for as long as it has not expired."""
+    """Return whether the response of a key, data or error, is certainly fresh until it expires."""
     if meta.error is None:
         return unmarked(base, request, meta)
     return is_error_fresh(base, request, meta)
 
 
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
-    """The query key that replaces a result that was never requested; UNDEFINED if only a response can tell."""
+    """Return the query key for a result that was never requested; UNDEFINED if only a response can provide it."""
     rules = request.rules
     if (rules.read.members_need_response or rules.lists.total) and schema.plain_members:
-        return UNDEFINED  # a count beside a list came with no response
+        return UNDEFINED  # no response contained the members next to the list, such as its total
     stored = schema.query_key(rules.entity_args(request.args), reader)
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
 
 
 def _is_of_base(base: Tables, state: State, cell: EntityPath) -> bool:
-    """Whether a state over the base shows what lies in it."""
+    """Return whether a state over the base has the same value of a cell."""
     return state.get(*cell) is base.get(*cell)
 
 
 def _is_as_in_base(base: Tables, state: State, cell: EntityPath) -> bool:
-    """Whether a state over the base shows what lies in it, for as long as that lasts."""
+    """Return whether a state over the base has the same value of a cell with the same times."""
     return _is_of_base(base, state, cell) and state.meta(*cell) == base.meta(*cell)
 
 
@@ -452,27 +452,27 @@ _warned: Final[set[str]] = set()
 
 
 def _warn_of(slot: str, error: ConversionError) -> None:
-    """Logs once for each key that its result holds a value which does not convert, so that reads ask anew."""
+    """Log, once for each key, that its stored result cannot be converted, so that reads fetch it again."""
     if slot not in _warned:
         _warned.add(slot)
         logger.warning("%s: what is stored is not usable: %s", slot, error)
 
 
 def _is_of(hot: HotResult, request: Request) -> bool:
-    """Whether what lies ready under a key was found by the same rules for the same arguments."""
+    """Return whether a hot result belongs to the same rules and arguments as a request."""
     try:
         return hot[0] is request.rules and hot[1] == definitions.count and hot[2] == request.args
-    except Exception:  # a foreign object's own comparison failed: it is not known to be equal
+    except Exception:  # the comparison of a user's object failed: treat it as unequal
         return False
 
 
 def _memoized(
     base: Tables, memo: DependencyGraph, request: Request, persistence: PersistencePort | None
 ) -> tuple[Any, Shown | None, Any] | None:
-    """The data of a read if nothing has to be built, the paths that it was built from if known, and its stored form.
+    """Return the memoized data of a request, the paths that it was built from if known, and its stored form.
 
-    None if only a full read can tell. No hook runs here, and nothing changes. (Benchmark: read it again after a write
-    to another type.) Over a storage, all of it has to be known.
+    None if a full read is needed. No hook runs here, and nothing changes. With a storage, all of the data must be known
+    to be current. (Benchmark: read it again after a write to another type.)
     """
     key, schema = request.key, request.rules.schema
     stored = base.results.get(key)
@@ -509,7 +509,7 @@ def _memoized(
 
 
 def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
-    """The primary key if a parameter has its name; None if only the schema can find it."""
+    """Return the primary key from the parameter of its name; None if only the schema can find it."""
     params: Any = args[0] if args else None
     name = schema.model.pk_name
     if name is None or kind_of(params) is not dict:
@@ -519,7 +519,7 @@ def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
 
 
 def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) -> str | None:
-    """Why an entity that came with other responses does not answer a request, in words; None where it does."""
+    """Return, in words, why an entity from other responses cannot be used for a request; None if it can."""
     found = schema.referred(query_key)
     if found is None:
         return None
@@ -528,9 +528,9 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) 
 
 
 def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any = None) -> str | None:
-    """Why an entity does not answer a request, in words; None where it does, and where nothing usable is stored.
+    """Return, in words, why an entity cannot be used for a request; None if it can, or if no record is stored.
 
-    `attribute` is the parameter that tells the kind of entity, where there are several.
+    `attribute` is the parameter that selects the class of a union of entities.
     """
     needed, telling = request.rules.required_fields(schema.model)
     if needed and stored is not None and not isinstance(stored, Sentinel):
@@ -551,20 +551,20 @@ def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any 
 
 
 def _is_complete(query_key: Any) -> bool:
-    """Whether a query key can be read: it is there, and so are all its members where it is a dict."""
+    """Return whether a query key, including all members of a dict, is defined."""
     if isinstance(query_key, DICT):
         return all(_is_complete(member) for member in query_key.values())
     return query_key is not UNDEFINED
 
 
 def _first_expiry(state: State, cells: Iterable[EntityPath]) -> float:
-    """When the first of these turns stale."""
+    """Return the earliest expiry of these cells (ms)."""
     times = (state.meta(table, pk) for table, pk in cells)
     return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
 
 
 def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> Shown:
-    """What a read touches; kept with what it built."""
+    """Return the cells that a read touches, memoized with the value that it built."""
     cells = reader.touched(schema, stored, slot)
     if cells is None:
         trace = CellTrace(reader.state, reader.args)
@@ -575,7 +575,7 @@ def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> S
 
 
 def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormalized, now: float) -> Reading:
-    """What was found as a reading: the facts go through the tables of `policy`."""
+    """Create a reading by the decision tables of `policy`."""
     data, found, freshness = denormalized
     expires_at = freshness.expires_at
     if data is UNDEFINED or data is INVALID:
@@ -588,8 +588,8 @@ def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormaliz
         )
     error, terms = meta.error, meta.terms
     recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
-    if terms is not None:  # the server has a say in it
-        # The server speaks of time alone: what a change made stale is not shown.
+    if terms is not None:  # the server declares how stale data may be used
+        # Its declaration concerns expiry only: it does not allow showing data that a mutation made stale.
         if freshness.mark is NO_MARK or not invalid_if_stale:
             invalid_if_stale = is_worse_than_none(terms, invalid_if_stale, now)
         if error is not None:

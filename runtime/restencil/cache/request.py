@@ -1,4 +1,4 @@
-"""A request as the cache sees it: its key, its arguments, and the rules of its endpoint."""
+"""Requests in the cache: key, arguments, and rules of the endpoint."""
 
 from __future__ import annotations
 
@@ -21,61 +21,61 @@ if TYPE_CHECKING:
     from .plan import ListPlan, MutationPlan, PersistencePolicy, ReadPolicy, ResponsePlan
 
 Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
-"""Key, URL and what else sets a request apart from others in flight."""
+"""The key, the URL and other values that distinguish a request from others in flight."""
 
 CONTENT: Final = " content="
-"""Separates, in the key of a stored result, the key of the call from a content other than JSON."""
+"""Separates the key of a call from its content type in the key of a stored result that is not JSON."""
 
 PAGE: Final = " page "
-"""Stands between the key of a list and the URL of a page in the key under which the page is kept."""
+"""Separates the key of a list from the URL of a page in the key of a stored page."""
 
 
 class HasVaryKey(Protocol):
-    """What the cache knows of what a view says of its calls."""
+    """The options of a view, as far as the cache uses them."""
 
     @property
     def vary_key(self) -> tuple[Hashable, ...]:
-        """Sets requests apart that are not to share a response, though key and URL are the same."""
+        """Distinguishes requests with the same key and URL that must not share a response."""
         ...
 
 
 class HasHeaders(HasVaryKey, Protocol):
-    """What the cache knows of what one call says beside its arguments."""
+    """The options of one call, as far as the cache uses them."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers that the call gives, by name."""
+        """The headers of the call, by name."""
         ...
 
 
 class Arguments(tuple[Any, ...]):
-    """Bound arguments of a call that says more: `own` are those that it was given, `options` what it says beside them.
+    """Bound arguments of a call with additions: `own` are the arguments of the call itself, `options` its options.
 
-    A view adds search parameters, and headers of the call that are part of its key stand among the others.
+    The additions are the query parameters of a view, and headers of the call that are part of its key.
     """
 
     own: tuple[Any, ...]
     options: HasHeaders | None
 
     def __new__(cls, args: tuple[Any, ...], own: tuple[Any, ...], options: HasHeaders | None = None) -> Self:
-        """All arguments are positional and in wire form."""
+        """Create it from positional arguments in wire form."""
         made = super().__new__(cls, args)
         made.own = own
         made.options = options
         return made
 
     def replaced(self, args: tuple[Any, ...]) -> Arguments:
-        """Other arguments with the same own arguments and options."""
+        """Return other arguments with the same own arguments and options."""
         return Arguments(args, self.own, self.options)
 
 
 def call_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Bound arguments without what a view added: that says how something is asked for, and nothing of what it is."""
+    """Return bound arguments without additions of a view, which do not identify the entity."""
     return args.own if isinstance(args, Arguments) else args
 
 
 class EndpointLike(Protocol):
-    """What the cache knows of an endpoint: that it can be asked for the requests that its calls are."""
+    """The interface of an endpoint for the cache, which creates the requests of calls."""
 
     @property
     def name(self) -> str:
@@ -84,54 +84,54 @@ class EndpointLike(Protocol):
 
     @property
     def view_options(self) -> HasVaryKey | None:
-        """What a view says of each of its calls; None where there is no view."""
+        """The options of the view for all its calls; None if there is no view."""
         ...
 
     def bind_args(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> tuple[Any, ...]:
-        """Arguments in either form as the positional ones of a request."""
+        """Convert positional and keyword arguments to the positional arguments of a request."""
         ...
 
     def request(self, args: tuple[Any, ...], /) -> Request:
-        """The request of a call with these bound arguments."""
+        """Return the request of a call with these bound arguments."""
         ...
 
     def request_url(self, args: tuple[Any, ...], /) -> str:
-        """What tells requests under one key apart."""
+        """Return the URL of a request, which distinguishes requests with the same key."""
         ...
 
 
 class UrlResolver(Protocol):
-    """A client, which may look for its API in a place of its own, and has resources."""
+    """A client: it resolves URLs and has resources."""
 
     def resource(self, name: str, /) -> Any:
-        """The resource of the client that has this name; None where there is none."""
+        """Return the client's resource of this name; None if there is none."""
         ...
 
     def address(self, url: str, /) -> str:
-        """Where a request to this URL really goes, in full."""
+        """Return the absolute URL that a request to this URL is sent to."""
         ...
 
 
 class ResourceInfo(Protocol):
-    """The other members of a resource, as far as the answer of a mutation concerns them."""
+    """The other endpoints of a resource, as far as they matter for the response of a mutation."""
 
     @property
     def path_names(self) -> Sequence[str]:
-        """The parameters of the mutation's path."""
+        """The path parameters of the mutation."""
         ...
 
     def item_key(self, args: tuple[Any, ...], /) -> str | None:
-        """The key of `get` for the same path; None where there is none."""
+        """Return the key of `get` for the same path; None if there is none."""
         ...
 
     @property
     def item_schema(self) -> Any:
-        """What one item is, as it was written."""
+        """The schema of one item, as it was declared."""
         ...
 
     @property
     def list_schema(self) -> Any:
-        """What the list of the resource is, as it was written; None where there is none."""
+        """The schema of the resource's list, as it was declared; None if there is none."""
         ...
 
     @property
@@ -140,53 +140,53 @@ class ResourceInfo(Protocol):
         ...
 
     def is_item(self, url: str, /) -> bool:
-        """Whether a URL is the address of one item of the resource, that of its `get`."""
+        """Return whether a URL is the URL of one item of the resource, so that `get` requests it."""
         ...
 
     def items_at(self, path: str, /) -> Iterable[tuple[EntityModel, str]]:
-        """The records whose `get` has this path, in any resource of the package: class record and primary key."""
+        """Return the records whose `get` has this path, of any resource of the package: their model and primary key."""
         ...
 
     def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None, /) -> Request | None:
-        """The request of `get` for a record, of any resource of the package; None where there is none.
+        """Return the `get` request for a record of any resource of the package; None if there is none.
 
-        Path parameters before the key are fields of the `record`.
+        Path parameters before the primary key are taken from fields of the `record`.
         """
         ...
 
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None, /
     ) -> Iterable[Callable[[str], bool]]:
-        """Tell the keys of what reads under these names, where the path has what the mutation's path has."""
+        """Return tests for the keys of endpoints with these names whose paths agree with the mutation's path."""
         ...
 
     def stale_tables(self, names: Sequence[str], locator: UrlResolver | None, /) -> set[str]:
-        """The tables of the entities that endpoints under these names read one record of, requested or not."""
+        """Return the tables whose single records endpoints with these names read, requested or not."""
         ...
 
     def lists_test(self, args: tuple[Any, ...], /) -> Callable[[str], bool]:
-        """Tells the keys of the lists under the same path."""
+        """Return a test for the keys of lists with the same path."""
         ...
 
 
 class EntityParams(NamedTuple):
-    """How the parameters of a request name an entity."""
+    """How the parameters of a request identify an entity."""
 
     fields: Mapping[str, str] | None = None
-    """By parameter of another name: the field, dotted if it is nested in an object."""
+    """The field by parameter with another name; dotted if it is nested in an object."""
     path_names: frozenset[str] | None = None
     """The parameters that identify the entity; None: all."""
     outer: frozenset[str] = frozenset()
-    """Path parameters before the last one, which name something else than the entity."""
+    """Path parameters before the last one, which identify something other than the entity."""
     names_entity: bool = True
-    """Whether a call says which entity it reads; else the server chooses it, as at `/runs/latest`."""
+    """Whether a call identifies the entity that it reads; else the server chooses it, as for `/runs/latest`."""
 
 
 class Rules:
-    """What the cache knows of an endpoint: the schema of its responses, how its requests name an entity, and its plans.
+    """The rules of an endpoint for the cache: its response schema, how requests identify an entity, and its plans.
 
-    `raw_schema` is the schema as it was declared; `raw_returns` declares, if there is no schema, what a response is
-    decoded to, without tables. `siblings` are the other requests of the same entity.
+    `raw_schema` is the schema as it was declared; `raw_returns` is, if there is no schema, the declared type that
+    responses are decoded to without normalization. `siblings` are the other endpoints of the same resource.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Rules:
         self.lists = lists
         self.persistence = persistence
         self.is_optimistic = side_effect and mutation.get_optimistic_response is not None
-        """Whether a fetch shows at once what it is expected to bring."""
+        """Whether a fetch shows an optimistic response at once."""
         self._analyses: dict[Callable[[Schema | None], int], tuple[int, int]] = {}
         self._required: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
@@ -224,16 +224,16 @@ class Rules:
         return schema_of(self.raw_schema)
 
     def analyze(self, judge: Callable[[Schema | None], int]) -> int:
-        """What is judged of the schema, asked once as long as no schema is redefined."""
+        """Return the result of `judge` for the schema, cached until a schema is redefined."""
         found = self._analyses.get(judge)
         if found is None or found[0] != definitions.count:
             found = self._analyses[judge] = definitions.count, judge(self.schema)
         return found[1]
 
     def required_fields(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
-        """What an entity that came with other responses has to fulfil to answer a request without asking.
+        """Return what an entity from other responses needs to be used for a request.
 
-        The names in JSON that its record must have, and the parameters that say no more than which entity is meant.
+        These are the JSON names that its record must have, and the parameters that only identify the entity; None: all.
         """
         found = self._required.get(model)
         if found is None:
@@ -247,10 +247,10 @@ class Rules:
         return found
 
     def with_nulls(self, model: EntityModel, record: dict[str, Any]) -> dict[str, Any]:
-        """A record of a server that leaves out what is null, with null in the fields that it leaves out.
+        """Return a record with null in omitted fields, for a server that omits fields that are null.
 
-        That is what `needs="required"` says of records that have all required fields; else an optional field may be
-        left out for other reasons, as in a summary.
+        This is the meaning of `needs="required"` for records with all required fields; in other records, an optional
+        field may be omitted for other reasons, as in a summary.
         """
         required = self.required_fields(model)[0]
         if not required <= record.keys():
@@ -270,12 +270,12 @@ class Rules:
 
     @cached_property
     def reach(self) -> Reach | None:
-        """What results of the endpoint can show; None if that is not known in advance."""
+        """The entities and lists that results of the endpoint can show; None if they are not known in advance."""
         return reach_of(self.schema, is_choice=not self.params.names_entity)
 
     @cached_property
     def known_params(self) -> frozenset[str] | None:
-        """The parameters that only say which entity is meant, as records call them; None if all do."""
+        """The parameters that only identify the entity, under the names of its fields; None if all do."""
         if self.params.path_names is None:
             return None
         reach = self.reach
@@ -284,7 +284,7 @@ class Rules:
 
     @cached_property
     def lookup_fields(self) -> Mapping[str, str]:
-        """The parameters by which an entity is found that are fields of it and no primary key, each with its field."""
+        """The parameters that identify an entity by other fields than its primary key, each with its field."""
         entity = as_entity(self.schema)
         if entity is None:
             return {}
@@ -293,13 +293,13 @@ class Rules:
 
     @cached_property
     def deletes(self) -> bool:
-        """Whether a success means that the record of the request is gone, whatever the response contains."""
+        """Whether a success means that the record of the request is deleted, regardless of the response's content."""
         schema = self.schema
         return schema is not None and schema.removes and (self.mutation.invalidation_removes or schema.takes_anything)
 
     @cached_property
     def completed_model(self) -> EntityModel | None:
-        """The class of the records whose gaps in a response are filled with what was sent; None if none are."""
+        """The model of records whose omitted response fields are filled from the request body; None if none are."""
         schema = self.schema
         is_update = self.mutation.method in ("PUT", "PATCH") and as_entity(schema) is not None
         if schema is None or not (is_update or schema.is_creation) or schema.subject is None:
@@ -314,13 +314,13 @@ class Rules:
 
     @cached_property
     def resource(self) -> str | None:
-        """The name of the resource that the endpoint belongs to; None where there is none."""
+        """The name of the endpoint's resource; None if there is none."""
         return None if self.siblings is None else self.siblings.resource
 
     def params_to_fields(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """URL parameters as a record tells them: under the names of the fields that they are.
+        """Return URL parameters under the names of the corresponding fields of records.
 
-        A path parameter before the last one is no primary key, even if it has its name.
+        A path parameter before the last one is not the primary key, even if it has its name.
         """
         if self.params.outer:
             params = self._without_outer(params)
@@ -334,7 +334,7 @@ class Rules:
         return {name: value for name, value in params.items() if name not in outer} if outer else params
 
     def entity_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Bound arguments whose URL parameters are those that a record tells."""
+        """Return bound arguments with URL parameters under the names of fields, as by `params_to_fields`."""
         is_untold = self.params.fields is None and not self.params.outer
         if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.mutation.has_body):
             return args
@@ -350,9 +350,10 @@ class Rules:
 
 
 class Request:
-    """One call of an endpoint: `args` are positional and bound; `endpoint` made it, and the cache asks it nothing else.
+    """One call of an endpoint: `args` are its positional, bound arguments.
 
-    An `inactive` request wants nothing: its only argument is None. It has no key. `locator` is the client that asks.
+    An `inactive` request, whose only argument is None, has no key and is never sent. `locator` is the client that sends
+    the request.
     """
 
     __slots__ = ("_url", "answer", "args", "endpoint", "inactive", "key", "locator", "needs_body", "rules")
@@ -373,14 +374,17 @@ class Request:
         self.inactive = inactive
         self.locator: UrlResolver | None = None
         self.answer: Any = None
-        """The HTTP answer that is being written; None where a response is written by hand."""
+        """The HTTP response that is being written; None if a response is set by hand."""
         self.needs_body = False
-        """Whether the caller reads the HTTP response itself, so that it is never sent on condition of a change."""
+        """Whether the caller reads the HTTP response itself, so that the request must not be conditional."""
         self._url = url
 
     @property
     def url(self) -> str:
-        """Where the request goes, and what tells requests under one key apart. Raises what building a URL raises."""
+        """The URL of the request, which distinguishes requests with the same key.
+
+        Raises the errors of building a URL.
+        """
         found = self._url
         if found is None:
             self._url = found = self.endpoint.request_url(self.args)
@@ -388,18 +392,18 @@ class Request:
 
     @property
     def path(self) -> str | None:
-        """The address without its query; None where there is none."""
+        """The URL without its query; None if it is empty or cannot be built."""
         try:
             return path_of(self.url) or None
-        except Exception:  # a user's own hook failed, or no request can be made of it
+        except Exception:  # a user's hook failed, or the arguments have no URL
             return None
 
     @property
     def label(self) -> str:
-        """What is asked, for messages: method and address, which is that of the client; else the key."""
+        """The method and absolute URL, for messages; the key if there is no URL."""
         try:
             url = self.url
-        except Exception:  # no request can be made of it, or a user's own hook failed: the key was made before
+        except Exception:  # a user's hook failed, or the arguments have no URL; the key exists already
             return self.key
         if not url:
             return self.key
@@ -408,12 +412,12 @@ class Request:
 
     @property
     def label_with_status(self) -> str:
-        """What is asked and how it was answered, for messages."""
+        """The method, URL and status line, for messages."""
         return self.label if self.answer is None else f"{self.label}: {status_line(self.answer)}"
 
     @property
     def identity(self) -> Identity:
-        """Key, URL and what a view or the call varies: requests that agree in all of these can share one response."""
+        """The key, the URL and vary keys of view and call: requests with equal identities can share a response."""
         view, options = self.endpoint.view_options, self.options
         if view is None and options is None:
             return self.key, self.url
@@ -422,7 +426,7 @@ class Request:
 
     @property
     def options(self) -> HasHeaders | None:
-        """What the call says beside its arguments; None if it says nothing."""
+        """The options of the call besides its arguments; None if there are none."""
         return self.args.options if isinstance(self.args, Arguments) else None
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""The state of a store as tables that are edited in place, and changes that are laid over them.
+"""The state of a store: mutable tables, and change sets that are layered over them.
 
-An *entity path* is `(table, pk)` of an entity or collection. `Tables` holds the base state. A `ChangeSet` holds what
-one action writes and nothing else; it is committed as a whole when the action succeeded, or laid over the tables as an
-optimistic layer. Both implement `State`, so normalization and reads work on either.
+An *entity path* is `(table, pk)` of an entity or collection. `Tables` holds the base state. A `ChangeSet` holds the
+writes of one action only; it is committed as a whole when the action succeeds, or used as an optimistic layer over the
+tables. Both implement `State`, so normalization and reads work on either.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .validators import Terms
 
 WHOLE_TABLE: Final = ""
-"""As a primary key: all entities of the table."""
+"""The primary key that represents all entities of a table."""
 _UNSAID: Final = frozenset({"contents", "is_complete", "number", "rules", "terms"})
 
 
@@ -32,31 +32,31 @@ EMPTY: Final[Mapping[str, Any]] = {}
 
 
 class Whole(NamedTuple):
-    """The response that last brought a record whole: its request's number, when it expires (ms), and its fields.
+    """The last response with a complete record: its request's number, its expiry (ms), and the record's fields.
 
-    Of a list that came from a storage, the response that brought its membership.
+    For a list that was loaded from a storage, the last response with its membership.
     """
 
     number: float
-    """Marks are compared with it."""
+    """The request number, which is compared with stale marks."""
     expires_at: float
     fields: AbstractSet[str]
     fetched_at: float
-    """When that request was sent (ms): the number, but where another process has sent it."""
+    """When that request was sent (ms): the same as `number`, unless another process sent it."""
     later: Mapping[str, float] = EMPTY
-    """Of later requests whose responses brought some of its fields, when these were sent."""
+    """When later requests were sent (ms) whose responses contained some of the fields, by field."""
 
 
 class Contents(NamedTuple):
-    """What a response contained, each as primary keys by table."""
+    """The records and lists of a response, as primary keys by table."""
 
     received: Mapping[str, AbstractSet[str]]
-    """The records and lists that were in it."""
+    """The records and lists that the response contained."""
     referred: Mapping[str, AbstractSet[str]]
-    """The records to which it refers by their primary key alone."""
+    """The records that the response refers to by primary key only."""
 
     def joined(self, other: Contents) -> Contents:
-        """Return what this response and another one contained."""
+        """Return the union of this and another response."""
         return Contents(_joined(self.received, other.received), _joined(self.referred, other.referred))
 
 
@@ -67,11 +67,11 @@ def _joined(
 
 
 Shown: TypeAlias = "Mapping[EntityPath, Sized[EntityPath | None]]"
-"""The records and lists that a result shows, each with those in which it stands; None for the result itself."""
+"""The records and lists that a result shows, each with those that contain it; None is the result itself."""
 
 
 class ResultMeta:
-    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
+    """The metadata of an endpoint's result: times in ms, error, invalidation."""
 
     __slots__ = (
         "contents",
@@ -104,19 +104,19 @@ class ResultMeta:
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
         self.number = meta.fetched_at if number is None else number
-        """That of the request, which marks are compared with."""
+        """The number of the request, which is compared with stale marks."""
         self.contents = contents
-        """What the response contained; None if it does not matter."""
+        """The records and lists of the response; None if they do not matter."""
         self.is_complete = is_complete
-        """Whether the response brought all that it refers to."""
+        """Whether the response contained all records that it refers to."""
         self.terms = terms
-        """How long the data is good, as the server says it; None where it is not asked."""
+        """The lifetimes that the server declared; None if they are not used."""
         self.prev_expires_at = prev_expires_at
         self.error = error
         self.error_policy = error_policy
         self.invalidated = invalidated
         self.rules = rules
-        """Those of the endpoint that was answered, as far as it is known here."""
+        """The rules of the endpoint; None if they are unknown in this process."""
 
     @property
     def times(self) -> Meta:
@@ -124,8 +124,8 @@ class ResultMeta:
         return Meta(self.fetched_at, self.date, self.expires_at)
 
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> ResultMeta:
-        """What is known with another expiry, in ms; of an invalidated key the error is forgotten."""
-        # One by one, as many keys may change at once. (Benchmark: a look at every key.)
+        """Return a copy with another expiry, in ms; if it becomes invalidated, without the error."""
+        # Without the constructor, as many keys may change at once. (Benchmark: a look at every key.)
         made: ResultMeta = object.__new__(ResultMeta)
         made.fetched_at, made.date, made.expires_at = self.fetched_at, self.date, expires_at
         made.number, made.prev_expires_at = self.number, self.prev_expires_at
@@ -137,53 +137,53 @@ class ResultMeta:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """The members that are set, by their names."""
+        """Return the members that are set, by name."""
         members = {name: getattr(self, name) for name in self.__slots__ if name not in _UNSAID}
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 
 class State(Protocol):
-    """The questions that a state answers."""
+    """The read interface of a state."""
 
     def get(self, table: str, pk: str) -> Any:
-        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        """Return the stored value: a record or its instance, a collection, INVALID (deleted) or UNDEFINED (unknown)."""
         ...
 
     def meta(self, table: str, pk: str) -> Meta | None:
-        """The times of an entity or collection."""
+        """Return the times of an entity or collection; None if unknown."""
         ...
 
     def result(self, key: str) -> Any:
-        """The normalized result of an endpoint key, or UNDEFINED."""
+        """Return the normalized result of an endpoint key, or UNDEFINED."""
         ...
 
     def key_meta(self, key: str) -> ResultMeta | None:
-        """The times, error and invalidation of an endpoint key."""
+        """Return the metadata of an endpoint key; None if unknown."""
         ...
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
-        """The primary key that an index holds for a value."""
+        """Return the primary key that an index contains for a value; None if there is none."""
         ...
 
     def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
-        """The index entries that lead to an entity, as field and value."""
+        """Return the index entries of an entity, as field and value."""
         ...
 
     def pks(self, table: str) -> Iterator[str]:
-        """The primary keys of a table in order of arrival."""
+        """Return the primary keys of a table in insertion order."""
         ...
 
     def has_table(self, table: str) -> bool:
-        """Whether anything was ever written to the table."""
+        """Return whether anything was ever written to the table."""
         ...
 
     def listings(self, entity: str) -> list[ListBinding]:
-        """The keys that hold lists of the entities of a table."""
+        """Return the keys of results with lists of a table's entities."""
         ...
 
 
 class ListBinding(NamedTuple):
-    """A key whose result holds a list, or a page of one: where it says how many there are in all, if it does."""
+    """The key of a result that contains a list or a page of one; `total` is the path of the total number of items."""
 
     cell: EntityPath
     collection: Any
@@ -191,43 +191,43 @@ class ListBinding(NamedTuple):
     total: tuple[str, ...]
     is_page: bool = False
     exact: frozenset[str] | None = None
-    """The arguments that decide exactly what is in it; None: those that are fields of the entity."""
+    """The arguments that filter the list exactly; None: those that are fields of the entity."""
     has_more: bool = False
-    """Whether the result has members beside its lists that say something of them, but for the total."""
+    """Whether the result has members besides its lists and their total."""
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The tables of its items."""
+        """The tables of the list's items."""
         item: Schema = self.collection.item
         return tuple(dict.fromkeys(one.table_key for one in item.entities.values()))
 
 
 _LISTINGS: Final = 64
-"""A list that is held under more keys than this is looked through for those that are gone."""
+"""The number of keys of a list from which on removed keys are looked for and forgotten."""
 
 
 class Tables:
-    """The base state: built from real data only, edited in place."""
+    """The base state: data without optimistic updates, edited in place."""
 
     def __init__(self) -> None:
         self.entities: dict[str, dict[str, Any]] = {}
         self.metas: dict[str, dict[str, Meta]] = {}
         self.latest: dict[str, float] = {}
-        """The last moment (ms) that anything in a table was fetched at: what is fetched later overtakes nothing."""
+        """By table, the latest fetch time (ms) of its contents: later responses need no check for newer data."""
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, ResultMeta] = {}
         self.partial: dict[str, dict[str, Whole]] = {}
-        """By table and primary key: the response that last brought a record whole, where the last one did not."""
+        """By table and primary key, the last response with the complete record, if a later one contained a part."""
         self.marks = StaleMarks()
         self.set_as: dict[EntityNode, None] = {}
-        """The entities that values were set as, by users."""
+        """The entity schemas of values that users set."""
         self.unstored: set[EntityPath | str] = set()
-        """Cells and keys with something of answers that no storage and no dump has."""
+        """Cells and keys with data of responses that no storage or dump may contain."""
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
         self.answered_lists: dict[EntityPath, tuple[Any, int, bool]] = {}
-        """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
+        """The lists of full responses: the stored list, its length, and whether pages extended it since."""
         self._listings: dict[str, dict[EntityPath, dict[str, ListBinding]]] = {}
-        """Under which keys the lists of a table's entities are held."""
+        """By table of entities and cell of a list: the keys of results that contain the list."""
 
     def get(self, table: str, pk: str) -> Any:
         found = self.entities.get(table)
@@ -247,7 +247,7 @@ class Tables:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
 
     def answered_keys(self) -> list[str]:
-        """The keys of all responses that are stored; that of an `All` leaves its times and no result."""
+        """Return the keys of all stored responses; the response of an `All` has only metadata and no result."""
         return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
@@ -274,7 +274,7 @@ class Tables:
             keys[listing.key] = listing
 
     def differing(self, table: str, change: ChangeSet) -> list[EntityPath]:
-        """The cells of a table that the change gives another value."""
+        """Return the cells of a table whose value the change replaces."""
         known = change.differing.get(table)
         if known is not None:
             return [(table, pk) for pk in known]
@@ -282,7 +282,7 @@ class Tables:
         return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
 
     def commit(self, change: ChangeSet) -> list[str]:
-        """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
+        """Apply a change, whose dicts may become tables; return the tables that are new or have more members."""
         extended: list[EntityPath] = []
         if change.pages:
             extended += (cell for cell in change.pages if self.as_answered(cell, self.get(*cell)) is not None)
@@ -306,7 +306,7 @@ class Tables:
         return grown
 
     def _commit_whole(self, change: ChangeSet) -> None:
-        """Takes over which responses last brought records whole."""
+        """Apply which responses last contained complete records."""
         for table, written in change.entities.items():
             wholes, partial = self.partial.get(table), change.partial.get(table, EMPTY)
             if wholes:
@@ -317,7 +317,7 @@ class Tables:
                 self.partial.setdefault(table, {}).update(partial)
 
     def whole(self, table: str, pk: str) -> Whole | None:
-        """The response that last brought a record whole, as far as its fields tell; None for no record."""
+        """Return the last response with the complete record, as far as known; None if there is no record."""
         stored = self.get(table, pk)
         if isinstance(stored, Sentinel):
             return None
@@ -328,7 +328,7 @@ class Tables:
         return Whole(meta.fetched_at, meta.expires_at, record_of(stored).keys(), meta.fetched_at)
 
     def number(self, cell: EntityPath, meta: Meta) -> float:
-        """The number of the request that last brought anything of a record, or a list, that has these times."""
+        """Return the number of the last request whose response contained part of a record or list with these times."""
         found = self.partial.get(cell[0], EMPTY).get(cell[1])
         return meta.fetched_at if found is None or found.number == found.fetched_at else found.number
 
@@ -337,14 +337,17 @@ class Tables:
         self.answered_lists[cell] = stored, len(stored), is_extended
 
     def as_answered(self, cell: EntityPath, shown: Any) -> tuple[int, bool] | None:
-        """The length of a list that shows what its answer, and pages since, had; whether there were any of those."""
+        """Return the length of a list as its full response and later pages had it, and whether there were such pages.
+
+        None if there was no full response, or if the `shown` list differs from it.
+        """
         noted = self.answered_lists.get(cell)
         if noted is None or noted[0] is not shown or noted[1] != len(shown):
             return None
         return noted[1:]
 
     def _commit_table(self, table: str, written: dict[str, Any], change: ChangeSet) -> bool:
-        """Takes over what is written to one table; whether that is new or has more members."""
+        """Apply the writes to one table; return whether it is new or has more members."""
         times = dict.fromkeys(written, change.times)
         latest = change.times.fetched_at
         others = change.metas.get(table)
@@ -366,7 +369,7 @@ class Tables:
         return len(stored) != size
 
     def remove(self, cells: Iterable[EntityPath]) -> None:
-        """Takes entities and collections out, with their times and what leads to them."""
+        """Remove entities and collections with their times and index entries."""
         for table, pk in cells:
             for name, text in self.indexed(table, pk):
                 self.indexes[table][name].pop(text, None)
@@ -379,12 +382,12 @@ class Tables:
             self.metas[table].pop(pk, None)
 
     def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
-        """The index entries that lead to an entity, as field and value."""
+        """Return the index entries of an entity, as field and value."""
         indexes = self.indexes.get(table)
         if not indexes:
             return []
         stored = self.get(table, pk)
-        if isinstance(stored, Sentinel):  # what was deleted keeps its entries, and says nothing of them any more
+        if isinstance(stored, Sentinel):  # a deleted entity keeps its entries, but not its fields
             return [(name, text) for name, entries in indexes.items() for text, found in entries.items() if found == pk]
         record = record_of(stored)
         texts = [(name, text_of(record.get(name))) for name in indexes]
@@ -392,9 +395,9 @@ class Tables:
 
 
 class ChangeSet:
-    """What one action writes, over the state that it was computed from.
+    """The writes of one action, over the state that they were computed from.
 
-    `times` are the action's; they are those of all that it writes, except where `metas` has others.
+    `times` are the times of the action, and of everything that it writes without times of its own in `metas`.
     """
 
     __slots__ = (
@@ -424,23 +427,23 @@ class ChangeSet:
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.complete_tables: set[str] = set()
         self.collections: set[str] = set()
-        """The tables that it writes lists or maps of primary keys to, and no records."""
+        """The written tables that contain lists or maps of primary keys instead of records."""
         self.differing: dict[str, list[str]] = {}
         """By table, the primary keys whose written value is not the stored object; other tables are compared.
 
         Benchmarks: merging into a full store; fetched again, 1 % of the records changed.
         """
         self.full_lists: dict[EntityPath, Any] = {}
-        """Collections that the response is the whole of, with their schemas."""
+        """The collections that the response contains completely, with their schemas."""
         self.pages: dict[EntityPath, Any] = {}
-        """Collections that the response is a page of, with their schemas."""
+        """The collections that the response contains a page of, with their schemas."""
         self.partial: dict[str, dict[str, Whole]] = {}
-        """By table and primary key: the response that last had the whole record, if that is not this one."""
+        """By table and primary key, the last response with the complete record, if it is not this one."""
         self.list_bindings: list[ListBinding] = []
-        """What it says of keys that hold lists."""
+        """The new bindings of lists to keys."""
 
     def over(self, underlying: State) -> ChangeSet:
-        """This change over another state."""
+        """Return this change over another state."""
         moved = ChangeSet(underlying, self.times)
         moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
         moved.results, moved.key_metas, moved.partial = self.results, self.key_metas, self.partial
@@ -460,7 +463,7 @@ class ChangeSet:
         return self.underlying.meta(table, pk)
 
     def times_of(self, table: str, pk: str) -> Meta:
-        """The times of an entity or collection that it writes."""
+        """Return the times of a written entity or collection."""
         found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
         return found
 
@@ -504,11 +507,11 @@ class ChangeSet:
         return self.underlying.listings(entity)
 
     def cells(self) -> Iterable[EntityPath]:
-        """The entities and collections that it writes."""
+        """Iterate over the paths of the written entities and collections."""
         return ((table, pk) for table, written in self.entities.items() for pk in written)
 
     def write(self, table: str, pk: str, stored: Any, meta: Meta) -> None:
-        """Writes one entity or collection with its times."""
+        """Write one entity or collection with its times."""
         written = self.entities.get(table)
         if written is None:
             self.entities[table] = {pk: stored}
@@ -521,17 +524,17 @@ class ChangeSet:
             self.metas[table].pop(pk, None)
 
     def open_table(self, table: str) -> None:
-        """Makes the table known, whether or not anything is in it: the response was a list of all that it holds."""
+        """Create a table, even if it is empty, because the response was the complete list of its entities."""
         self.complete_tables.add(table)
         if table not in self.entities:
             self.entities[table] = {}
 
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
-        """Keeps the index entries of a record that changes; returns the indexed fields that it does not have."""
+        """Update the index entries of a changed record; return the indexed fields that it does not have."""
         missing: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
         comes: Mapping[str, Any] = record_of(new)
-        if old is INVALID:  # what was deleted kept its entries, so that who looks for it learns that it is gone
+        if old is INVALID:  # a deleted entity kept its entries, so that lookups find that it is deleted
             for name, value in self.indexed(table, pk):
                 self.indexes.setdefault((table, name), {})[value] = None
         for name in names:
@@ -550,7 +553,7 @@ class ChangeSet:
 
 
 def bind_lists(change: ChangeSet, request: Request) -> None:
-    """Records under which key a response contained lists."""
+    """Record the key of a response that contained lists."""
     rules = request.rules
     change.list_bindings += (binding_of(cell, collection, request) for cell, collection in change.full_lists.items())
     for cell, collection in change.pages.items():
@@ -561,7 +564,7 @@ def bind_lists(change: ChangeSet, request: Request) -> None:
 
 
 def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBinding:
-    """The key of a request as the place of a list that is in its result."""
+    """Return the binding of a list to the key of the request whose result contains it."""
     rules = request.rules
     is_own = collection is find_collection(rules.schema)
     exact = rules.lists.exact_filters if is_own else None
@@ -570,5 +573,5 @@ def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBindi
 
 
 def _has_more(schema: Schema | None, total: tuple[str, ...]) -> bool:
-    """Whether an object has members beside its lists, other than the total."""
+    """Return whether an object has members besides its lists and the total."""
     return schema is not None and any((name,) != total for name in schema.plain_members)

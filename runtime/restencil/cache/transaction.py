@@ -1,4 +1,4 @@
-"""One response on its way into the store: what its stages read, and what they add."""
+"""The transaction of one response: the data that its stages read and write."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 class Source(Enum):
-    """Where a response is from, and so what becomes of it."""
+    """The origin of a response, which decides how it is processed."""
 
     RECEIVED = "received"
-    """From the network or by hand: it is stored."""
+    """From the network or set by hand; it is stored."""
     OUTDATED = "outdated"
-    """The same, but the store started over meanwhile: it only gives the value of its fetch."""
+    """Received after the store was reset: it is only the value of its call."""
     EXPECTED = "expected"
-    """An optimistic response, laid over the base: entities that it creates have a placeholder of the fetch."""
+    """An optimistic response: entities that it creates have a placeholder of the fetch as primary key."""
     PEER = "peer"
-    """Received by another store of the client: only what it changed matters."""
+    """Received by another store of the client: only its effects on stored data matter."""
 
 
 class Transaction:
@@ -54,14 +54,14 @@ class Transaction:
     ) -> None:
         rules = request.rules
         self.is_assumed = is_assumed
-        """The response had no content: what was sent takes its place."""
+        """Whether the response had no content, so that the request body replaces it."""
         if is_assumed:
-            meta = meta._replace(expires_at=1)  # the server may have added to what was sent
+            meta = meta._replace(expires_at=1)  # the server may have added fields to the request body
         self.reader = reader
         self.store_state = store_state = reader.store_state
         self.request = request
         self.response = response
-        """The response, or what an empty one counts as."""
+        """The response, or the replacement of an empty one."""
         self.fetch_id = fetch_id
         self.source = source
         self.is_expected = is_expected = source is Source.EXPECTED
@@ -82,35 +82,35 @@ class Transaction:
             self.writer.notes()
         self.change = self.writer.change
         self.result: Any = UNDEFINED
-        """What is stored under the key of the request; UNDEFINED for nothing."""
+        """The normalized result that is stored under the key of the request; UNDEFINED: none."""
         self.deleted: list[tuple[EntitySchema, str]] = []
-        """The entities that a delete removed."""
+        """The deleted entities."""
         self.renamed: list[tuple[EntitySchema, str]] = []
-        """The entities that have another primary key now, by the old one."""
+        """The old primary keys of entities that have another one now."""
         self.followed: AbstractSet[EntityPath] = frozenset()
-        """The lists that certainly follow the change."""
+        """The lists that were certainly updated with the change."""
         self.stale_records: set[EntityPath] = set()
-        """The records that `expires` names, or that an empty response may be about."""
+        """The records that become stale, by `expires` or because an empty response may concern them."""
         self.stale_tables: set[str] = set()
-        """The entities all of whose records `expires` names."""
+        """The tables whose records all become stale by `expires`."""
         self.outdated: set[str] = set()
-        """The keys of results that `expires` names, or that contain something of a list which has changed."""
+        """The keys of results that become stale by `expires`, or because a list that they contain has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []
-        """Results whose keys one of these accepts turn stale."""
+        """Tests of keys; matching results become stale."""
         self.stale: StaleSet | None = None
         self.touched: Answered | None = None
 
     @cached_property
     def addressed(self) -> list[AddressedEntity]:
-        """The entities that the request addresses; asked for once a response has been written, if it contains one."""
+        """The entities that the request addresses; use it only after the response has been normalized."""
         return addressed_entities(self.request, self.writer)
 
     def run(self) -> None:
-        """Runs the stages of the endpoint, in order."""
+        """Run the stages of the endpoint in order."""
         for stage in self.request.rules.response.stages:
             stage(self)
 
 
 def without_response(reader: CacheReader, request: Request, meta: Meta) -> Transaction:
-    """A transaction that writes nothing, to find out what a request makes stale."""
+    """Return a transaction without a response, to determine what a request makes stale."""
     return Transaction(reader, request, None, meta, reader.store_state.base, source=Source.PEER)
