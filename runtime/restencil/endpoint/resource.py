@@ -1,4 +1,4 @@
-"""Resources: endpoints that share a path template and a schema, made by a function or written as a class."""
+"""Resources, which are classes of endpoints that share a path template and a schema."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _SHARED_APART: Final = frozenset(
         "singleton",
     }
 )
-"""Resource options that no member takes as they are."""
+"""Resource options that members do not inherit unchanged."""
 
 _OF_ONE_LIST: Final = (
     "push_options",
@@ -90,7 +90,7 @@ _OF_ONE_LIST: Final = (
     "move_options",
     "remove_options",
 )
-"""Options that say something of what hangs on a list, and so nothing of a member that extends the list."""
+"""Options of endpoints derived from a list, which a member that extends the list does not inherit."""
 
 _METHODS: Final = {"get": "GET", "get_list": "GET", "update": "PUT", "partial_update": "PATCH", "delete": "DELETE"}
 _PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "params"}
@@ -100,7 +100,7 @@ _PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "
 
 
 class Declaration:
-    """What `rest` was given for a member, and the resource that contains it."""
+    """The declaration of a member: the options given to `rest`, and the resource that contains it."""
 
     __slots__ = ("extends", "kind", "member", "options", "resource")
 
@@ -112,7 +112,7 @@ class Declaration:
         self.resource: type[Resource[Any]] | None = None
 
     def build(self, declared: RestEndpoint[..., Any]) -> RestEndpoint[..., Any]:
-        """The endpoint with everything that it inherits from its resource. Raises TypeError for what cannot be."""
+        """Build the endpoint with the options inherited from its resource. Raises TypeError for invalid options."""
         resource, given = self.resource, self.options
         base: RestEndpoint[..., Any] | None = None
         if self.extends is not None:
@@ -137,7 +137,7 @@ class Declaration:
 
 
 class ResourceContext:
-    """The other members of a resource, as far as the answer of a mutation concerns them."""
+    """The context of a member in its resource: the other members, as far as reads and mutations need them."""
 
     def __init__(self, resource: type[Resource[Any]], member: str) -> None:
         self._resource = resource
@@ -145,12 +145,12 @@ class ResourceContext:
 
     @property
     def path_names(self) -> tuple[str, ...]:
-        """The parameters of the path of the member that asks."""
+        """The names of the path parameters of this member."""
         asking = _rest_member(self._resource, self._member)
         return () if asking is None else tuple(sorted(path_template(asking.path).names))
 
     def item_key(self, args: tuple[Any, ...]) -> str | None:
-        """The key of `get` for the same path; None where there is none."""
+        """Return the key of `get` for the path parameters of a call; None if there is none."""
         get = _rest_member(self._resource, "get")
         params = self._params(args)
         if get is None or not path_template(get.path).names.issuperset(params):
@@ -158,7 +158,7 @@ class ResourceContext:
         return _key(get, params)
 
     def is_of_item(self, path: str) -> bool:
-        """Whether what stands at a path is one item of the resource, and no part or other view of it."""
+        """Return whether a path is that of one item of the resource, and not of a part or another view of it."""
         if self._member in _METHODS and self._member != "get_list":
             return True
         get = _rest_member(self._resource, "get")
@@ -166,33 +166,33 @@ class ResourceContext:
 
     @property
     def item_schema(self) -> Any:
-        """What one item of the resource is."""
+        """The schema of one item of the resource."""
         return self._resource.__options__.get("schema")
 
     @property
     def list_schema(self) -> Any:
-        """What the list of the resource is; None where there is none."""
+        """The schema of the list of the resource; None without a list."""
         listing = _rest_member(self._resource, "get_list")
         return None if listing is None else listing.schema
 
     @property
     def title(self) -> str:
-        """The member, with its resource, for messages: `articles.get`."""
+        """The name of the member with its resource, for messages: `articles.get`."""
         name = self._resource.__name__
         return f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}.{self._member}"
 
     @property
     def resource(self) -> str:
-        """The full name of the class of the resource."""
+        """The qualified name of the resource class, with its module."""
         return f"{self._resource.__module__}.{self._resource.__qualname__}"
 
     def is_item(self, url: str) -> bool:
-        """Whether a URL is the address of one item of the resource, that of its `get`."""
+        """Return whether `get` of the resource can have this URL."""
         get = _rest_member(self._resource, "get")
         return get is not None and _params_at(get, path_of(url)) is not None
 
     def items_at(self, path: str) -> Iterator[tuple[EntityModel, str]]:
-        """The records whose `get` has this path, in any resource of the package that is in use."""
+        """Yield record model and primary key for each resource of the package whose `get` can have this path."""
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
             params = None if get is None else _params_at(get, path)
@@ -206,9 +206,9 @@ class ResourceContext:
                         yield model, pk
 
     def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None) -> Request | None:
-        """The request of `get` for a record, of any resource of the package that is in use; None where there is none.
+        """Return the request of `get` for a record, from any resource of the package; None if there is none.
 
-        If its path has further parameters, they are fields of the `record`, by their own name or by `field`.
+        If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
         """
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
@@ -224,11 +224,11 @@ class ResourceContext:
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None
     ) -> Iterator[Callable[[str], bool]]:
-        """Tell the keys of the reading endpoints under these names whose path parameters agree with those of a call.
+        """Yield predicates for the keys of reads that a mutation expires: those of these names and of its parameters.
 
-        Parameters are compared where both paths begin alike up to them: `:id` of `/orders/:id/pay` and of `/orders/:id`
-        is the same order, and that of `/users/:id` is something else. A name is that of a member, `resource.member`, or
-        that of a resource of the client, for all that it reads. One that nothing has is logged.
+        A parameter is compared if both paths are equal up to it: `:id` of `/orders/:id/pay` and of `/orders/:id` is the
+        same order, and `:id` of `/users/:id` is not. A name is a member, `resource.member`, or a resource of the client
+        for all its reading endpoints. An unknown name is logged as a warning.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
         asking = _rest_member(self._resource, self._member)
@@ -242,7 +242,10 @@ class ResourceContext:
                 yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
 
     def stale_tables(self, names: Sequence[str], locator: UrlResolver | None) -> set[str]:
-        """The tables whose records are all named, by a `get` that has no path parameter in common with the call."""
+        """Return the tables of reads of one entity with these names that have no path parameter of the call.
+
+        All their records become stale.
+        """
         asking = _rest_member(self._resource, self._member)
         heads = set[str]() if asking is None else set(_heads(asking.path).values())
         found: set[str] = set()
@@ -254,7 +257,7 @@ class ResourceContext:
         return found
 
     def _reading(self, name: str, locator: UrlResolver | None) -> list[RestEndpoint[..., Any]] | None:
-        """The reading endpoints that a name means; None where it means nothing."""
+        """Return the reading endpoints for a name; None for an unknown name."""
         own = _rest_member(self._resource, name)
         if own is not None:
             return [] if own.side_effect else [own]
@@ -267,7 +270,7 @@ class ResourceContext:
         return [one for one in found if not one.side_effect] if found else None
 
     def lists_test(self, args: tuple[Any, ...]) -> Callable[[str], bool]:
-        """Tells the keys of the lists under the same path; those of every path if that is not known."""
+        """Return a predicate for the keys of lists at the path of a call; of lists at any path if it is not known."""
         listing = _rest_member(self._resource, "get_list")
         if listing is None:
             return lambda key: False
@@ -278,7 +281,7 @@ class ResourceContext:
         return lambda other: other.partition(PAGE)[0] == key or other.startswith(f"{key}?")
 
     def params_of(self, url: str) -> dict[str, str] | None:
-        """The parameters of `get` for which its path is that of this URL."""
+        """Return the parameters with which `get` has the path of this URL; None without `get` or for another path."""
         get = _rest_member(self._resource, "get")
         return None if get is None else path_template(get.path).params_of(urls.urlsplit(url).path)
 
@@ -288,7 +291,7 @@ class ResourceContext:
 
 
 _resources: Final[dict[str, WeakSet[type[Resource[Any]]]]] = {}
-"""The resource classes of generated packages that are in use, by package."""
+"""The strict resource classes, such as those of generated packages, by package."""
 
 
 def _package_of(resource: type) -> str:
@@ -296,7 +299,7 @@ def _package_of(resource: type) -> str:
 
 
 def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
-    """The parameters for which an endpoint has this path, with its origin and prefix; None where it never has."""
+    """Return the parameters with which `get` has this path, which includes `url_prefix`; None for another path."""
     prefix = get.url_prefix.rstrip("/")
     template = path_template(get.path)
     if not path.startswith(prefix) or not template.matches(path[len(prefix) :]):
@@ -307,7 +310,7 @@ def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
 def _params_of(
     get: RestEndpoint[..., Any], model: EntityModel, pk: str, record: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The path parameters of `get` for a record; None for one that is not known."""
+    """Return the path parameters of `get` for a record; the value is None if it is not known."""
     names = path_template(get.path).names
     if len(names) == 1:
         return dict.fromkeys(names, pk)
@@ -317,12 +320,12 @@ def _params_of(
 
 
 def _heads(path: str) -> dict[str, str]:
-    """The beginning of a path up to each parameter, with it."""
+    """Return the beginning of a path up to each parameter, including it, by parameter name."""
     return {found.group(1): path[: found.end()] for found in re.finditer(r"(?<!\\):(\w+)", path)}
 
 
 def _agreeing(endpoint: RestEndpoint[..., Any], given: Mapping[str, str | None]) -> Callable[[str], bool]:
-    """Tells the keys of an endpoint whose path has, of these parameters, those that it knows."""
+    """Return a predicate for the keys of an endpoint whose path parameters have these values, if they are given."""
     template = path_template(endpoint.path)
 
     def test(key: str) -> bool:
@@ -343,14 +346,17 @@ def _key(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> str | None
 
 
 def _title(resource: type[Resource[Any]], endpoint: RestEndpoint[..., Any]) -> str:
-    """What stands before the dot in the names of a resource's members: the name of the schema class."""
+    """Return the prefix of the names of a resource's endpoints: the name of its schema class, or its own."""
     raw = resource.__options__.get("schema")
     schema = schema_of(raw if raw is not None else endpoint.schema)
     return resource.__name__ if schema is None else schema.title
 
 
 def _member(resource: type[Resource[Any]], reference: str, user: str) -> RestEndpoint[..., Any]:
-    """The member that another one extends, dotted for derived ones. Raises TypeError where there is none."""
+    """Return the member that member `user` extends; `reference` has dots for derived endpoints.
+
+    Raises TypeError if it does not exist or extends `user` itself.
+    """
     name, *derived = reference.split(".")
     found = _as_declared(resource, name)
     declaration = found.__dict__.get("_declaration") if found is not None else None
@@ -369,7 +375,7 @@ def _rest_member(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., 
 
 
 def _as_declared(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., Any] | None:
-    """A member as its class has it, built or not."""
+    """Return a member from its class without building it."""
     for kind in resource.__mro__:
         found = kind.__dict__.get(name)
         if isinstance(found, RestEndpoint):
@@ -393,7 +399,7 @@ def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user
 
 
 def _inherited(member: str, shared: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a member without `extends` takes from its resource and from its name."""
+    """Return the options of a member without `extends` that follow from its resource and from its name."""
     options = {name: value for name, value in shared.items() if name not in _SHARED_APART}
     path, schema = shared.get("path"), shared.get("schema")
     is_list = member == "get_list"
@@ -438,7 +444,7 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
 
 
 def delete_result(value: Any, *args: Any) -> Any:
-    """`process` of `delete`: what the server answered if it carries information, else the URL parameters."""
+    """Implement `process` of `delete`: return the response if it has content, else the URL parameters."""
     if isinstance(value, str | dict | list) and value:
         return cast(Any, value)
     return args[0] if args and args[0] is not None else {}
@@ -471,32 +477,32 @@ def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., 
 
 
 def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestEndpoint[P2, R2]]:
-    """Turns a method of a `Resource` class into an endpoint; its signature types the calls, its body is never run.
+    """Turn a method of a `Resource` class into an endpoint; its signature types the calls, its body is never run.
 
         class Articles(Resource[ControllerType], path="/articles/:id", schema=Article):
             @rest()
             def get(self, *, id: int) -> Article: ...
 
-    Takes every option of `RestEndpoint` and, besides, `endpoint` (the endpoint's class), `extends` (the member, by
-    name and dotted for derived ones, whose options are taken over: `"get_list"`, `"get_list.push"`) and `deprecated`
-    (a reason, which may be empty: uses give a DeprecationWarning). A default in the signature that is not None is sent
-    where the keyword form leaves the parameter out.
+    Accepts every option of `RestEndpoint`, and `endpoint` (the class of the endpoint), `extends` (the member whose
+    options it inherits, with dots for derived endpoints: `"get_list"`, `"get_list.push"`) and `deprecated` (a reason,
+    which may be empty: calls raise a DeprecationWarning). A default in the signature that is not None is sent if a call
+    with keywords omits the parameter.
 
-    Without `extends` a member inherits, the later the stronger:
+    Without `extends` a member inherits these options, where later ones override earlier ones:
 
-    1. the options in the class line of the resource and of its base classes, but for `path`, `schema`, `endpoint`,
+    1. the options in the class line of the resource and of its base classes, except `path`, `schema`, `endpoint`,
        `collection`, `non_filter_argument_keys`, `pagination_field`, `pagination` and `search_params`, which the next
-       rule hands out;
-    2. by its name: `get` GET, `get_list` GET on the shortened path with `Collection([S])` (of the class
+       rule uses;
+    2. options by its name: `get` GET, `get_list` GET on the shortened path with `Collection([S])` (of the class
        `collection`, with `non_filter_argument_keys`) and the pagination options, `update` PUT, `partial_update` PATCH,
-       `delete` DELETE with `Invalidate(S)` and the process that gives the URL parameters where the answer says nothing;
-       every other member the resource's path and schema;
-    3. what is given here. None overrides.
+       `delete` DELETE with `Invalidate(S)` and a `process` that returns the URL parameters if the response is empty;
+       every other member has the resource's path and schema;
+    3. the options given here; the value None overrides too.
 
-    With `optimistic=True` the standard mutations show at once what they are expected to bring. The name of an endpoint
-    is the name of the resource's schema class, a dot, and the member's name.
+    With `optimistic=True` the standard mutations show their expected result at once. The name of an endpoint is the
+    name of the resource's schema class, a dot, and the member's name.
 
-    Raises PathTemplateError for a bad template. What depends on the resource is checked at first use.
+    Raises PathTemplateError for an invalid template. Options that depend on the resource are checked at first use.
     """
 
     def declare(function: Callable[Concatenate[Any, P2], R2]) -> RestEndpoint[P2, R2]:
@@ -669,14 +675,16 @@ def rest_list(
     **options: Any,
 ) -> _ListDeclarator[[], Absent, [], Absent, [], Absent]: ...
 def rest_list(**options: Any) -> Any:
-    """`rest` for a list endpoint: `push` (or `assign`, for a collection of values) and `get_page` are methods whose
-    signatures type the endpoints derived from it; what is not given does not exist for type checkers. Where the list
-    is in an object, `items` is a method that gives the type of an item of it, for `iterate` and `pages`.
+    """Turn a method of a `Resource` class into a list endpoint, like `rest`.
 
-    `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. So may `move` and
-    `remove`, which work on the item's path. `push_options`, `unshift_options`, `assign_options`, `get_page_options`,
-    `move_options` and `remove_options` are options of those endpoints; a member that extends the list does not take
-    them over.
+    `push` (or `assign`, for a collection of values) and `get_page` are methods whose signatures type the endpoints
+    derived from the list; without them, these do not exist for type checkers. If the list is a member of an object,
+    `items` is a method that returns the type of its items, for `iterate` and `pages`.
+
+    `unshift` has the signature of `push` by default; it may be another method or None. `move` and `remove`, which send
+    requests to the item's path, may be methods too. `push_options`, `unshift_options`, `assign_options`,
+    `get_page_options`, `move_options` and `remove_options` are options of those endpoints; a member that extends the
+    list does not inherit them.
     """
     options.pop("items", None)
     signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page", "move", "remove")}
@@ -687,29 +695,30 @@ def rest_list(**options: Any) -> Any:
 
 
 def push_of(endpoint: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]:
-    """`create = push_of(get_list)`: a plain name of `get_list.push`, which follows an overridden `get_list`.
+    """Return a member that is `push` of the list: `create = push_of(get_list)`.
 
-    `push_of(get_list).extend(timeout=5_000)` gives it options of its own.
+    A subclass that overrides `get_list` gets the `push` of its own list. `push_of(get_list).extend(timeout=5_000)` sets
+    options of this member only.
     """
     return cast("RestEndpoint[P2, R2]", _Create())
 
 
 class _Create:
-    """The member `create` of a resource: `push` of its list under a name of its own."""
+    """The member `create` of a resource, which is `push` of its list under another name."""
 
     __slots__ = ("_made", "_name", "_options")
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._name = "create"
         self._options = dict(options or {})
-        # By the list endpoint that it was taken from, so that each class that overrides the list has its own.
+        # One for each list endpoint, because subclasses may override the list.
         self._made: dict[int, tuple[Any, RestEndpoint[..., Any]]] = {}
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def extend(self, **options: Any) -> _Create:
-        """This member with further options, over those of the list's `push`."""
+        """Return this member with more options, over those of the list's `push`."""
         return _Create({**self._options, **options})
 
     def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
@@ -737,18 +746,18 @@ class _Create:
 class Resource(Binder[ControllerType]):
     """Base of resource classes: `class Articles(Resource[ControllerType], path="/articles/:id", schema=Article)`.
 
-    The class line takes `path`, `schema`, `url_prefix`, `endpoint` (class of the members), `collection` (class of the
+    The class line accepts `path`, `schema`, `url_prefix`, `endpoint` (class of the members), `collection` (class of the
     list's schema), `non_filter_argument_keys`, `pagination_field`, `pagination`, `optimistic`, and every option of an
-    endpoint; members are written with `rest` and `rest_list`. `Articles.get` is an endpoint, `Articles(controller).get`
-    the same bound to a controller.
+    endpoint; members are declared with `rest` and `rest_list`. `Articles.get` is an endpoint, and
+    `Articles(controller).get` is the same endpoint bound to a controller.
 
-    `singleton=True` says that there is one record at the path, which may have no parameter: it is never shortened, and
-    there is no list. A resource without path and schema is a group of endpoints that have their own.
+    With `singleton=True` there is one record at the path, which needs no parameter and is never shortened, and there is
+    no list. A resource without path and schema is a group of endpoints that have their own.
 
-    `strict=True`, which generated packages say, is what real servers need, each part of it unless something else is
-    given: unknown keywords are errors (`strict_keywords`), so are answers of another shape (`strict_shape`), entities
-    leave and join the resource's own lists as they change (`follow`), `update` replaces the record (`replace`), and
-    what answers without content bring is what was sent, or nothing (`empty`).
+    `strict=True`, which generated packages set, changes these defaults for real servers: unknown keywords are errors
+    (`strict_keywords`), responses of another shape are errors (`strict_shape`), entities leave and join the resource's
+    own lists as they change (`follow`), `update` replaces the record (`replace`), and the value of a response without
+    content is the request body, or None (`empty`).
     """
 
     __options__: ClassVar[Mapping[str, Any]] = {}
@@ -778,7 +787,7 @@ class Resource(Binder[ControllerType]):
 
     @classmethod
     def extend(cls, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any) -> Any:
-        """A new resource with other or further members; this one is unchanged.
+        """Return a new resource with changed or added members; this one is unchanged.
 
         | form | call |
         |---|---|
@@ -786,7 +795,7 @@ class Resource(Binder[ControllerType]):
         | add | `extend("current", {"path": "/me"})` or `extend("current", path="/me")`: `get` with these options |
         | function | `extend(lambda base: {"search": base.get_list.extend(…)})`: a dict of members |
 
-        Raises ValueError for an unknown member in a batch, TypeError for anything else.
+        Raises ValueError for an unknown member in a batch, and TypeError for other invalid arguments.
         """
         if isinstance(first, str):
             return cls._with({first: cls._added(first, {**_options_of(first, options or {}), **keywords})})
@@ -835,7 +844,7 @@ def _options_of(member: str, options: Any) -> Mapping[str, Any]:
 
 
 def endpoints_of(resource: Any) -> dict[str, Endpoint[..., Any]]:
-    """The endpoints of a resource class by name, in declaration order, `create` where there is one."""
+    """Return the endpoints of a resource class by name, in declaration order, including `create` if there is one."""
     return dict(_endpoints(resource if isinstance(resource, type) else type(resource)))
 
 
@@ -867,7 +876,7 @@ if TYPE_CHECKING:
 
 
 class ResourceClass(Generic[T]):
-    """What `create_resource` returns, as type checkers see it: a class whose standard members have open parameters.
+    """The result of `create_resource` for type checkers: a class whose standard members accept any arguments.
 
     At run time it is a subclass of `Resource`.
     """
@@ -916,14 +925,14 @@ def create_resource(
     **options: Any,
 ) -> ResourceClass[Any]: ...
 def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
-    """A resource with all standard members: `create_resource(path="/articles/:id", schema=Article)`.
+    """Create a resource with all standard members: `create_resource(path="/articles/:id", schema=Article)`.
 
     Members: `get`, `get_list` (with `push`, `unshift` and, given `pagination_field`, `get_page`), `create`, `update`,
-    `partial_update`, `delete`. Every option of an endpoint goes to all of them; besides: `Endpoint` and `Collection`
-    (classes to use), `optimistic=True` (mutations show at once what they are expected to bring),
+    `partial_update`, `delete`. Every option of an endpoint applies to all of them. Other options: `Endpoint` and
+    `Collection` (classes to use), `optimistic=True` (mutations show their expected result at once),
     `non_filter_argument_keys`, `singleton=True` (one record at this path, and no list).
 
-    Raises ValueError for a path without a parameter and PathTemplateError for a bad one.
+    Raises ValueError for a path without a parameter, and PathTemplateError for an invalid one.
     """
     for word in ("endpoint", "collection"):
         if isinstance(options.get(word), type):
@@ -947,6 +956,6 @@ def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
         lambda namespace: namespace.update(members),
     )
     for name in members:
-        # What is wrong with the options shows here and not at the first call.
+        # Builds the member, so that invalid options raise here and not at the first call.
         _ = getattr(resource, name).method
     return resource
