@@ -1,6 +1,6 @@
-"""Endpoints with a controller's operations on them: what `Articles(controller).get` and `blog.articles.get` are.
+"""Bound endpoints, such as `Articles(controller).get` and `blog.articles.get`, with the operations of a controller.
 
-The plain operations are the same in both worlds; the ones that wait differ in nothing but `async`.
+The operations that never wait are shared by blocking and async controllers; the others differ only in `async`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Core(Protocol):
-    """What stands behind a controller, as bound endpoints know it; with asyncio, `read` gives a coroutine."""
+    """The core of a controller, as bound endpoints use it; with asyncio, `read` returns a coroutine."""
 
     def locate(self, url: str, /) -> str: ...
     def cached(self, request: Request, /) -> Any: ...
@@ -33,7 +33,7 @@ class Core(Protocol):
 
 
 class Operations(Protocol):
-    """What bound endpoints ask of their controller, of whichever kind; none of it waits."""
+    """The operations of any controller that bound endpoints call; none of them waits."""
 
     @property
     def _core(self) -> Core: ...
@@ -53,7 +53,7 @@ class Operations(Protocol):
 
 
 class BlockingOperations(Operations, Protocol):
-    """What bound endpoints ask of a controller whose calls block."""
+    """The operations of a blocking controller that bound endpoints call."""
 
     def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
@@ -63,7 +63,7 @@ class BlockingOperations(Operations, Protocol):
 
 
 class AwaitingOperations(Operations, Protocol):
-    """What bound endpoints ask of a controller whose calls are awaited."""
+    """The operations of an async controller that bound endpoints call."""
 
     async def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     async def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
@@ -76,7 +76,7 @@ Kind = TypeVar("Kind", bound=Operations)
 
 
 class _Documentation:
-    """The `__doc__` of a class of bound endpoints, and of each of them that of its member."""
+    """The descriptor of `__doc__`: the docstring of the class, or, for a bound endpoint, that of its member."""
 
     def __init__(self, of_class: str | None) -> None:
         self._of_class = of_class
@@ -86,9 +86,9 @@ class _Documentation:
 
 
 class AnyBoundEndpoint(Generic[Kind, P, R]):
-    """What never waits: common to both kinds of controllers. `endpoint` and `controller` are what was bound.
+    """An `endpoint` bound to a `controller` of either kind, with the operations that never wait.
 
-    Its `__name__`, `__doc__` and `__signature__` are those of the member, for `help` and its like.
+    Its `__name__`, `__doc__` and `__signature__` are those of the member, for `help` and similar tools.
     """
 
     if not TYPE_CHECKING:
@@ -101,14 +101,14 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
             if name in ("__name__", "__signature__") and "endpoint" in self.__dict__:
                 return getattr(self.endpoint, name)
             hint = ""
-            if name in ("request", "extend", "remove_cursor"):  # what a controller asks an endpoint
+            if name in ("request", "extend", "remove_cursor"):  # a controller uses these members of an endpoint
                 hint = (
                     "; it has the operations of its client itself, .fetch(…) and others: a controller takes .endpoint"
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
-            # By this `help` knows something that is called like a method, and shows its parameters.
+            # Makes it a descriptor, so that `help` treats it like a method and shows its parameters.
             return self
 
     def __init__(self, controller: Kind, endpoint: Any) -> None:
@@ -129,9 +129,9 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         token: Token | Mapping[str, Token] | None = None,
         vary: bool = True,
     ) -> Self:
-        """This endpoint with something told of each call, as `with_options` of its client has it.
+        """Return this endpoint with options for each call, like `with_options` of its client.
 
-        It is the identical member of the view that the client gives for these options.
+        It is the same object as the member of the view that the client returns for these options.
 
             news.articles.get_list.with_options(query={"expand": "author"})(tag="intro")
         """
@@ -142,72 +142,72 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         return bound
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """The key under which the result is stored."""
+        """Return the key of the result in the store."""
         endpoint = self.endpoint
         key: str = endpoint.key(*endpoint.bind_args(args, kwargs))
         return key
 
     def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Where the request goes."""
+        """Return the URL of the request."""
         endpoint = self.endpoint
         return self._core.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
 
     def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-        """The data that the store has, stale or not, or None; never asks the network."""
+        """Return the data in the store, stale or not, or None; never sends a request."""
         endpoint = self.endpoint
         data: R | None = self._core.cached(endpoint.request(endpoint.bind_args(args, kwargs)))
         return data
 
     def state(self, /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
-        """Data, error, loading, expiry status and expires_at; never asks the network."""
+        """Return data, error, loading, expiry status and expires_at; never sends a request."""
         return self.controller.state(self.endpoint, *args, **kwargs)
 
     def get_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Reading:
-        """`data`, `expiry_status` and `expires_at` of what a read would see now."""
+        """Return `data`, `expiry_status` and `expires_at` as a read would see them now."""
         return self.controller.get_response(self.endpoint, *args, **kwargs)
 
     def get_error(self, /, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
-        """The error that a read would raise now."""
+        """Return the error that a read would raise now, or None."""
         return self.controller.get_error(self.endpoint, *args, **kwargs)
 
     def explain(self, /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
-        """Why a read would or would not fetch now."""
+        """Explain why a read would or would not fetch now."""
         return self.controller.explain(self.endpoint, *args, **kwargs)
 
     def set_response(self, response: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Writes a response as if it had been fetched now."""
+        """Write a response to the store as if it had been fetched now."""
         self.controller.set_response(self.endpoint, response, *args, **kwargs)
 
     def set_error(self, error: BaseException, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Records an error as if a fetch had failed now."""
+        """Record an error as if a fetch had failed now."""
         self.controller.set_error(self.endpoint, error, *args, **kwargs)
 
     def resolve(self, response: Any, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Writes a response, or an error, of a fetch begun at `fetched_at` (ms of the store's clock)."""
+        """Write a response, or an error, of a fetch that began at `fetched_at` (ms of the store's clock)."""
         self.controller.resolve(self.endpoint, response, fetched_at, *args, **kwargs)
 
     def invalidate(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Forces the next read to fetch and wait."""
+        """Make the next read fetch and wait for the response."""
         self.controller.invalidate(self.endpoint, *args, **kwargs)
 
     def expire(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Makes the result stale: its data stays visible, the next read fetches it anew."""
+        """Make the result stale: its data stays visible, and the next read fetches it again."""
         self.controller.expire(self.endpoint, *args, **kwargs)
 
     def subscribe(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Keeps the result up to date until `unsubscribe`."""
+        """Keep the result up to date until `unsubscribe`."""
         self.controller.subscribe(self.endpoint, *args, **kwargs)
 
     def unsubscribe(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Takes one `subscribe` back."""
+        """Undo one `subscribe`."""
         self.controller.unsubscribe(self.endpoint, *args, **kwargs)
 
 
 class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
-    """An endpoint of a Controller. Calling it reads through the cache; an endpoint with a side effect is fetched."""
+    """An endpoint of a Controller. A call reads through the cache; a call of a mutation always sends a request."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache; a mutation is fetched."""
+        """Read through the cache; a mutation always sends a request."""
         endpoint = self.endpoint
         result: R
         if endpoint.side_effect:
@@ -217,30 +217,30 @@ class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
         return result
 
     def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Asks the network."""
+        """Fetch the data with a request, whatever the cache contains."""
         result: R = self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
     def fetch_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
-        """Asks the network, and gives the HTTP answer with the value: status, headers, URL, request id and more."""
+        """Fetch the data, and return it with the HTTP response: status, headers, URL, request id and more."""
         answer: Response[R] = self.controller.fetch_response(self.endpoint, *args, **kwargs)
         return answer
 
     def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The stored data where it is valid and fresh, else `fetch`."""
+        """Return the stored data if it is valid and fresh, else `fetch`."""
         result: R = self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
         return result
 
     def live(self, /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
-        """A read that stays: context manager and iterator, yields on change."""
+        """Return a live read: a context manager and iterator that yields on each change."""
         return self.controller.live(self.endpoint, *args, **kwargs)
 
 
 class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
-    """An endpoint of an AsyncController. Awaiting its call reads through the cache; a mutation is fetched."""
+    """An endpoint of an AsyncController. A call reads through the cache; one of a mutation always sends a request."""
 
     async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache; a mutation is fetched."""
+        """Read through the cache; a mutation always sends a request."""
         endpoint = self.endpoint
         result: R
         if endpoint.side_effect:
@@ -250,34 +250,34 @@ class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
         return result
 
     async def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Asks the network."""
+        """Fetch the data with a request, whatever the cache contains."""
         result: R = await self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
     async def fetch_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
-        """Asks the network, and gives the HTTP answer with the value: status, headers, URL, request id and more."""
+        """Fetch the data, and return it with the HTTP response: status, headers, URL, request id and more."""
         answer: Response[R] = await self.controller.fetch_response(self.endpoint, *args, **kwargs)
         return answer
 
     async def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The stored data where it is valid and fresh, else `fetch`."""
+        """Return the stored data if it is valid and fresh, else `fetch`."""
         result: R = await self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
         return result
 
     def live(self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
-        """A read that stays: async context manager and iterator, yields on change."""
+        """Return a live read: an async context manager and iterator that yields on each change."""
         return self.controller.live(self.endpoint, *args, **kwargs)
 
 
 class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
-    """A list endpoint of a Controller: with what adds to the list, and with its pages."""
+    """A list endpoint of a Controller, with the endpoints that change the list or fetch its pages."""
 
     def __init__(self, controller: BlockingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache; a mutation is fetched, and so is a page."""
+        """Read through the cache; a mutation or a page always sends a request."""
         if self.endpoint.remove_cursor is not None:
             return self.fetch(*args, **kwargs)
         return super().__call__(*args, **kwargs)
@@ -302,7 +302,7 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @property
     def remove(self) -> BoundEndpoint[..., Any]:
-        """Changes an entity and takes it out of the list."""
+        """Changes an entity and removes it from the list."""
         bound: BoundEndpoint[..., Any] = extender(self, "remove")
         return bound
 
@@ -314,7 +314,7 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @property
     def get_page(self: BoundList[..., Any, ..., Any, P2, Has[R2]]) -> BoundEndpoint[P2, R2]:
-        """Fetches one more page, appends it to the list, and gives what that page has."""
+        """Fetches one more page, appends it to the list, and returns the value of that page."""
         bound: BoundEndpoint[P2, R2] = extender(self, "get_page")
         return bound
 
@@ -331,7 +331,10 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
         self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Items[Any]: ...
     def iterate(self: Any, /, *args: Any, **kwargs: Any) -> Items[Any]:
-        """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
+        """Iterate over the items of all pages, fetching one page at a time.
+
+        Raises TypeError if the position of the next page cannot be determined.
+        """
         items: Items[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
@@ -348,23 +351,23 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
         self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> PageRun[Any]: ...
     def pages(self: Any, /, *args: Any, **kwargs: Any) -> PageRun[Any]:
-        """The pages of the list, each fetched: `items`, `position`, `next_position`, and what a Response has.
+        """Fetch the pages of the list, each with `items`, `position`, `next_position`, and the members of a Response.
 
-        Ends as `iterate` does. Raises TypeError where the next page cannot be found.
+        Ends like `iterate`. Raises TypeError if the position of the next page cannot be determined.
         """
         pages: PageRun[Any] = self._core.pages(self.endpoint, args, kwargs)
         return pages
 
 
 class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
-    """A list endpoint of an AsyncController: with what adds to the list, and with its pages."""
+    """A list endpoint of an AsyncController, with the endpoints that change the list or fetch its pages."""
 
     def __init__(self, controller: AwaitingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
     async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache; a mutation is fetched, and so is a page."""
+        """Read through the cache; a mutation or a page always sends a request."""
         if self.endpoint.remove_cursor is not None:
             return await self.fetch(*args, **kwargs)
         return await super().__call__(*args, **kwargs)
@@ -389,7 +392,7 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @property
     def remove(self) -> AsyncBoundEndpoint[..., Any]:
-        """Changes an entity and takes it out of the list."""
+        """Changes an entity and removes it from the list."""
         bound: AsyncBoundEndpoint[..., Any] = extender(self, "remove")
         return bound
 
@@ -401,7 +404,7 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @property
     def get_page(self: AsyncBoundList[..., Any, ..., Any, P2, Has[R2]]) -> AsyncBoundEndpoint[P2, R2]:
-        """Fetches one more page, appends it to the list, and gives what that page has."""
+        """Fetches one more page, appends it to the list, and returns the value of that page."""
         bound: AsyncBoundEndpoint[P2, R2] = extender(self, "get_page")
         return bound
 
@@ -418,7 +421,10 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncItems[Any]: ...
     def iterate(self: Any, /, *args: Any, **kwargs: Any) -> AsyncItems[Any]:
-        """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
+        """Iterate over the items of all pages, fetching one page at a time.
+
+        Raises TypeError if the position of the next page cannot be determined.
+        """
         items: AsyncItems[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
@@ -435,25 +441,25 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncPageRun[Any]: ...
     def pages(self: Any, /, *args: Any, **kwargs: Any) -> AsyncPageRun[Any]:
-        """The pages of the list, each fetched: `items`, `position`, `next_position`, and what a Response has.
+        """Fetch the pages of the list, each with `items`, `position`, `next_position`, and the members of a Response.
 
-        Ends as `iterate` does. Raises TypeError where the next page cannot be found.
+        Ends like `iterate`. Raises TypeError if the position of the next page cannot be determined.
         """
         pages: AsyncPageRun[Any] = self._core.pages(self.endpoint, args, kwargs)
         return pages
 
 
 def extender(bound: Any, name: str) -> Any:
-    """The bound form of what adds to a list or pages through it; AttributeError or ValueError without one."""
+    """Return a derived endpoint of a list, such as `push`, bound. Raises AttributeError or ValueError without one."""
     found = bound._derived.get(name)
     if found is None:
-        # The options of a view go over those of the derived endpoint, which it has from its list.
+        # Derived from the endpoint without a view, so that the view's options override those inherited from the list.
         found = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint.plain or bound.endpoint, name))
     return found
 
 
 def _documentation(endpoint: Any) -> str | None:
-    """The docstring of a member where it is declared, else its purpose and the URL of its requests."""
+    """Return the docstring of a member's declaration, else its purpose with method and path of its requests."""
     declared = endpoint.__dict__.get("__doc__")
     for function in (endpoint.signature, endpoint.__dict__.get("fetch")):
         declared = declared or getattr(function, "__doc__", None)

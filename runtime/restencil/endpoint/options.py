@@ -1,4 +1,4 @@
-"""The options of an endpoint, and the plan that is made of them once, when the endpoint is made."""
+"""The options of an endpoint, and its plan, which is derived from them once, when the endpoint is created."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 # --- the table of options --------------------------------------------------------------------------------------------
 #
-# An option is given to the constructor or to `extend`, or set by a class for all its endpoints. What is not in the
-# table becomes an attribute as it is.
+# An option is given to the constructor or to `extend`, or set by a class for all its endpoints. Options that are not in
+# the table become attributes unchanged.
 
 
 Check: TypeAlias = Callable[[str, Any, Any], None]
-"""Called with the name of an option, its value and the endpoint; raises for a value that cannot be.
+"""A check called with the name of an option, its value and the endpoint; raises for an invalid value.
 
-A duration in another form than a number becomes one of milliseconds.
+A duration in another form than a number is converted to milliseconds.
 """
 
 
 class Marker:
-    """A value that is one of a kind."""
+    """A sentinel value with a name."""
 
     __slots__ = ("_name",)
 
@@ -47,21 +47,21 @@ class Marker:
 
 
 BODILESS: Final = frozenset({"HEAD", "OPTIONS"})
-"""Methods that are read as having no body in their responses, and take none."""
+"""Methods whose requests have no body by default, and whose responses are read as having none."""
 
 _TAKES_KEYWORDS: Final = 8
 """The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
 
 ANY: Final = Marker("ANY")
-"""The `body` of an endpoint that declares nothing about it."""
+"""The `body` of an endpoint that does not declare this option."""
 
 
 class Option(NamedTuple):
-    """One row of the table.
+    """One row of the table of options.
 
-    `kind` is "value", "hook" (a method of the endpoint where it is not set), or "derived" (found anew in each
-    construction, from other options). `default` is how a value reads that is not set. `http` marks those that mean
-    something to endpoints of HTTP alone.
+    `kind` is "value", "hook" (a method of the endpoint unless it is set), or "derived" (computed from other options in
+    each construction). `default` is the value of an option that is not set. `http` marks options that only HTTP
+    endpoints have.
     """
 
     kind: str = "value"
@@ -118,7 +118,7 @@ def _body_in_key(name: str, value: Any, endpoint: Any) -> None:
 
 
 def is_in_body(pagination: Any) -> bool:
-    """Whether an option `pagination` says that positions are sent in the body."""
+    """Return whether an option `pagination` sends positions in the body."""
     return is_mapping(pagination) and pagination.get("in") == "body"
 
 
@@ -216,9 +216,9 @@ def _redirects(name: str, value: Any, endpoint: Any) -> None:
 
 
 def freshness_of(value: Any) -> tuple[float, float] | None:
-    """For how long, in ms, data lives at least and at most that the server says it of; None where it does not.
+    """Return the minimum and maximum lifetime in ms of data if the server determines it; None if the client does.
 
-    Raises ValueError for bounds that no length can have.
+    Raises ValueError for invalid bounds.
     """
     if value is None or value == "client":
         return None
@@ -235,7 +235,7 @@ def freshness_of(value: Any) -> tuple[float, float] | None:
 
 
 def concurrency_of(value: Any) -> Concurrency | None:
-    """How mutations tell what they were made for, if they do."""
+    """Return the rule by which mutations send a validator; None if they send none."""
     if value is None:
         return None
     return Concurrency(field=value.get("field"), is_required="etag" in value) if is_mapping(value) else Concurrency()
@@ -248,7 +248,7 @@ _DERIVED: Final = Option("derived")
 _LENGTH: Final = Option(check=_length)
 
 OPTIONS: Final[Mapping[str, Option]] = {
-    # What the operation is
+    # The operation
     "name": _DERIVED,
     "side_effect": _DERIVED,
     "schema": _VALUE,
@@ -259,7 +259,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "fetch": _HOOK,
     "key": _HOOK,
     "test_key": _HOOK,
-    # How long its results live, and what becomes of them
+    # Lifetime and handling of its results
     "data_expiry_length": _LENGTH,
     "error_expiry_length": _LENGTH,
     "poll_frequency": _LENGTH,
@@ -282,7 +282,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "update": _VALUE,
     "refresh": _VALUE,
     "retries": _VALUE,
-    # What its answers may be, and what becomes of them
+    # Validation and handling of its responses
     "strict": _VALUE,
     "strict_shape": _VALUE,
     "replace": _VALUE,
@@ -334,16 +334,16 @@ OPTIONS: Final[Mapping[str, Option]] = {
 }
 
 UNSET: Final[dict[str, Any]] = {name: option.default for name, option in OPTIONS.items() if option.kind == "value"}
-"""How options read that are not set."""
+"""The values of options that are not set."""
 
 HOOKS: Final = frozenset(name for name, option in OPTIONS.items() if option.kind == "hook")
-"""Options that are methods where they are not set."""
+"""Options that are methods if they are not set."""
 
 _CHECKED: Final = {name: option for name, option in OPTIONS.items() if option.check is not None}
 
 
 def check_options(endpoint: Any, *, http: bool) -> None:
-    """Raises TypeError or ValueError for an option of this endpoint that cannot be."""
+    """Raise TypeError or ValueError for an invalid option of this endpoint."""
     for name, option in _CHECKED.items():
         if option.http is http and option.check is not None:
             value = getattr(endpoint, name)
@@ -377,24 +377,24 @@ RESERVED: Final = frozenset(
         "view_options",
     }
 )
-"""Members that no option may hide."""
+"""Members that options must not hide."""
 
 
 def refuse_reserved(given: Mapping[str, Any]) -> None:
-    """Raises TypeError for an option that would hide a member of every endpoint."""
+    """Raise TypeError for an option that would hide a member of every endpoint."""
     reserved = RESERVED.intersection(given)
     if reserved:
         raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option")
 
 
 def keyword_defaults(signature: Any) -> dict[str, Any]:
-    """Defaults in the signature that an endpoint was declared with, but for None, which is no parameter at all."""
+    """Return the defaults in the declared signature of an endpoint, except `body` and None, which is not sent."""
     defaults: Mapping[str, Any] = getattr(signature, "__kwdefaults__", None) or {}
     return {name: value for name, value in defaults.items() if value is not None and name != "body"}
 
 
 def known_keywords(signature: Any) -> frozenset[str] | None:
-    """The keywords in the signature that an endpoint was declared with; None where it leaves them open."""
+    """Return the keywords in the declared signature of an endpoint; None if it accepts any."""
     code = getattr(signature, "__code__", None)
     if code is None or code.co_flags & _TAKES_KEYWORDS:
         return None
@@ -402,7 +402,7 @@ def known_keywords(signature: Any) -> frozenset[str] | None:
 
 
 def required_keywords(signature: Any) -> frozenset[str]:
-    """The keywords without a default in the signature that an endpoint was declared with."""
+    """Return the keywords without a default in the declared signature of an endpoint."""
     code = getattr(signature, "__code__", None)
     if code is None:
         return frozenset()
@@ -411,7 +411,7 @@ def required_keywords(signature: Any) -> frozenset[str]:
 
 
 def refuse_missing(name: str, given: Mapping[str, Any], required: frozenset[str]) -> None:
-    """Raises TypeError for keywords that an endpoint needs and a call does not give."""
+    """Raise TypeError for required keywords that are missing in a call."""
     missing = sorted(required - given.keys())
     if missing:
         needed = " and ".join(f"{keyword}=…" for keyword in missing)
@@ -419,7 +419,7 @@ def refuse_missing(name: str, given: Mapping[str, Any], required: frozenset[str]
 
 
 def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Raises TypeError for a keyword that an endpoint does not have, with those that look like it."""
+    """Raise TypeError for an unknown keyword, with similar ones as a hint."""
     unknown = next((keyword for keyword in given if keyword not in known), None)
     if unknown is None:
         return
@@ -431,7 +431,7 @@ def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) 
 
 
 def side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:
-    """Whether an endpoint of this class has a side effect: as given, as it was extended from, as its class says."""
+    """Return whether an endpoint has a side effect: from its options, the endpoint it extends, or its class."""
     explicit = given.get("side_effect")
     if explicit is None and base is None:
         explicit = getattr(kind, "side_effect", None)
@@ -439,7 +439,7 @@ def side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None)
 
 
 def http_side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:
-    """Whether an HTTP endpoint has a side effect: where nothing says so, every method but GET has one."""
+    """Return whether an HTTP endpoint has a side effect: by default if its method is not GET."""
     if given.get("side_effect") is None:
         method = given.get("method")
         if method is None and base is None and getattr(kind, "side_effect", None) is None:
@@ -450,7 +450,7 @@ def http_side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | 
 
 
 def method_of(kind: type[Any], given: Mapping[str, Any], base: str | None) -> str:
-    """The method of an HTTP endpoint: as given, as it was extended from, as its class says, or by its side effect."""
+    """Return the method of an HTTP endpoint: from its options, the endpoint it extends, its class, or side effect."""
     method = given.get("method")
     if method is None:
         if base is not None:
@@ -480,7 +480,7 @@ STEPS: Final = frozenset(
         "url",
     }
 )
-"""What the lifecycle of a request calls, and users may override."""
+"""Methods in the lifecycle of a request that users may override."""
 
 _DECODING: Final = frozenset({"fetch", "parse_response", "process", "steps"})
 _ANSWERING: Final = frozenset({"fetch", "fetch_response", "parse_response", "steps"})
@@ -488,7 +488,7 @@ _OVERRIDABLE: Final = STEPS | {"key", "test_key"}
 
 
 class Plan:
-    """What the ways of an endpoint depend on; each fact is false, or None, where there is no library's way to take."""
+    """Facts about an endpoint that allow shortcuts; each is False or None if overrides make the shortcut invalid."""
 
     __slots__ = (
         "answers_itself",
@@ -521,36 +521,36 @@ class Plan:
         decided = own is not None
         own = own or frozenset()
         self.is_standard = decided and not streams and not presumes and not opens and not own & STEPS
-        """No step of the lifecycle is overridden: they are taken one after the other, without asking what they gave."""
+        """Whether no step of the lifecycle is overridden, so that they run without checking the type of results."""
         self.own_fetch = "fetch" in own
-        """A `fetch` of the user's own replaces the lifecycle."""
+        """Whether an overridden `fetch` replaces the lifecycle."""
         self.own_process = "process" in own
-        """A `process` of the user's own may make of a response what fits the schema."""
+        """Whether an overridden `process` may convert a response to a value that matches the schema."""
         self.decodes = decided and not own & _DECODING
-        """A response is decoded by the library for its call alone, so that no one else holds its objects."""
+        """Whether the library decodes a response for its call only, so that nothing else references its objects."""
         self.answers_itself = not decided or bool(own & _ANSWERING)
-        """Code of the user's own stands between the HTTP answer and what is read of it."""
+        """Whether user code processes the HTTP response before the library reads it."""
         self.key_is_address = decided and "key" not in own
-        """The key of a request is its method and its URL."""
+        """Whether the key of a request is its method and its URL."""
         self.is_test_stable = decided and "test_key" not in own
-        """`test_key` always says the same of a key."""
+        """Whether `test_key` always returns the same for a key."""
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None
-        """The template that alone makes the URL of parameters that fill it."""
+        """The template, if it alone determines the URL for parameters that fill it; else None."""
         self.exact_key_match = self.is_test_stable and self.key_is_address and fills
-        """`test_key` is true of the key of each request: all that makes and tells keys is the library's own."""
+        """Whether `test_key` is true for the key of each request, because no method for keys is overridden."""
         self.without = without
-        """What of the client's own headers and search parameters is not sent; names of headers are in lower case."""
+        """Headers and query parameters of the client that are not sent; names of headers are in lower case."""
         self.error_types = error_types
-        """As what refusals are raised; None: as the library's own errors."""
+        """The types of errors for error responses; None for the library's own errors."""
         self.init: RequestInit | None = None
-        """What calls send that have nothing of their own to say, once one was made: "direct call"."""
+        """The cached request of calls without options of their own; measured by the benchmark "direct call"."""
         self.keywords_are_params = keywords_are_params and "has_body" not in own
-        """Keywords are the parameters: there are no names or defaults for them, no body, and no warning."""
+        """Whether keywords are used unchanged as parameters: without other names, defaults, a body or warnings."""
 
 
 def overridden(kind: type[Any], library: type[Any], options: Mapping[str, Any]) -> frozenset[str]:
-    """What a class, next to the library's own one that it derives from, or options override."""
+    """Return the hooks that options override, or a class compared with its base class in the library."""
     return frozenset(
         name
         for name in _OVERRIDABLE
