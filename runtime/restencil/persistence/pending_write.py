@@ -1,8 +1,8 @@
-"""What one action wrote, until it is committed: its values in memory, and the operations that led to them.
+"""The pending write of one action: its values in memory and its operations, until they are committed.
 
-An action captures references, under the store's lock before it changes memory: records and what a change writes are
-never edited in place, other objects are copied. What of it is stored is decided at first use, as a rule by the thread
-of the storage.
+An action captures references, under the store's lock, before it changes memory: records and the values of a change are
+never edited in place, other objects are copied. Which of them are stored is decided when they are decoded at first use,
+usually by the thread of the storage.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ NO_NAMES: Final[frozenset[str]] = frozenset()
 
 
 class Result(NamedTuple):
-    """What an action wrote under a key; times are the store's."""
+    """The result that an action wrote under a key, with times of the store."""
 
     value: Any
-    """UNDEFINED for no value."""
+    """The value; UNDEFINED if there is none."""
     times: Meta
     rules: Rules | None
     """The rules of the endpoint that wrote it; None if a call of another endpoint did."""
     is_invalidated: bool = False
     terms: Terms | None = None
-    """The lifetime that the server sent, if lifetimes of the server are used."""
+    """The lifetime from the server, if lifetimes of the server are used."""
     validators: Validators | None = None
     """The validators of the response, if a conditional request can use them."""
     number: float | None = None
-    """That of the request; None for the moment of `times`."""
+    """The number of the request; None for `times.fetched_at`."""
     contents: Contents | None = None
-    """What the response contained; None if that does not matter."""
+    """The contents of the response; None if they do not matter."""
 
 
 class BulkInvalidation(NamedTuple):
-    """A change of all results whose keys pass a test, except those received later."""
+    """Expires or invalidates all results whose keys pass a test, except results received after `moment`."""
 
     test: Callable[[str], bool]
     invalidates: bool
     moment: float
 
     def accepts(self, key: str) -> bool:
-        """Whether it changes the result of a key; also if the test raises, so that the result is requested again."""
+        """Whether it changes the result of a key; True if the test raises, so that the result is requested again."""
         try:
             return bool(self.test(key))
         except Exception:
@@ -70,14 +70,14 @@ class BulkInvalidation(NamedTuple):
 
 
 class PageExtension(NamedTuple):
-    """A page of a list: the stored result of the list takes over its times and other members."""
+    """A page of a list, whose times and other members are written to the stored result of the list."""
 
     key: str
     result: Any
     """UNDEFINED if the page has no other members."""
     times: Meta
     refreshes: bool
-    """Whether the list is as new as its newest page; else it is as old as its oldest one."""
+    """Whether the list has the times of its newest page; else it has those of its oldest one."""
 
     def accepts(self, key: str) -> bool:
         """Whether it changes the result of a key."""
@@ -85,33 +85,33 @@ class PageExtension(NamedTuple):
 
 
 Table: TypeAlias = "tuple[str, Mapping[str, Any], Sequence[Any] | None]"
-"""A table, the rows that an action writes to it, and their previous values if these are compared."""
+"""A table, the rows that an action writes to it, and their previous values if they are compared."""
 Key: TypeAlias = "tuple[str, Any, ResultMeta | None, Any, ResultMeta | None]"
-"""A key, what an action writes under it (UNDEFINED for no result, None for nothing else), and both as they were."""
+"""A key, the result and its metadata that an action writes (UNDEFINED and None if absent), and both before it."""
 
 
 class PendingWrite:
-    """What one action wrote in memory and the operations that led to it, until it is committed."""
+    """The values that one action wrote in memory, and its operations, until they are committed."""
 
-    # Rare members are the class's as long as they are empty. (Benchmark: write of one entity over a storage.)
+    # Empty rare members are class attributes. (Benchmark: write of one entity over a storage.)
     is_decoded = True
-    """Whether it was decided what of it is stored; until then, it has only what the action captured."""
+    """Whether it was decided which values are stored; until then, it has only the captured references."""
     tables: Sequence[Table] = ()
     """The captured rows, until it is decoded."""
     keys: Sequence[Key] = ()
     """The captured keys, until it is decoded."""
     known_to_differ: Mapping[str, Sequence[str]] = EMPTY
-    """By table, the captured primary keys whose value changed, as far as the change knows them."""
+    """By table, the captured primary keys whose value changed, if the change knows them."""
     indexes: Mapping[tuple[str, str], Mapping[str, str | None]] = _NO_INDEXES
     """The captured index entries."""
     validators: Validators | None = None
     """The validators of the response."""
     is_answer = False
-    """Whether it is a response with a value, and not an unchanged one."""
+    """Whether it is a response with a value, and not "304 Not Modified"."""
     is_allowed = True
-    """Whether the server lets others keep it."""
+    """Whether the server allows storing the response."""
     moment = 0.0
-    """When the action happened, if that matters."""
+    """The time of the action, if that matters."""
 
     cells: Mapping[str, Mapping[str, Any]] = EMPTY
     """By table and primary key, the values that it wrote in memory."""
@@ -123,7 +123,7 @@ class PendingWrite:
     index: Mapping[IndexEntry, str | None] = _NO_INDEX
     listed: frozenset[str] = NO_NAMES
     misses: frozenset[str] = NO_NAMES
-    """Tables that the storage does not have all rows of from then on."""
+    """Tables whose stored rows are incomplete after the commit."""
     drop: Mapping[Place, None] = _NO_PLACES
     """Rows and results that are deleted from the storage."""
     bulk_invalidations: Sequence[BulkInvalidation | PageExtension] = ()
@@ -132,19 +132,19 @@ class PendingWrite:
     release: Sequence[str] = ()
     is_reset = False
     is_reset_done = False
-    """Whether the storage was asked to reset, and did or failed."""
+    """Whether the storage was reset, or the reset failed."""
     stale: StaleSet | None = None
     """The stale marks that the action sets, if any."""
     event: Event | None = None
     """The event of these marks on the timeline; set after the commit to memory."""
     partial: Mapping[str, Mapping[str, Whole]] = EMPTY
-    """The responses that last contained complete records, if not this one."""
+    """By table and primary key, the response that last contained the complete record, if not this one."""
     request: Request | None = None
     """The request, if the action is a response."""
     nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
     """By table and primary key, the class that wrote a record; computed at first use."""
     written_keys: frozenset[str] = NO_NAMES
-    """The keys of its results, after these were released."""
+    """The keys of its results after these were dropped."""
     results: Mapping[str, Result] = _NO_RESULTS
     order = 0
     """Its position among all pending writes."""
@@ -152,7 +152,7 @@ class PendingWrite:
 
     def __init__(self, times: Meta) -> None:
         self.times = times
-        """The action's."""
+        """The times of the action."""
 
     @property
     def label(self) -> str:
@@ -160,7 +160,7 @@ class PendingWrite:
         return "a change" if self.request is None else self.request.label
 
     def times_of(self, table: str, pk: str) -> Meta:
-        """The times of a cell that it wrote."""
+        """Return the times of a cell that it wrote."""
         found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
         return found
 
@@ -180,7 +180,7 @@ class PendingWrite:
         )
 
     def node_of(self, table: str, pk: str) -> EntitySchema | None:
-        """The class that wrote a record last."""
+        """Return the class that wrote a record last."""
         if self.write_set is not None and not self.nodes:
             nodes: dict[str, dict[str, EntitySchema]] = {}
             for node, pks in self.write_set.classes.items():
@@ -192,7 +192,7 @@ class PendingWrite:
         return self.nodes.get(table, EMPTY).get(pk)
 
     def nodes_of(self, table: str, pk: str) -> Iterator[EntitySchema]:
-        """All classes that wrote a record."""
+        """Yield all classes that wrote a record."""
         if self.write_set is not None:
             for node, pks in self.write_set.classes.items():
                 if node.table_key == table and pk in pks:
@@ -200,7 +200,7 @@ class PendingWrite:
                     yield schema
 
     def pieces(self, table: str, pk: str) -> Iterable[Operation]:
-        """The operations on one cell, in order."""
+        """Return the operations on one cell, in order."""
         write_set = self.write_set
         stored = self.cells.get(table, EMPTY).get(pk, UNDEFINED)
         if write_set is None:
@@ -226,7 +226,7 @@ class PendingWrite:
         return pieces
 
     def take_tables(self) -> None:
-        """Takes over what was written to the tables of memory."""
+        """Decode the captured tables, index entries and edits of collections."""
         self.cells = {table: written for table, written, _ in self.tables}
         differing: dict[str, frozenset[str]] = {}
         for table, written, before in self.tables:
@@ -247,29 +247,29 @@ class PendingWrite:
             self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]
 
     def end_capture(self) -> None:
-        """It is decoded: what was captured is not needed any more."""
+        """Note that it is decoded, and release the captured references."""
         self.is_decoded = True
         self.tables, self.keys, self.known_to_differ, self.indexes = (), (), EMPTY, _NO_INDEXES
 
     def all_cells(self) -> list[EntityPath]:
-        """All cells that it wrote in memory."""
+        """Return all cells that it wrote in memory."""
         return [(table, pk) for table, written in self.cells.items() for pk in written]
 
     def keep_invalidations(self) -> None:
-        """Drops all but the invalidated results."""
+        """Drop all values except invalidated results."""
         results = {key: result for key, result in self.results.items() if result.is_invalidated}
         self.forget_values()
         self.results = results
 
     def forget_values(self) -> None:
-        """Drops the values; bulk invalidations stay."""
+        """Drop the values; bulk invalidations stay."""
         self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
         self.write_set, self.joins, self.nodes = None, (), EMPTY
         self.listed, self.differing = NO_NAMES, EMPTY
 
     def leave_out(self) -> None:
-        """Stores nothing of it and deletes older versions from the storage."""
+        """Store nothing of it, and delete older versions from the storage."""
         places: dict[Place, None] = dict.fromkeys(self.all_cells())
         places.update(dict.fromkeys(self.results))
         self.misses |= frozenset(self.cells)

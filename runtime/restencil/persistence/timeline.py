@@ -1,9 +1,9 @@
 """Maps local request numbers to commits of the storage, and back.
 
 A store numbers its requests and events by itself; a storage numbers commits. A response is stored with the newest
-commit that was known when its request was sent. Here that commit becomes a local number again: one that is higher than
-those of all events which that commit or an earlier one tells of, and lower than those of later events. An event of this
-store has no commit until what tells of it is written; until then no commit comes after it.
+commit that was known when its request was sent. A timeline converts that commit to a local number that is higher than
+the numbers of all events in that commit and earlier ones, and lower than those of later events. An event of this store
+has no commit until it is written; until then it is later than all commits.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Final
 from ..cache.staleness import NEVER
 
 _STORED: Final = -(2.0**50)
-"""Commits from before the storage was opened have numbers from here on, below those of all requests of this store."""
+"""The first number of commits from before the storage was opened, lower than those of all requests of this store."""
 _MOST_EVENTS: Final = 4_096
-"""So many events are remembered; what is older than those counts as requested before all of them."""
+"""Events that are remembered; older requests count as sent before all of them."""
 
 
 class Event:
-    """Something became stale: at a local number, and by a commit, None as long as it waits for one."""
+    """A change that made entries stale: its local number and its commit, None until it is committed."""
 
     __slots__ = ("commit", "number")
 
@@ -42,35 +42,35 @@ class Timeline:
         self.begin(0)
 
     def begin(self, commit: int) -> None:
-        """Starts at this newest commit; what is stored is ordered by its commits alone."""
+        """Start over at this newest commit; stored entries are ordered by their commits alone."""
         self._opened = commit
         self._known_at: list[float] = [self._next_number()]
         self._known: list[int] = [commit]
         self._own: deque[Event] = deque(maxlen=_MOST_EVENTS)
-        """The events of this store that have a commit, in the order of these."""
+        """The committed events of this store, in the order of their commits."""
         self._others: list[int] = []
-        """The commits of others that made something stale."""
+        """The commits of other stores that made something stale."""
         self._taken = commit
         self._missed = commit
-        """What commits up to this one tell of was not all learned."""
+        """The newest commit before which events may have been missed."""
         self._numbers: dict[int, float] = {}
-        """The local numbers of commits, so that all that one response brought has one number whenever it is loaded."""
+        """The local numbers of commits, so that all rows of one response get the same number at any time."""
         self._forgotten: Event | None = None
         self._events = deque(event for event in self._events if event.commit is None)
 
-    # -- what happens --------------------------------------------------------------------------------------------------
+    # -- events and commits --------------------------------------------------------------------------------------------
 
     def event(self, number: float) -> Event:
-        """This store made something stale, at this number; its commit follows."""
+        """Add an event of this store at this number; its commit follows."""
         return self._add(Event(number, None))
 
     def committed(self, event: Event, commit: int) -> None:
-        """An event of this store waits no more: this commit tells of it."""
+        """Note the commit of an event of this store."""
         event.commit = commit
         self._own.append(event)
 
     def event_elsewhere(self, number: float, commit: int) -> None:
-        """A commit of another store made something stale, which this store learned at this number."""
+        """Add the event of a commit of another store, which this store received at this number."""
         self._add(Event(number, commit))
         self._others.append(commit)
 
@@ -82,12 +82,12 @@ class Timeline:
         return event
 
     def drop(self, event: Event) -> None:
-        """Forgets an event that is never committed."""
+        """Forget an event that is never committed."""
         if event in self._events:
             self._events.remove(event)
 
     def knows(self, commit: int, *, taken: bool) -> None:
-        """Notes that this commit exists; `taken`: this store has taken it and earlier ones in."""
+        """Note that this commit exists. With `taken`, this store has applied it and all earlier ones."""
         if commit > self._known[-1]:
             self._known_at.append(self._next_number())
             self._known.append(commit)
@@ -97,14 +97,14 @@ class Timeline:
             self._taken = max(self._taken, commit)
 
     def misses(self, commit: int) -> None:
-        """What commits up to this one tell of is not known any more."""
+        """Note that events of commits up to this one may have been missed."""
         self.knows(commit, taken=True)
         self._missed = commit
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def number_of(self, commit: int) -> float:
-        """The local number of a request that was sent when this was the newest known commit; -1: unknown."""
+        """Return the local number of a request that was sent when this was the newest known commit; -1 is unknown."""
         if commit < 0:
             return _STORED - 1
         if commit <= self._opened:
@@ -119,21 +119,21 @@ class Timeline:
         return found
 
     def _number_after(self, commit: int) -> float:
-        """The lowest number that is certainly not before what this commit tells of, and before what later ones do."""
+        """Return a number after the events of this commit and earlier ones, and not after those of later ones."""
         for event in self._events:
             if event.commit is None or event.commit > commit:
                 return event.number
         return nextafter(max(0.0, self._last_number()), inf)
 
     def last_event(self, commit: int) -> float:
-        """The local number of the newest event that a request which knew this commit knew of; NEVER: of none."""
+        """Return the local number of the newest event up to a commit; NEVER if there is none."""
         for event in reversed(self._events):
             if event.commit is not None and event.commit <= commit:
                 return event.number
         return NEVER
 
     def number_of_event(self, commit: int) -> float:
-        """The local number of the event of a commit."""
+        """Return the local number of the event of a commit."""
         if commit <= self._opened:
             return _STORED + commit
         if self._forgotten is not None and commit <= (self._forgotten.commit or 0):
@@ -144,7 +144,7 @@ class Timeline:
         return self._last_number()
 
     def commit_of(self, number: float) -> int:
-        """The newest commit that was known when the request of this local number was sent; -1: unknown."""
+        """Return the newest commit that was known when the request of this local number was sent; -1 if unknown."""
         if number <= NEVER:
             return -1
         if number < _STORED / 2:
@@ -153,7 +153,7 @@ class Timeline:
         known = self._known[at - 1] if at else 0 if self._opened == 0 and self._known[0] == 0 else -1
         if known < 0:
             return known
-        # What this store itself had made stale by then goes first, also where it was written only later.
+        # A request knows the earlier events of its own store, even those that were committed later.
         for event in reversed(self._own):
             commit = event.commit or 0
             if commit <= known:
@@ -163,7 +163,7 @@ class Timeline:
         return known
 
     def _is_own_time(self, known: int, commit: int) -> bool:
-        """Whether no other store made anything stale between these commits."""
+        """Whether no other store made anything stale after `known`, up to `commit`."""
         if commit > self._taken + 1 or known < self._missed:
             return False
         at = bisect_left(self._others, known + 1)

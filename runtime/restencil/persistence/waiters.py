@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class Waiters:
-    """The requests that wait for responses to other processes, by key."""
+    """The requests that wait for the responses of other processes, by key."""
 
     def __init__(self) -> None:
         self.forked()
 
     def forked(self) -> None:
-        """Starts over in a forked process: the waiting requests are in the parent."""
+        """Start over in a forked process: the waiting requests are in the parent."""
         self._lock = threading.Lock()
         self._waiting: dict[str, list[PendingRequest]] = {}
 
@@ -25,12 +25,12 @@ class Waiters:
         return key in self._waiting
 
     def add(self, key: str, wanted: PendingRequest) -> None:
-        """Notes that a request waits for a key."""
+        """Add a request that waits for a key."""
         with self._lock:
             self._waiting.setdefault(key, []).append(wanted)
 
     def remove(self, key: str, wanted: PendingRequest) -> None:
-        """Notes that a request waits no more."""
+        """Remove a request that no longer waits."""
         with self._lock:
             others = [other for other in self._waiting.get(key, ()) if other is not wanted]
             if others:
@@ -39,7 +39,7 @@ class Waiters:
                 self._waiting.pop(key, None)
 
     def wake(self, keys: Iterable[str] | None) -> None:
-        """Other processes have written these keys, or any if None: requests that wait for them look again."""
+        """Wake the requests that wait for these keys, or all if None, as other processes have written them."""
         if not self._waiting:
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""A commit in the making: whole actions as one batch."""
+"""The batch of a commit: complete actions, merged and encoded."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ if TYPE_CHECKING:
     from .write_queue import WriteQueue
 
 _LARGEST: Final = 8 * 1024 * 1024
-"""A response of more bytes of JSON is not stored, if the storage has no bound of its own."""
+"""The largest response that is stored, in bytes of JSON, if the storage has no bound of its own."""
 
 
 class BatchRow(NamedTuple):
-    """What a commit is to leave in a cell."""
+    """The row that a commit writes to a cell."""
 
     held: StoredEntry
     rev: int
     shape: str
     is_same: bool
-    """Whether only its times are new."""
+    """Whether its value is unchanged, and only its times are new."""
     is_rebased: bool
-    """Whether it is worked out from what the storage has, so that memory may hold something else."""
+    """Whether it was rebased onto the stored row, so that memory may have another value."""
 
 
 class WriteBatch:
-    """Some actions, as they are to be committed together."""
+    """Actions that are committed together."""
 
     def __init__(self, actions: list[PendingWrite], names: dict[Place, None], used: list[Place]) -> None:
         self.actions = actions
         self.names = names
         self.used = used
         self.sent: Batch | None = None
-        """What was sent and got no answer yet: it is sent again as it is until the storage says what became of it."""
+        """The batch that was sent without a response so far; it is sent again unchanged until its outcome is known."""
         self.epoch = 0
         self.joined: dict[EntityPath, None] = {}
-        """Collections that something joins, and that the actions did not write in memory."""
+        """Collections that the actions edit, but did not write in memory."""
         self.versions: dict[str, int] = {}
-        """Of tables whose primary keys were looked through."""
+        """By table, the version at which its primary keys were scanned."""
         self.rows: dict[EntityPath, BatchRow] = {}
         self.results: dict[str, Result] = {}
         self.with_stored_validators: dict[str, int] = {}
-        """By key, how many cells the answer wrote that is stored with its validator."""
+        """By key, the number of cells of a response that is stored with its validator."""
         self.given_up: set[EntityPath] = set()
-        """Cells that are dropped: what is to be in them could not be found out."""
+        """Cells whose values could not be determined; their stored rows are deleted."""
         self.unstorable: set[Place] = set()
         self.is_too_big = False
         self.is_rebased = False
-        """Whether any of its rows is worked out from what the storage has."""
+        """Whether any of its rows was rebased onto a stored one."""
         self.row_size: float = 0
-        """How many bytes of JSON its rows have on average."""
+        """The average size of its rows, in bytes of JSON."""
 
     def cells(self) -> dict[EntityPath, list[PendingWrite]]:
-        """What the actions wrote in memory, and with each cell which of them did."""
+        """Return the cells that the actions change, each with its actions."""
         found: dict[EntityPath, list[PendingWrite]] = {}
         for action in self.actions:
             for table, written in action.cells.items():
@@ -79,12 +79,12 @@ class WriteBatch:
                 found[cell] = [action for action in self.actions if action.concerns(cell)]
         return found
 
-    # -- what is to be written (locked)
+    # -- rows and results (locked)
 
     def make(
         self, store_state: StoreState, connection: StorageConnection, forms: StoredForms, queue: WriteQueue
     ) -> None:
-        """Works out what is to be left in each cell and under each key."""
+        """Compute the row of each cell and the result of each key."""
         known = connection.known
         self.epoch = known.epoch
         self.rows.clear()
@@ -119,7 +119,7 @@ class WriteBatch:
         is_rebased = base is not None or (rev is None and known.is_unverified(cell))
         if is_rebased:
             try:
-                if is_collection(table):  # memory may have had none that others joined
+                if is_collection(table):  # also actions that edit it, but not in memory
                     actions = [action for action in self.actions if action in actions or action.concerns(cell)]
                 held = queue.rebased(cell, actions)
             except Exception:
@@ -127,7 +127,7 @@ class WriteBatch:
                 self.given_up.add(cell)
                 return None
             if held is None or (cell in self.joined and base is not None and held == base.held):
-                return None  # it was looked through, and nothing joins it
+                return None  # the edits do not change it
             rev, shape = (0, "") if base is None else (base.rev, base.shape)
         else:
             whole = last.partial.get(table, EMPTY).get(pk)
@@ -144,7 +144,10 @@ class WriteBatch:
     # -- as JSON (without the lock)
 
     def encoded(self, connection: StorageConnection, forms: StoredForms) -> Batch | None:
-        """The batch with an id of its own; None if there is nothing to commit; `unstorable` has what has no JSON."""
+        """Return the encoded batch with a new commit id; None if there is nothing to commit.
+
+        Places without an exact JSON form are added to `unstorable`.
+        """
         known = connection.known
         self.unstorable.clear()
         times = self.actions[-1].times if self.actions else None
@@ -221,7 +224,7 @@ class WriteBatch:
         )
 
     def _stale(self, commit_of: Callable[[float], int]) -> tuple[dict[Mark, None], dict[Mark, Spared]]:
-        """What the actions made stale, and what each of those spared that marked all of its kind."""
+        """Return the stale marks of the actions, and what their broad marks spare."""
         made = [action.stale for action in self.actions if action.stale is not None]
         events = [(marks_of(stale), spared_by(stale, commit_of)) for stale in made]
         stale: dict[Mark, None] = {}
@@ -239,7 +242,7 @@ class WriteBatch:
         return stale, spared
 
     def _found_by(self, action: PendingWrite) -> Iterator[tuple[IndexEntry, str]]:
-        """The index entries of what an action wrote over rows that others had written: memory knew less of these."""
+        """Yield the index entries of rows that an action wrote and that were rebased: memory had only parts of them."""
         for cell, row in self.rows.items() if self.is_rebased else ():
             if row.is_rebased and row.held.stored is not INVALID and action.writes(cell):
                 table, pk = cell
@@ -250,10 +253,10 @@ class WriteBatch:
                 )
 
     def _has(self, entry: IndexEntry, pk: str) -> bool:
-        """Whether an index entry says what the row says that is stored: memory may have more of it.
+        """Whether the stored row has the value of an index entry; the record in memory may have more fields.
 
-        One that is gone is not told: another process may have it lead elsewhere by now, and where it leads to a record
-        that has another value by then, nothing is found by it.
+        Entries of other values are not deleted: another process may have changed them to another record by now, and a
+        lookup ignores a record with another value.
         """
         table, field, text = entry
         row = self.rows.get((table, pk))
@@ -293,7 +296,7 @@ class WriteBatch:
         return [*drop], gone
 
     def writers_of(self, places: set[Place]) -> list[PendingWrite]:
-        """The actions that wrote one of these places."""
+        """Return the actions that wrote one of these places."""
         return [
             action
             for action in self.actions
@@ -302,7 +305,7 @@ class WriteBatch:
 
 
 def _needs_whole(row: BatchRow) -> bool:
-    """Whether the times of a row do not say which response brought its record whole."""
+    """Whether the response that last contained the complete record is not evident from the times of the row."""
     stored, times, whole = row.held
     if whole is None or stored is INVALID or row.shape == "":
         return False

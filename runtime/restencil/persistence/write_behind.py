@@ -1,8 +1,8 @@
-"""Write-behind: commits the writes of actions to the storage, whole and in order.
+"""Write-behind: commits the writes of actions to the storage, each completely and in order.
 
-A value is sent as memory merged it if memory knows the stored row. A row that another process has written since is a
-*conflict*: the operations are rebased onto that row, memory takes over the difference, and the commit is sent again.
-The number of a commit is the rev of the rows that it wrote.
+If memory knows the stored row, the value that memory merged is sent. If another process has written the row since,
+there is a *conflict*: the operations are rebased onto that row, the result is written to memory, and the commit is sent
+again. The number of a commit is the rev of the rows that it wrote.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ if TYPE_CHECKING:
     from .timeline import Event
 
 _ROWS: Final = 500
-"""A commit takes at most so many rows, or one action: a shared server serves nobody else meanwhile."""
+"""Most rows per commit, unless one action has more: a shared server serves no other clients meanwhile."""
 _PIECE: Final = 50
-"""So many captured actions are decoded before other threads get the lock."""
+"""Captured actions that are decoded before other threads get the lock."""
 _ATTEMPTS: Final = 8
-"""After so many conflicts in a row the rows are dropped."""
+"""Consecutive conflicts after which the conflicting rows are dropped."""
 _LONGEST_RESET: Final = 10.0
-"""For so many seconds a caller waits for a reset of a storage that is far away."""
+"""The longest time that a caller waits for a reset of a remote storage, in s."""
 _PROMPT: Final = 1.0
-"""After so many seconds, another reset raises: the storage does not answer."""
+"""Seconds since the first attempt of a pending reset after which another reset fails at once."""
 _USED: Final = 5_000
-"""So many used places are sent without waiting for a commit."""
+"""Used places after which a commit is sent for them alone."""
 
 
 class WriteEvents(Protocol):
-    """The owner of a writer: what the writer asks it, and what it notifies it of."""
+    """The owner of a `WriteBehind`: callbacks that it uses."""
 
     def wrote(self, pending: PendingWrite) -> None:
-        """An action has written this, which is not decoded yet (locked)."""
+        """Handle what an action has written, before it is decoded (locked)."""
         ...
 
     def drained(self) -> None:
-        """Nothing waits any more (locked)."""
+        """Handle an empty write queue (locked)."""
         ...
 
     def take_broken(self) -> list[Place]:
-        """Stored values that are no JSON, to be deleted by the next commit (locked)."""
+        """Return and clear the places of stored values that are invalid JSON; the next commit deletes them (locked)."""
         ...
 
     def look(self) -> None:
-        """A commit found another epoch: the log says why (without the lock)."""
+        """Read the log, as a commit found another epoch (without the lock)."""
         ...
 
     def maintain(self) -> None:
-        """The thread has written, or `poll` has passed (without the lock)."""
+        """Maintain the storage after the thread has written, or every `poll` ms (without the lock)."""
         ...
 
 
 class WriteBehind:
-    """Commits what actions wrote: at once, or in a thread of its own."""
+    """Commits the writes of actions: at once, or in a thread of its own."""
 
     def __init__(
         self,
@@ -105,24 +105,24 @@ class WriteBehind:
         self._events = events
         self._batch: WriteBatch | None = None
         self._goes_alone = False
-        """Whether a commit takes one action only: several were too big together."""
+        """Whether the next commit has only one action, as several were too big together."""
         self._is_committing = False
         self._warned: set[str] = set()
         self._is_refused = False
-        """Whether the storage did not take the reset when it was asked last."""
+        """Whether the last attempt of a reset failed."""
         self._reset_since = 0.0
         self._done = threading.Condition(store.lock)
         self.thread = StorageThread(self, self.connection)
 
-    # -- what waits (locked)
+    # -- pending writes (locked)
 
     def waits(self, pending: PendingWrite) -> bool:
-        """Whether an action waits for its commit still (without the lock)."""
+        """Whether an action still waits for its commit (without the lock)."""
         with self._store.lock:
             return pending in self.queue.actions
 
     def take(self, pending: PendingWrite) -> None:
-        """Adds what an action captured, and commits it if nothing is to wait."""
+        """Add the captured writes of an action; commit them now if `commits_at_once`, else wake the thread."""
         if pending.is_reset:
             self._reset_once(pending)
             return
@@ -135,18 +135,18 @@ class WriteBehind:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything waits (locked)."""
+        """Whether any writes are pending (locked)."""
         return bool(self.queue)
 
     def use(self, places: Iterable[Place]) -> None:
-        """These were used: the next commit says so."""
+        """Note that these rows and results were used; the next commit contains that."""
         used = self.queue.used
         used.update(dict.fromkeys(places))
         if len(used) >= _USED:
             self.thread.wake()
 
     def over(self, cell: EntityPath, loaded: StoredEntry) -> StoredEntry:
-        """The value of a just loaded row for memory: pending writes are rebased onto it."""
+        """Rebase pending writes onto a row that was just loaded, and return the value for memory."""
         try:
             return self.queue.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
         except Exception:
@@ -154,20 +154,23 @@ class WriteBehind:
             return loaded
 
     def after_bulk_invalidations(self, result: StoredResult) -> StoredResult:
-        """A result that was loaded, after the changes of all results that wait."""
+        """Apply pending bulk invalidations to a loaded result."""
         for pending in self.queue.actions:
             for invalidation in pending.bulk_invalidations:
                 result = self._bulk_invalidator.applied(invalidation, result) or result
         return result
 
     def number(self, entry: Entry) -> None:
-        """Numbers the batch whose commit is in the log, before the reply of the storage (locked)."""
+        """Finish the current batch if this entry of the log is its commit, before the storage responds (locked)."""
         batch = self._batch
         if batch is not None and batch.sent is not None and batch.sent.entry.commit_id == entry.commit_id:
             self._numbered(batch, entry.number)
 
     def give_up(self) -> None:
-        """What got no answer is not sent again as it is: the storage has lost what it was made from (locked)."""
+        """Abandon a batch that was sent without a response, as the storage has lost the rows it is based on (locked).
+
+        Its actions are sent again in a new batch.
+        """
         batch = self._batch
         if batch is not None and batch.sent is not None:
             self.connection.given_up.add(batch.sent.entry.commit_id)
@@ -176,7 +179,7 @@ class WriteBehind:
     # -- a reset
 
     def _reset_once(self, pending: PendingWrite) -> None:
-        """A reset that has begun a new epoch, or was refused, does so once, however often it is taken."""
+        """Reset the storage for an action, unless this was done or has failed before. Raises StorageError."""
         if pending.is_reset_done:
             return
         try:
@@ -202,7 +205,7 @@ class WriteBehind:
                 self.thread.wake(hurries=True)
                 raise
             return
-        # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
+        # No requests to a server under the lock: the thread sends them, and callers outside an event loop wait for it.
         self._is_refused = was_refused or connection.state != "on"
         self.thread.wake(hurries=True)
         if self.thread.runs and running_loop() is None:
@@ -213,7 +216,7 @@ class WriteBehind:
             raise StorageDown(f"the reset is not written yet ({why}); it is tried again until the program ends")
 
     def _try_reset(self) -> None:
-        """Begins a new epoch. Raises StorageError if it cannot be written now."""
+        """Begin a new epoch. Raises StorageError if the storage fails."""
         epoch = self.connection.reset()
         with self._store.lock:
             self.connection.known.begin_epoch(epoch, reset=epoch, number=0)
@@ -221,7 +224,7 @@ class WriteBehind:
             self._done.notify_all()
 
     def drop_all(self) -> None:
-        """All that waits is dropped: it belongs to an epoch that is over, or to nothing."""
+        """Drop all pending writes: their epoch is over, or the storage is no longer used."""
         with self._store.lock:
             self.queue.clear()
             self._batch = None
@@ -231,7 +234,7 @@ class WriteBehind:
     # -- committing
 
     def commit_all(self) -> bool:
-        """Commits all that waits; False if the storage does not take it now."""
+        """Commit all pending writes; False if the storage fails."""
         try:
             self._is_committing = True
             return self._commit_all()
@@ -261,10 +264,10 @@ class WriteBehind:
         return True
 
     def _begin(self) -> WriteBatch | None:
-        """The next batch: whole actions, up to a bulk invalidation (locked)."""
+        """Return the next batch: complete actions, up to a bulk invalidation; None if there is none (locked)."""
         queue = self.queue
         if self._batch is not None and self._batch.sent is not None:
-            return self._batch  # first it is to be known what became of this
+            return self._batch  # whether it was committed has to be known first
         actions: list[PendingWrite] = []
         rows, event = 0, None
         for pending in queue.actions:
@@ -282,7 +285,7 @@ class WriteBehind:
         return self._batch
 
     def _commit(self, batch: WriteBatch) -> bool:
-        """Commits a batch, rebased at each conflict; False if the storage does not take it now."""
+        """Commit a batch, rebasing it at each conflict; False if the storage fails."""
         attempts = 0
         while True:
             if batch.sent is None:
@@ -290,7 +293,7 @@ class WriteBehind:
                     return False
                 with self._store.lock:
                     if self._batch is not batch:
-                        return True  # a reset came
+                        return True  # there was a reset meanwhile
                     batch.make(self._store_state, self.connection, self._forms, self.queue)
                 encoded = batch.encoded(self.connection, self._forms)
                 if batch.unstorable or batch.is_too_big:
@@ -317,7 +320,10 @@ class WriteBehind:
             self._resolve_conflict(batch, outcome.moved, gives_up=attempts >= _ATTEMPTS)
 
     def _finished(self, batch: WriteBatch, number: int) -> bool:
-        """The draft was committed; what it changes of all results follows."""
+        """Finish a committed batch, and run its bulk invalidations; False if the storage fails.
+
+        `number` is the number of the commit; 0 if there was nothing to commit.
+        """
         with self._store.lock:
             if self._batch is batch:
                 self._numbered(batch, number)
@@ -336,7 +342,7 @@ class WriteBehind:
         return True
 
     def _numbered(self, batch: WriteBatch, number: int) -> None:
-        """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
+        """Note the number of a committed batch, and remove its actions from the queue (locked)."""
         known, queue = self.connection.known, self.queue
         for pending in batch.actions:
             if pending.event is not None and number:
@@ -354,10 +360,10 @@ class WriteBehind:
         for cell in batch.given_up:
             known.forget(*cell)
             queue.bases.pop(cell, None)
-        self._batch = None  # the last of all: after an interrupt it is numbered once more
+        self._batch = None  # last: after an interrupt, all of this is repeated
 
     def _note(self, batch: WriteBatch, number: int) -> None:
-        """What was committed has the rev of the commit (locked)."""
+        """Note the revs of committed rows and results, and write rebased rows to memory (locked)."""
         known, queue, count = self.connection.known, self.queue, self.connection.count
         base = self._store_state.base
         count.commits += 1
@@ -378,11 +384,11 @@ class WriteBehind:
         for key in batch.results:
             if is_next and key not in known.unverified_keys and (key in base.results or key in base.key_metas):
                 known.key_revs[key] = number
-            else:  # others have committed meanwhile: whose result is the later one has to be looked at
+            else:  # others have committed meanwhile, so that the stored result may be another one
                 known.key_revs.pop(key, None)
 
     def _pop(self, actions: Iterable[PendingWrite]) -> None:
-        """These wait no more, which are the first (locked)."""
+        """Remove actions from the head of the queue (locked)."""
         for pending in actions:
             self.queue.pop(pending)
         if not self.queue:
@@ -390,7 +396,7 @@ class WriteBehind:
         self._done.notify_all()
 
     def _leave_out(self, batch: WriteBatch) -> None:
-        """What has no JSON form, or is too big, is not stored, nor is anything older shown in its place."""
+        """Leave out actions that have no exact JSON form or are too big; older stored versions are deleted."""
         with self._store.lock:
             self._batch = None
             if batch.is_too_big and len(batch.actions) > 1:
@@ -407,7 +413,7 @@ class WriteBehind:
                 self.queue.leave_out(pending)
 
     def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
-        """Rebases a batch onto rows that other processes have written; memory takes over the result."""
+        """Rebase a batch onto rows that other processes have written, and write the result to memory."""
         self.connection.count.moved += 1
         known, queue = self.connection.known, self.queue
         with self._store.lock:
@@ -421,7 +427,7 @@ class WriteBehind:
                 batch.given_up.update(cells or batch.cells())
                 return
             entering: dict[EntityPath, StoredEntry] = {}
-            known.unordered.update(row.table for row in found.rows if row.rev)  # they were born before
+            known.unordered.update(row.table for row in found.rows if row.rev)  # they were inserted before ours
             for cell, row in zip(cells, found.rows, strict=True):
                 queue.met(cell, row)
                 known.forget(*cell)
@@ -431,13 +437,13 @@ class WriteBehind:
                 self._enter(cell, None, batch, entering)
             if apply_remote(self._store_state, entering):
                 self._store.changed()
-        if not self.commits_at_once:  # else a listener would run in between
+        if not self.commits_at_once:  # else a listener would run inside of the action
             self._store.tell()
 
     def _enter(
         self, cell: EntityPath, held: StoredEntry | None, batch: WriteBatch, entering: dict[EntityPath, StoredEntry]
     ) -> None:
-        """Notes what memory takes over of a rebased row."""
+        """Add the value of a rebased row to `entering`, the values that are written to memory."""
         try:
             waits = self.queue.of_cell(cell)
             held = self.queue.rebased(cell, waits) if waits else held
@@ -451,26 +457,26 @@ class WriteBehind:
             if base is not None and not is_collection(cell[0]):
                 self.queue.bases[cell] = base._replace(is_taken=True)
 
-    # -- the life of a store
+    # -- lifecycle
 
     def maintain(self) -> None:
-        """What the storage thread does after what it wrote, and now and then."""
+        """Maintain the storage; called by the storage thread after commits and periodically."""
         self._events.maintain()
 
     def commit_waiting(self) -> bool:
-        """What the storage thread does when it was woken: whether nothing is left to be done."""
+        """Commit all pending writes; called by the storage thread. False if any are left."""
         if self.commits_at_once:
             with self._store.lock:
                 return self.commit_all()
         is_done = self.commit_all()
-        if self.connection.is_resetting and not is_done:  # else the reset came after it, and has its own turn
+        if self.connection.is_resetting and not is_done:  # if all was committed, a new reset has its own attempt
             with self._store.lock:
                 self._is_refused = True
                 self._done.notify_all()
         return is_done
 
     def flush(self, timeout: float) -> bool:
-        """Waits until all that was taken so far is in the storage; False: not within `timeout` ms."""
+        """Wait until all writes that are pending now are stored; False after `timeout` ms."""
         until = time.monotonic() + timeout / 1000
         with self._store.lock:
             if self.commits_at_once and self.commit_all():
@@ -485,18 +491,18 @@ class WriteBehind:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether anything waits to be written."""
+        """Whether writes or a reset are pending."""
         return bool(self.queue or self.connection.is_resetting) and self.connection.state != "off"
 
     def close(self) -> None:
-        """Nothing is committed any more."""
+        """Drop pending writes and stop the thread; a pending reset is logged as an error."""
         if self.connection.is_resetting:
             logger.error("the storage was not reset: it did not answer; what it holds ends by its age")
         self.drop_all()
         self.thread.end()
 
     def forked(self) -> None:
-        """It has forked; this is the child: what waits is the parent's, and what it wrote is not known here."""
+        """Start over in a forked child: pending writes belong to the parent, so that their places are unverified."""
         known, queue = self.connection.known, self.queue
         for pending in queue.actions:
             for table, pk in pending.all_cells():
@@ -513,7 +519,7 @@ class WriteBehind:
 
 
 def _drain(queue: WriteQueue, lock: AbstractContextManager[Any]) -> None:
-    """Works out what was handed over, in pieces, between which others may have the lock."""
+    """Decode captured actions in pieces, and release the lock in between."""
     is_done = False
     while not is_done:
         with lock:
@@ -521,9 +527,9 @@ def _drain(queue: WriteQueue, lock: AbstractContextManager[Any]) -> None:
 
 
 def _comes_later(pending: PendingWrite, first: Event | None) -> bool:
-    """Whether what an action brought was requested after this event of another one: that is numbered first.
+    """Whether an action with writes was requested after the first event of a batch, so that it needs a later commit.
 
-    Else nobody could tell that the response knew of it.
+    In the same commit, other processes could not know that the response is later than the event.
     """
     if first is None:
         return False

@@ -1,4 +1,4 @@
-"""The queue of writes that wait for their commit, and how they are rebased onto rows of other processes (locked)."""
+"""The queue of writes that wait for their commit, and their rebase onto rows of other processes (locked)."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 50_000
 _MOST_BYTES = 32 * 1024 * 1024
-"""So much may wait; of more only the names are kept."""
+"""The bounds of the queue; beyond them, values are dropped and only their names are kept."""
 
 
 class Base(NamedTuple):
     """A stored row that pending writes are rebased onto."""
 
     held: StoredEntry | None
-    """In the form of memory; None if there is no usable one."""
+    """Its value in the form of memory; None if there is no usable one."""
     rev: int
     shape: str
     is_taken: bool = False
-    """Whether memory has what pending writes make of it; never of a list, which depends on other rows, too."""
+    """Whether memory has the rebased value; never True for a list, which depends on other rows, too."""
 
 
 class WriteQueue:
@@ -51,36 +51,36 @@ class WriteQueue:
         self._forms = forms
         self._capture = capture
         self._captured: deque[PendingWrite] = deque()
-        """What was captured and is not decoded yet."""
+        """Captured actions that are not decoded yet."""
         self._last: PendingWrite | None = None
-        """What was taken last."""
+        """The action that was added last."""
         self._is_draining = False
         self._queue: deque[PendingWrite] = deque()
         self._taken = 0
         self._cells: dict[str, dict[str, list[PendingWrite]]] = {}
         """By table and primary key, the actions that wrote a cell."""
         self.rows = 0
-        """How many rows wait."""
+        """The number of pending rows."""
         self.row_size: float = 0
-        """How many bytes of JSON the rows of the last commit had on average."""
+        """The average size of the rows of the last commit, in bytes of JSON."""
         self.bases: dict[EntityPath, Base] = {}
-        """Stored rows that pending writes were not merged with in memory, so that these are rebased onto them."""
+        """Stored rows that pending writes are rebased onto, as they were not merged with them in memory."""
         self.names: dict[Place, None] = {}
-        """What was too much to keep; it is deleted from the storage first."""
+        """Rows and results whose values exceeded the bounds; the next commit deletes them from the storage."""
         self.used: dict[Place, None] = {}
-        """What was used since the last commit."""
+        """Rows and results that were used since the last commit."""
 
     def __bool__(self) -> bool:
         return bool(self._captured or self._queue or self.names)
 
     @property
     def actions(self) -> deque[PendingWrite]:
-        """All that waits, in order."""
+        """All pending writes, decoded and in order."""
         self.drain_capture()
         return self._queue
 
     def take(self, pending: PendingWrite) -> None:
-        """Adds what an action captured; adding it twice has no effect."""
+        """Add the captured writes of an action; adding them twice has no effect."""
         if pending is self._last or (self._captured and self._captured[-1] is pending):
             return
         if pending.stale is not None and pending.event is None:
@@ -92,14 +92,14 @@ class WriteQueue:
             self._keep_names()
 
     def drain_capture(self, most: int | None = None) -> bool:
-        """Decodes what was captured, or so much of it; whether that is all."""
+        """Decode captured actions, at most `most`; True if none are left."""
         captured = self._captured
-        if not captured or self._is_draining:  # a function of the user's asks in between
+        if not captured or self._is_draining:  # called by a user's function during a decode
             return True
         try:
             self._is_draining = True
             for _ in range(len(captured) if most is None else min(most, len(captured))):
-                # An interrupt may come anywhere: then this is done once more, and nothing is lost or there twice.
+                # An interrupt may come anywhere: then this is repeated, and nothing is lost or added twice.
                 pending = captured[0]
                 self._capture.decode(pending)
                 if not pending.cells:
@@ -115,7 +115,7 @@ class WriteQueue:
         return not captured
 
     def _keep_names(self) -> None:
-        """Drops values and keeps their names, as too much waits; invalidations stay."""
+        """Drop the values of pending writes beyond the bounds and keep their names; invalidations stay."""
         self._connection.read_no_more()
         kept: deque[PendingWrite] = deque()
         for pending in self.actions:
@@ -135,31 +135,31 @@ class WriteQueue:
         self.bases.clear()
 
     def pop(self, pending: PendingWrite) -> None:
-        """An action waits no more; it is the first."""
+        """Remove an action if it is the first of the queue."""
         if self._queue and self._queue[0] is pending:
             self._unsort(pending)
             self._uncount(pending)
             self._queue.popleft()
 
     def forget(self, pending: PendingWrite) -> None:
-        """What an action wrote waits no more, only its changes of all results."""
+        """Drop the values of an action; its bulk invalidations stay."""
         self._uncount(pending)
         self._unsort(pending)
         pending.forget_values()
 
     def leave_out(self, pending: PendingWrite) -> None:
-        """Nothing of an action is stored, nor is anything older shown in its place."""
+        """Store nothing of an action, and delete older stored versions of what it wrote."""
         self._uncount(pending)
         self._unsort(pending)
         pending.leave_out()
 
     def _uncount(self, pending: PendingWrite) -> None:
-        """Its rows wait no more."""
+        """Subtract the rows of an action from the pending ones."""
         self.rows -= pending.rows
         pending.rows = 0
 
     def clear(self) -> None:
-        """Nothing waits any more."""
+        """Drop all pending writes."""
         for pending in self.actions:
             if pending.event is not None:
                 self._connection.known.timeline.drop(pending.event)
@@ -171,19 +171,19 @@ class WriteQueue:
         self.used.clear()
         self.rows = 0
 
-    # -- what waits for a place
+    # -- pending writes by place
 
     def _sort(self, pending: PendingWrite) -> None:
-        """Sorts what an action wrote by cell."""
+        """Add an action to the index by cell."""
         for table, written in pending.cells.items():
             of_table = self._cells.setdefault(table, {})
             for pk in written:
                 found = of_table.setdefault(pk, [])
-                if not found or found[-1].order < pending.order:  # else it was sorted before an interrupt
+                if not found or found[-1].order < pending.order:  # else it was added before an interrupt
                     found.append(pending)
 
     def _unsort(self, pending: PendingWrite) -> None:
-        """What an action wrote waits no more."""
+        """Remove an action from the index by cell."""
         for table, written in pending.cells.items():
             of_table = self._cells.get(table, {})
             for pk in written:
@@ -195,12 +195,12 @@ class WriteQueue:
                         del of_table[pk]
 
     def is_pending(self, cell: EntityPath) -> bool:
-        """Whether a cell waits for its commit."""
+        """Whether a cell has a pending write."""
         self.drain_capture()
         return cell[1] in self._cells.get(cell[0], EMPTY)
 
     def is_joined(self, cell: EntityPath) -> bool:
-        """Whether pending writes add to a collection or remove from it."""
+        """Whether a cell is a collection that pending writes change, in memory or not."""
         if not is_collection(cell[0]):
             return False
         try:
@@ -211,22 +211,22 @@ class WriteQueue:
             return False
 
     def is_pending_key(self, key: str) -> bool:
-        """Whether a result waits for its commit."""
+        """Whether the result of a key has a pending write."""
         return any(key in pending.results for pending in self.actions)
 
     def keys(self) -> Iterator[str]:
-        """The keys of results that wait for their commit."""
+        """Yield the keys of pending results."""
         for pending in self.actions:
             yield from pending.results
 
     def date_of(self, key: str) -> float | None:
-        """When the latest pending result of a key was received; None if there is none."""
+        """Return the time when the latest pending result of a key was received; None if there is none."""
         return max(
             (pending.results[key].times.date for pending in self.actions if key in pending.results), default=None
         )
 
     def of_cell(self, cell: EntityPath) -> list[PendingWrite]:
-        """The pending writes that change a cell, in order."""
+        """Return the pending writes that change a cell, in order."""
         self.drain_capture()
         wrote = self._cells.get(cell[0], EMPTY).get(cell[1], ())
         if not is_collection(cell[0]):
@@ -236,10 +236,10 @@ class WriteQueue:
         ]
         return sorted([*wrote, *joins], key=_order_of)
 
-    # -- what waits, laid over what the storage has
+    # -- rebase onto stored rows
 
     def met(self, cell: EntityPath, row: StoredRow | None) -> None:
-        """Notes a stored row that memory does not know; pending writes are rebased onto it."""
+        """Note a stored row that memory does not know; pending writes are rebased onto it."""
         if row is None or not row.rev:
             self.bases[cell] = Base(None, 0, "")
             return
@@ -248,7 +248,7 @@ class WriteQueue:
         try:
             held = self._forms.held(row, times, number, self._store_state.base.get(*cell))
         except ValueError:
-            held = None  # it is no JSON: what is written replaces it
+            held = None  # it is invalid JSON: pending writes replace it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
         self._mark_overlaps(cell)
         left = left_out_of(row.value) if held is not None else ()
@@ -258,31 +258,31 @@ class WriteQueue:
             self._connection.known.left_out.pop(cell, None)
 
     def mark_unverified(self) -> None:
-        """Rebases all pending writes onto what the storage has: what memory had may be wrong."""
+        """Base no pending writes on values of memory, which may be wrong; they are rebased onto stored rows."""
         for pending in self.actions:
             for cell in pending.all_cells():
                 table, pk = cell
-                if is_collection(table):  # what joined it is laid over what is there, so that has to be known
+                if is_collection(table):  # edits of a collection need its stored row
                     self.bases.pop(cell, None)
                     self._connection.known.unverified.setdefault(table, {})[pk] = -1
                 else:
                     self.bases[cell] = Base(None, 0, "")
 
     def over(self, cell: EntityPath, held: StoredEntry | None) -> StoredEntry | None:
-        """Rebases pending writes onto a loaded row; the result for memory. Users' functions may raise."""
+        """Rebase pending writes onto a loaded row and return the value for memory. Users' functions may raise."""
         known = self._connection.known
         self.bases[cell] = Base(held, known.rev(*cell) or 0, known.shape(*cell))
         self._mark_overlaps(cell)
         return self.rebased(cell, self.of_cell(cell))
 
     def rebased(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> StoredEntry | None:
-        """Rebases these actions onto the stored row of a cell. Users' functions may raise."""
+        """Rebase these actions onto the stored row of a cell. Users' functions may raise."""
         actions = [*actions]
         with self._store_state.hooks:
             return self._rebased(cell, self._base(cell, actions), actions, moves=True)
 
     def _mark_overlaps(self, cell: EntityPath) -> None:
-        """Marks as stale what two processes requested at once with different responses: the order is unknown."""
+        """Mark a row as stale if two processes requested it at once with different responses: the order is unknown."""
         base, timeline = self.bases[cell], self._connection.known.timeline
         if base.held is None:
             return
@@ -307,10 +307,10 @@ class WriteQueue:
                 action.stale.update(stale)
             if action.event is None:
                 action.event = timeline.event(number)
-            return  # later actions that did not know of the row are stale by this mark, too
+            return  # this mark also covers later actions that did not know of the row
 
     def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> StoredEntry | None:
-        """The stored row. A request sent when its commit was known is later, whatever the clocks say."""
+        """Return the stored row; a request that knew its commit counts as later, even if clocks disagree."""
         base = self.bases.get(cell)
         if base is None or base.held is None or not actions:
             return None if base is None else base.held
@@ -322,7 +322,7 @@ class WriteQueue:
     def _rebased(
         self, cell: EntityPath, held: StoredEntry | None, actions: Iterable[PendingWrite], *, moves: bool = False
     ) -> StoredEntry | None:
-        """Merges the operations of these actions with a row; `moves`: lists use the stored records of what moves."""
+        """Merge the operations of these actions with a row. `moves`: lists use stored records of moved entities."""
         for action in actions:
             for piece in action.pieces(*cell):
                 if moves and isinstance(piece, EditList) and piece.moved:
@@ -331,7 +331,7 @@ class WriteQueue:
         return held
 
     def as_it_moves(self, action: PendingWrite, joins: EditList) -> EditList:
-        """A move by the records in the storage, if they differ from those that memory had. Filters may raise."""
+        """Return a move that uses stored records, if memory did not have these. Filters may raise."""
         met = [cell for cell in joins.moved if cell in self.bases]
         if not met or joins.change_of is None:
             return joins
@@ -343,9 +343,9 @@ class WriteQueue:
         return joins._replace(moved=records, change=joins.change_of(records))
 
     def moved_lists(self, cells: Iterable[EntityPath]) -> dict[EntityPath, StoredEntry] | None:
-        """Lists in memory after the pending moves of these entities, whose rows were just loaded.
+        """Return the lists in memory after the pending moves of these entities, whose rows were just loaded.
 
-        None if nothing moves them. Lists without a loaded row are unknown from then on.
+        Returns None if nothing moves them. Lists without a loaded row are unknown from then on.
         """
         tables = {
             joins.table: None
@@ -372,7 +372,7 @@ class WriteQueue:
         return found
 
     def committed(self, cell: EntityPath, held: StoredEntry, rev: int, shape: str) -> None:
-        """Notes a committed row; what still waits for it is rebased onto it."""
+        """Note a committed row; pending writes of its cell are rebased onto it."""
         base = self.bases.pop(cell, None)
         if base is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape, base.is_taken)
