@@ -1,4 +1,4 @@
-"""Hydrates memory from storage: loaded rows and results, merged with what memory has.
+"""Hydrates memory from storage: loaded rows and results are merged with the values in memory.
 
 Not a mutation: no listener runs, equal values keep identity, older revisions are ignored.
 """
@@ -46,23 +46,23 @@ if TYPE_CHECKING:
     from .write_behind import WriteBehind
 
 MOST_ABSENT: Final = 65_536
-"""So many places are remembered as absent; more are loaded again."""
+"""The most rows that are remembered as absent; beyond that, all are forgotten and loaded again."""
 
 
 class Intake:
-    """What is to be put into memory of what was loaded, all at once."""
+    """Loaded rows and results that are written to memory at once."""
 
     __slots__ = ("evicted", "gone", "new", "other")
 
     def __init__(self, base: Tables) -> None:
         self.new = ChangeSet(base, _NO_TIMES)
-        """What memory holds nothing of."""
+        """Entries that memory does not have."""
         self.other = ChangeSet(base, _NO_TIMES)
-        """What differs from what memory holds."""
+        """Entries that replace values in memory."""
         self.gone: dict[str, ResultMeta] = {}
         """Results that were invalidated."""
         self.evicted: list[str] = []
-        """Keys that memory evicts: no endpoint has read them here, so what they are to hold is not known."""
+        """Keys that memory evicts, as no endpoint has read them here and their schema is unknown."""
 
 
 class Hydrator(Provenance):
@@ -80,27 +80,27 @@ class Hydrator(Provenance):
         self._store = store
         self._registry = registry
         self._met: list[EntityPath] = []
-        """Rows that were loaded of what waits for its commit."""
+        """Loaded rows of cells with pending writes."""
         self._whole_notes: dict[EntityPath, Any] = {}
-        """What rows that are being taken in say of the response that brought them whole."""
+        """The stored details about the response that last contained a complete row, while the row is loaded."""
 
     # -- times -----------------------------------------------------------------------------------------------------
 
     def times(self, meta: Meta, requested_rev: int) -> Meta | None:
-        """Times of the storage in the store's time, never in the future; None if they are older than `max_age`."""
+        """Convert times of the storage to the store's time, never in the future; None if older than `max_age`."""
         times = self._connection.inward(meta, requested_rev)
         return None if self._store.now() - times.date > self._connection.storage.max_age else times
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
     def intake(self) -> Intake:
-        """A new intake, for `put`."""
+        """Return a new intake, for `put`."""
         return Intake(self._store_state.base)
 
     def take_rows(
         self, cells: Collection[EntityPath], loaded: Loaded, nodes: Mapping[EntityPath, Any], intake: Intake
     ) -> None:
-        """Takes in the rows of these cells, and which are absent."""
+        """Add the loaded rows of these cells to an intake, and note those that are absent."""
         known, entities = self._connection.known, self._store_state.base.entities
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
@@ -124,7 +124,7 @@ class Hydrator(Provenance):
         self._connection.count.loaded_rows += len(loaded.rows)
 
     def _whole(self, row: StoredRow, value: Any, times: Meta) -> Whole:
-        """The response that last brought a row whole, by the numbers that hold here."""
+        """Return the response that last contained the complete row, with numbers of this store."""
         number = self._connection.known.timeline.number_of(row.whole_rev)
         whole = whole_of(value, self._whole_notes.pop((row.table, row.pk), None), times, number)
         if not whole.later and whole.fetched_at <= times.fetched_at:
@@ -132,7 +132,7 @@ class Hydrator(Provenance):
         return requested_by(StoredEntry(value, times, whole), times.fetched_at).whole or whole
 
     def put(self, intake: Intake) -> None:
-        """Puts into memory what is new, and what differs from memory, which notifies listeners."""
+        """Write an intake to memory; listeners are notified of changed values."""
         store_state, new, other = self._store_state, intake.new, intake.other
         if new.entities or new.results or new.key_metas:
             store_state.take_in(new)
@@ -156,7 +156,7 @@ class Hydrator(Provenance):
         self._store.changed()
 
     def _is_absent(self, cell: EntityPath, intake: Intake) -> None:
-        """There is no row."""
+        """Note that the storage has no row for a cell."""
         table, pk = cell
         known = self._connection.known
         unverified = self.unverified.get(table, {}).pop(pk, None)
@@ -166,7 +166,7 @@ class Hydrator(Provenance):
         self.absent += 1
         if unverified is None:
             return
-        if self._write_behind.is_pending(cell):  # it was laid over what memory had, which nobody else has
+        if self._write_behind.is_pending(cell):  # it was merged with a value that only memory had
             held = self._write_behind.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
             if held.stored is not UNDEFINED:
@@ -175,7 +175,7 @@ class Hydrator(Provenance):
         self.is_memory_only(cell)
 
     def _forget_absent(self) -> None:
-        """Forgets which rows are absent, unless memory holds a value."""
+        """Forget which rows are absent, unless memory has a value."""
         known, base = self._connection.known, self._store_state.base
         for table, revs in known.revs.items():
             gone = [pk for pk, rev in revs.items() if not rev and base.get(table, pk) is UNDEFINED]
@@ -185,7 +185,7 @@ class Hydrator(Provenance):
         self.absent = 0
 
     def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: ChangeSet) -> None:
-        """Takes in rows that memory does not hold and that nothing waits for, as `_take_row` does one."""
+        """Add rows that memory does not have, without pending writes; for one row, see `_take_row`."""
         known, arrived_at = self._connection.known, dict[tuple[Meta, int], Meta]()
         moments = {(row.times, row.whole_rev) for row in rows}
         for stored_at in moments:
@@ -206,7 +206,7 @@ class Hydrator(Provenance):
                 self.unusable.add((table, pk))
                 known.note(table, pk, row.rev, "")
                 continue
-            if kind_of(value) is dict and not (left and (table, pk) in left):  # what is partial is of another type
+            if kind_of(value) is dict and not (left and (table, pk) in left):  # partial collections have other types
                 node = nodes.get((table, pk))
                 if node is not met:
                     met, to_store = node, None if node is None or node.entity is None else node.entity.to_store
@@ -235,12 +235,12 @@ class Hydrator(Provenance):
         self.loaded.setdefault(table, set()).update(written)
 
     def _came_meanwhile(self, rows: list[StoredRow]) -> None:
-        """Notes rows that are loaded while requests are under way."""
+        """Note rows that are loaded while requests are in flight."""
         if self._store_state.in_flight.by_id:
             self._connection.known.came_meanwhile.update([((row.table, row.pk), row.rev) for row in rows])
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, intake: Intake) -> None:
-        """Takes in one row that is newer than what memory knows."""
+        """Add one row that is newer than the rev in memory."""
         table, pk = cell = row.table, row.pk
         base, known = self._store_state.base, self._connection.known
         before, is_pending = base.get(table, pk), self._write_behind.is_pending(cell)
@@ -255,14 +255,14 @@ class Hydrator(Provenance):
         value = self._value_of(row) if times is not None else UNDEFINED
         if times is None or value is UNDEFINED:
             self.unusable.add(cell)
-            known.note(table, pk, row.rev, "")  # what is written replaces it
+            known.note(table, pk, row.rev, "")  # the next write replaces it
             if before is not UNDEFINED and not is_pending:
-                self.is_memory_only(cell)  # others have something else of it
+                self.is_memory_only(cell)  # others have another value of it
             return
         self.unusable.discard(cell)
         self.dangling.discard(cell)
         if cell in self.left_out:
-            node = None  # no object of the class that lacks what was left out
+            node = None  # an instance of the class would miss members
         earlier: Meta | None = base.meta(table, pk)
         whole: Whole | None = None if value is INVALID else self._whole(row, value, times)
         if is_pending or is_joined:
@@ -289,14 +289,14 @@ class Hydrator(Provenance):
         write_entry(change, cell, StoredEntry(stored, times, whole))
 
     def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
-        """The new value of a cell that memory holds; members that were left out of the row stay."""
+        """Return the new value of a cell in memory; members that were left out of the row stay."""
         left = self.left_out.get(cell)
         if left is not None and is_dict(value) and not isinstance(before, Sentinel):
             value = with_left_out(value, left, before)
         return _stored(value, node, before)
 
     def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
-        """The values of rows by primary key, decoded in one go if no row is special."""
+        """Return the values of rows by primary key, decoded together if possible."""
         texts = [row.value for row in rows if row.value is not None]
         is_plain = len(texts) == len(rows) > 1 and not self.left_out
         shapes = {row.shape for row in rows} if is_plain else set[str]()
@@ -332,13 +332,13 @@ class Hydrator(Provenance):
         logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
 
     def load_again(self, table: str) -> None:
-        """Loads rows again that no class could read, as one more class of the table is known."""
+        """Forget unusable rows of a table, so that they are loaded again after another class was registered."""
         for cell in [cell for cell in self.unusable if cell[0] == table]:
             self.unusable.discard(cell)
             self._connection.known.forget(*cell)
 
     def take_whole(self, table: str, pks: list[str], *, is_known: bool) -> None:
-        """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
+        """Note that memory has all rows of a table: stored rows in their order, then pending ones."""
         base, store_state = self._store_state.base, self._store_state
         self.whole.add(table)
         store_state.retention.evicted.discard((table, WHOLE_TABLE))
@@ -356,7 +356,7 @@ class Hydrator(Provenance):
             store_state.take_in(change)
 
     def take_index(self, entries: Iterable[IndexEntry], loaded: Loaded) -> None:
-        """Takes in index entries."""
+        """Write loaded index entries to memory."""
         base = self._store_state.base
         change = ChangeSet(base, _NO_TIMES)
         for entry in entries:
@@ -370,7 +370,7 @@ class Hydrator(Provenance):
         if change.indexes:
             self._store_state.take_in(change)
 
-    # -- what others changed ---------------------------------------------------------------------------------------
+    # -- changes of other processes --------------------------------------------------------------------------------
 
     def take_changes(
         self,
@@ -379,7 +379,7 @@ class Hydrator(Provenance):
         keys: Iterable[str],
         same: Mapping[EntityPath, Entry],
     ) -> None:
-        """Takes in what others wrote, all of it as one change; `same` are rows that have the times of an entry."""
+        """Write changes of other processes to memory as one change; rows in `same` only get the times of an entry."""
         intake = self.intake()
         if loaded is not None:
             found = {(row.table, row.pk): row for row in loaded.rows}
@@ -396,7 +396,7 @@ class Hydrator(Provenance):
         for cell, entry in same.items():
             self._renew(cell, entry, intake.other)
         new, intake.new = intake.new, ChangeSet(self._store_state.base, _NO_TIMES)
-        for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
+        for table, written in new.entities.items():  # an entry is one change, including its new rows
             for pk, stored in written.items():
                 whole = new.partial.get(table, EMPTY).get(pk)
                 write_entry(intake.other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
@@ -407,7 +407,7 @@ class Hydrator(Provenance):
             self._order(table)
 
     def _order(self, table: str) -> None:
-        """Moves pending rows to the end of a table that memory holds completely, as their commit will."""
+        """Move pending rows to the end of a complete table, as their commit will."""
         held = self._store_state.base.entities[table]
         revs = self._connection.known.revs.get(table, EMPTY)
         for pk in [pk for pk in held if not revs.get(pk) and self._write_behind.is_pending((table, pk))]:
@@ -415,7 +415,7 @@ class Hydrator(Provenance):
         self._store_state.memo.drop_table(table)
 
     def _renew(self, cell: EntityPath, entry: Entry, other: ChangeSet) -> None:
-        """Takes over the newer times of an unchanged row."""
+        """Write the newer times of an unchanged row to memory."""
         table, pk = cell
         base, known = self._store_state.base, self._connection.known
         stored = base.get(table, pk)
@@ -428,7 +428,7 @@ class Hydrator(Provenance):
             or cell in self.unusable
             or here is None
         ):
-            return  # unknown, or written here since
+            return  # the row is unknown, or was written here since
         if stored is UNDEFINED:
             known.forget(table, pk)
             return
@@ -439,7 +439,7 @@ class Hydrator(Provenance):
         write_entry(other, cell, StoredEntry(stored, here, whole))
 
     def dropped(self, cells: Iterable[EntityPath]) -> None:
-        """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
+        """Note that rows were deleted from the storage: their values in memory stay and are stale."""
         base, known = self._store_state.base, self._connection.known
         for cell in cells:
             table, pk = cell
@@ -456,13 +456,13 @@ class Hydrator(Provenance):
     # -- results -----------------------------------------------------------------------------------------------------
 
     def take_results(self, keys: Iterable[str], loaded: Loaded, intake: Intake, *, plain: bool = False) -> None:
-        """Takes in what the storage has under these keys, and what it has nothing of."""
+        """Add the loaded results of these keys to an intake, and note those that are absent."""
         found = {result.key: result for result in loaded.results}
         for key in keys:
             self.take_result(key, found.get(key), self.shape_of(key), intake, is_plain=plain)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
-        """Takes in a result that memory does not hold, before its endpoint is known: whether it can be used."""
+        """Write a result to memory before its endpoint is known; False if it is unusable."""
         intake = self.intake()
         if result is not None:
             if self._after_bulk_invalidations(result).invalidated:
@@ -476,12 +476,15 @@ class Hydrator(Provenance):
     def take_result(
         self, key: str, result: StoredResult | None, shape: str | None, intake: Intake, *, is_plain: bool = False
     ) -> None:
-        """Takes in the result of a key; `shape` is that of the endpoint, None where nobody has read it."""
+        """Add the result of a key to an intake.
+
+        `shape` is the schema fingerprint of the endpoint; None if no endpoint has read the key here.
+        """
         known, base = self._connection.known, self._store_state.base
         rev, unverified = known.key_revs.get(key), self.unverified_keys.pop(key, None)
         meta, waits = base.key_meta(key), self._write_behind.date_of(key)
         if unverified is not None and waits is not None:
-            self.unverified_keys[key] = unverified  # what waits is compared once it is committed
+            self.unverified_keys[key] = unverified  # it is compared once the pending result is committed
         if result is None:
             was_there = (bool(rev) or unverified is not None) and waits is None
             self._take_no_result(key, meta, was_there=was_there, into=intake.other)
@@ -496,7 +499,7 @@ class Hydrator(Provenance):
         if waits is not None and (times is None or times.date <= waits):
             return
         if shape is None and times is not None and not result.invalidated:
-            # Nobody has read the key here, so what it is to hold is not known: whoever reads it loads it.
+            # No endpoint has read the key here, so its schema is unknown: the next read loads it.
             del known.key_revs[key]
             if meta is not None or base.result(key) is not UNDEFINED:
                 intake.evicted.append(key)
@@ -513,11 +516,11 @@ class Hydrator(Provenance):
             self.validators.pop(key, None)
             if meta.expires_at > 1:
                 intake.other.key_metas[key] = meta.with_expiry(1)
-            return  # the storage has lost what came later, or it is on its way; that stays, and is stale
+            return  # memory is newer: the storage has lost that result, or gets it soon; it stays and is stale
         self._put_result(result, times, parts, intake)
 
     def _put_result(self, result: StoredResult, times: Meta, parts: ResultParts, intake: Intake) -> None:
-        """Notes in the changes a result that memory takes over."""
+        """Add a usable result to an intake."""
         key, (value, terms, _, contents) = result.key, parts
         timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
@@ -546,13 +549,13 @@ class Hydrator(Provenance):
             change.key_metas[key] = made
 
     def _take_no_result(self, key: str, meta: ResultMeta | None, *, was_there: bool, into: ChangeSet) -> None:
-        """The storage has nothing under a key."""
+        """Note that the storage has no result for a key."""
         self._connection.known.key_revs[key] = 0
         if was_there and meta is not None:
-            into.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
+            into.key_metas[key] = meta.with_expiry(1)  # another process dropped it, and may know why
 
     def _after_bulk_invalidations(self, result: StoredResult) -> StoredResult:
-        """A result after the changes of all results that are on their way to the storage."""
+        """Apply pending bulk invalidations to a loaded result."""
         if not self._write_behind.is_open:
             return result
         try:
@@ -563,7 +566,7 @@ class Hydrator(Provenance):
             return result._replace(invalidated=True, value=None)
 
     def _parts_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> ResultParts | None:
-        """The parts of a result; None if it is no JSON."""
+        """Decode the parts of a result; None if it is invalid JSON."""
         try:
             parts = result_parts(result.value, times)
         except ValueError:
@@ -580,7 +583,7 @@ _NO_TIMES: Final = Meta(0, 0, 0)
 
 
 def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
-    """What memory holds is what the storage has; only times that lie in the future are not believed."""
+    """Keep the value of a cell that equals the stored one; its times are moved out of the future."""
     table, pk = cell
     times = base.meta(table, pk)
     if times is not None:
@@ -588,7 +591,7 @@ def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
 
 
 def _stored(value: Any, node: Schema | None, before: Any) -> Any:
-    """A value in the form in which a table holds it: perhaps as an instance of the class that it is read as."""
+    """Convert a value to the form of its table: an instance if the class of its reads is known."""
     if not is_dict(value) or is_partial(value):
         return value
     entity = None if node is None else node.entity
@@ -601,7 +604,7 @@ def _stored(value: Any, node: Schema | None, before: Any) -> Any:
 
 
 def _joined(base: Tables, cell: EntityPath, loaded: StoredEntry, node: Schema | None) -> StoredEntry:
-    """Merges a loaded row with a value in memory from a response that is not stored."""
+    """Merge a loaded row with a value in memory from a response that is not stored."""
     table, pk = cell
     before, value = StoredEntry(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
     entity = None if node is None else node.entity

@@ -1,8 +1,8 @@
-"""One request for all processes: a request takes a lease on its key, and the same request elsewhere waits.
+"""Leases share one request between processes: a request takes a lease on its key, and equal requests wait.
 
 A request holds its lease from before it is sent until its response is committed, which ends the lease. Other processes
-wait for a log entry that names the key. One thread renews all held leases, and checks now and then whether those that
-requests wait for are free: a holder may be gone, or its request may have failed.
+wait for a log entry that contains the key. One thread renews all held leases, and periodically checks whether those
+that requests wait for are free: a holder may be gone, or its request may have failed.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from .waiters import Waiters
 
 _RENEWED: Final = 1.0
-"""It is renewed after so many seconds, as long as its request is in flight."""
+"""The interval of renewals of a lease while its request is in flight, in s."""
 _TRIES: Final = 5
-"""Where others write all the time, what is loaded may be newer than memory can be at once; then it is loaded again."""
+"""Attempts to load a result while other processes write all the time."""
 _LOOKS: Final = 0.1
-"""So often it is looked whether leases are free that someone waits for, in s."""
+"""The interval of checks whether leases that requests wait for are free, in s."""
 _LAP: Final = 1_000.0
-"""A waiting request looks again after so many ms, as a notification may have been missed."""
+"""The longest wait of a request before it checks again, in ms, as a notification may have been missed."""
 _LISTENS: Final = 0.01
 """The interval between reads of the log of a local storage while a request waits, in s."""
 
 
 class Lease(NamedTuple):
-    """What one request holds, or waits for."""
+    """A lease that one request holds or waits for."""
 
     name: str
     owner: str
-    """One for each request: a lease that is given back late is not taken from the next one of this process."""
+    """The owner, different for each request: a late release does not end the lease of this process's next request."""
     key: str
 
 
@@ -58,9 +58,9 @@ class _Held:
     def __init__(self, lease: Lease, until: float) -> None:
         self.lease = lease
         self.until = until
-        """Nobody else has it before, by the clock that never steps, in s."""
+        """The end of the lease unless it is renewed, in s of the monotonic clock."""
         self.was_lost = False
-        """It was not renewed in time, and another one had it then."""
+        """Whether it was not renewed in time, and another process may have taken it."""
 
     @property
     def is_sure(self) -> bool:
@@ -69,7 +69,7 @@ class _Held:
 
 
 class Leases:
-    """The leases that requests of one store hold, and its requests that wait for those of other processes."""
+    """The leases that requests of one store hold, and its requests that wait for leases of other processes."""
 
     def __init__(
         self, connection: StorageConnection, read_through: ReadThrough, registry: SchemaRegistry, waiters: Waiters
@@ -81,22 +81,22 @@ class Leases:
         self.forked()
 
     def forked(self) -> None:
-        """Starts over in a forked process: leases and waiting requests are in the parent."""
+        """Start over in a forked process: leases and waiting requests are in the parent."""
         self._lock = threading.Lock()
         self._open: set[int] = set()
-        """The fetches that take part, from before they ask for a lease until they are done."""
+        """The fetches that use leases, from before they request one until they are done."""
         self._held: dict[int, _Held] = {}
         self._committing: list[tuple[Lease, Callable[[], bool]]] = []
         self._to_give: list[Lease] = []
         self._waiters.forked()
         self._looking: dict[int, tuple[Lease, PendingRequest]] = {}
-        """By fetch, what is to be taken as soon as it is free."""
+        """By fetch, the lease to take as soon as it is free."""
         self._wakes: threading.Event | None = None
 
     def steps(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
-        """Steps before a request is sent: True if there is an outcome without it.
+        """Return steps that run before a request is sent; their result is True if there is an outcome without it.
 
-        After False it is to be sent; `done` is called in any case, once it was answered or has failed.
+        After False, send the request. Call `done` in any case, after its response or failure.
         """
         connection = self._connection
         wait = connection.storage.lease_wait
@@ -112,7 +112,7 @@ class Leases:
             self._waiters.remove(request.key, wanted)
 
     def _shared(self, request: Request, fetch_id: int, wanted: PendingRequest, lease: Lease, left: float) -> Steps:
-        """Steps: takes the lease, or waits for its holder at most for `left` ms."""
+        """Return steps that take the lease, or wait for the response of its holder for at most `left` ms."""
         connection, end = self._connection, time.monotonic() + left / 1000
         is_waiting, is_current = False, True
         while connection.may_be_written:
@@ -128,7 +128,7 @@ class Leases:
                     return True
                 if held.is_sure:
                     return False
-                with self._lock:  # it took so long to look that another one may have asked, and been answered
+                with self._lock:  # the check took so long that another process may have sent the request meanwhile
                     self._held.pop(fetch_id, None)
             lap = min(left, (end - time.monotonic()) * 1000, _LAP)
             if wanted.requires_network or lap <= 0:
@@ -145,12 +145,12 @@ class Leases:
         return False
 
     def _take(self, fetch_id: int, lease: Lease) -> Steps:
-        """Steps: whether the lease is ours; None if the storage does not answer."""
+        """Return steps that request the lease; their result is None if the storage does not respond."""
 
         def ask(storage: Storage) -> bool:
             since = time.monotonic()
             got = storage.lease(lease.name, lease.owner, LEASE_LENGTH)
-            if got:  # noted here, as who waits for this may be cancelled
+            if got:  # noted here, as the task that waits for this may be cancelled
                 with self._lock:
                     self._hold(fetch_id, lease, since)
             return got
@@ -158,7 +158,7 @@ class Leases:
         return (yield StorageStep(self._connection.lease, self._read_through.loader, ask))
 
     def _is_answered(self, request: Request, wanted: PendingRequest, *, is_current: bool = False) -> Steps:
-        """Steps: whether there is an outcome now; `is_current`: memory has what others wrote."""
+        """Return steps that check for an outcome; with `is_current`, all commits of others are already applied."""
         for attempt in range(_TRIES):
             if attempt or not is_current:
                 yield from self._read_through.catching_up()
@@ -170,27 +170,27 @@ class Leases:
                 return True
             rev = self._connection.known.key_revs.get(request.key)
             if rev == 0 or (rev is not None and attempt > 0):
-                return False  # nothing is stored that can be used
+                return False  # no usable result is stored
         return False
 
-    # -- who waits
+    # -- waiting requests
 
     def _looks(self, fetch_id: int, lease: Lease, wanted: PendingRequest) -> None:
-        """From now on the lease is taken when it is free."""
+        """Let the thread take the lease when it is free."""
         with self._lock:
             is_first = not self._looking
             self._looking[fetch_id] = lease, wanted
             self._work(at_once=is_first)
 
-    # -- what is held
+    # -- held leases
 
     @property
     def are_held(self) -> bool:
-        """Whether any is held."""
+        """Whether any lease is held."""
         return bool(self._held)
 
     def committing(self, fetch_id: int | None, is_waiting: Callable[[], bool]) -> str | None:
-        """The lease of a fetch whose response waits for its commit, which ends the lease; None if there is none."""
+        """Return the name of the lease of a fetch, which the commit of its response ends; None if there is none."""
         with self._lock:
             held = None if fetch_id is None else self._held.pop(fetch_id, None)
             if held is None:
@@ -199,7 +199,7 @@ class Leases:
         return held.lease.name
 
     def done(self, fetch_id: int) -> None:
-        """A fetch was answered or has failed: what it holds still is given back."""
+        """Release the lease of a fetch after its response or failure, unless a commit ends it."""
         if fetch_id not in self._open:
             return
         with self._lock:
@@ -211,7 +211,7 @@ class Leases:
                 self._work(at_once=True)
 
     def _hold(self, fetch_id: int, lease: Lease, since: float) -> None:
-        """Notes the lease of a fetch, requested at that time (locked by `_lock`)."""
+        """Note the lease of a fetch, requested at the time `since` (locked by `_lock`)."""
         is_wanted = fetch_id in self._open
         if not is_wanted:
             self._to_give.append(lease)
@@ -223,7 +223,7 @@ class Leases:
     # -- the thread
 
     def _work(self, *, at_once: bool) -> None:
-        """There is something to be done for the thread (locked by `_lock`)."""
+        """Start or wake the thread (locked by `_lock`)."""
         if self._wakes is None:
             self._wakes = threading.Event()
             threading.Thread(target=self._run, args=(self._wakes,), name="restencil-leases", daemon=True).start()
@@ -231,7 +231,7 @@ class Leases:
             self._wakes.set()
 
     def _run(self, wakes: threading.Event) -> None:
-        """Renews what is held, gives back what is not, takes what is free; ends when there is nothing of that."""
+        """Renew held leases, release ended ones and take free ones, until none are left."""
         renews = time.monotonic() + _RENEWED
         looks = time.monotonic() + _LOOKS
         while True:
@@ -265,7 +265,7 @@ class Leases:
         return max(0.0, min(renews, looks) - time.monotonic())
 
     def _renew(self) -> None:
-        """Renews what is held, and what ends with a commit that is still to come."""
+        """Renew held leases and those that a pending commit will end."""
         with self._lock:
             held, committing = [*self._held.values()], [*self._committing]
         leases = [one.lease for one in held] + [lease for lease, is_waiting in committing if is_waiting()]
@@ -280,12 +280,12 @@ class Leases:
             committing = [*self._committing]
         ended = [lease for lease, is_waiting in committing if not is_waiting()]
         renewed = set(leases)
-        self._ask([lease for lease in ended if lease in renewed], 0)  # the commit came first, and had ended it
+        self._ask([lease for lease in ended if lease in renewed], 0)  # the commit came before the renewal
         with self._lock:
             self._committing = [one for one in self._committing if one[0] not in ended]
 
     def _look(self) -> None:
-        """Takes free leases for the requests that wait, and wakes these; all of them if the storage does not answer."""
+        """Take free leases for waiting requests and wake these; wake all if the storage does not respond."""
         with self._lock:
             looking = [*self._looking.items()]
         since = time.monotonic()
@@ -300,12 +300,12 @@ class Leases:
             wanted.wake()
 
     def _ask(self, leases: Sequence[Lease], length: float) -> list[bool] | None:
-        """Takes or renews leases; None if the storage does not answer."""
+        """Take or renew leases for `length` ms, or release them if it is 0; None if the storage does not respond."""
         wanted = [(lease.name, lease.owner) for lease in leases]
         return self._connection.lease(lambda storage: leases_of(storage, wanted, length)) if wanted else None
 
     def close(self) -> None:
-        """Gives all leases back; waiting requests are sent."""
+        """Release all leases."""
         with self._lock:
             held = [*(one.lease for one in self._held.values()), *self._to_give]
             self._held.clear()
@@ -315,7 +315,7 @@ class Leases:
             self._ask(held, 0)
 
     def closed(self) -> None:
-        """The storage is not used any more."""
+        """Wake all waiting requests, as the storage is no longer used; they are sent."""
         self._waiters.wake(None)
 
 

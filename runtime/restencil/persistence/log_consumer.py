@@ -1,4 +1,4 @@
-"""Consumes the log of commits: brings what other processes wrote into memory, and handles gaps and resets."""
+"""Consumes the log of commits: applies the changes of other processes to memory, and handles gaps and resets."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from .write_behind import WriteBehind
 
 _TRIES: Final = 8
-"""So often what was loaded may turn out to be of a later moment than the log that was read."""
+"""Attempts to load rows of the same commit as the entries of the log that were read."""
 _MOST_ROWS: Final = 2_000
-"""So many changed rows are loaded at once; the rest is evicted."""
+"""The most changed rows that are loaded at once; the rest is evicted."""
 _REMEMBERED: Final = 256
-"""The changes of so many commits are remembered, for loads that began before."""
+"""The number of commits whose changes are remembered, for loads that began before."""
 _GONE: Final = "part of the log is gone"
 _STEP: Final = 1_000.0
-"""A clock that steps by more than this, in ms, is not to be believed."""
+"""The step of the wall clock, in ms, from which times in memory are not trusted."""
 
 
 class LogConsumer:
-    """Brings memory up to the newest commit of the log (locked)."""
+    """Applies commits of the log to memory (locked)."""
 
     def __init__(
         self,
@@ -59,16 +59,16 @@ class LogConsumer:
         self._write_behind = write_behind
         self._hydrator = hydrator
         self.clocks: Callable[[], float] = _wall_over_monotonic
-        """The wall clock minus the one that never steps, in ms."""
+        """The wall clock minus the monotonic clock, in ms."""
         self._offset = self.clocks()
         self._recent: deque[tuple[int, frozenset[EntityPath | str]]] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
-        """Up to this number it is not remembered what commits changed."""
+        """The newest commit whose changes are forgotten."""
 
-    # -- up to where memory is ---------------------------------------------------------------------------------------
+    # -- the position in the log -------------------------------------------------------------------------------------
 
     def reach(self, loaded: Loaded) -> StorageWork[bool]:
-        """Brings memory up to the moment of what was loaded; False if it cannot be used."""
+        """Apply all commits up to that of the loaded rows; False if these cannot be used."""
         known = self._connection.known
         for _ in range(_TRIES):
             if loaded.epoch == known.epoch and loaded.number <= known.number:
@@ -79,7 +79,7 @@ class LogConsumer:
         return False
 
     def late(self, number: int) -> frozenset[EntityPath | str] | None:
-        """What others changed after this number, as far as memory is; None if that is not remembered."""
+        """Return the applied changes of others after a commit; None if they are forgotten."""
         if number >= self._connection.known.number:
             return frozenset()
         if number < self._forgotten:
@@ -87,13 +87,13 @@ class LogConsumer:
         return frozenset[Any]().union(*(places for found, places in self._recent if found > number))
 
     def catch_up(self) -> StorageWork[bool]:
-        """Brings memory up to the newest commit; False if the storage does not answer."""
+        """Apply all commits up to the newest one; False if the storage does not respond."""
         known = self._connection.known
         found: Changes | None = yield StorageQuery(lambda storage: storage.changes(known.number, 0))
         return found is not None and (yield from self.take(found))
 
     def take(self, found: Changes) -> StorageWork[bool]:
-        """Takes in new entries of the log; False if the storage does not answer in between."""
+        """Apply new entries of the log; False if the storage stops responding meanwhile."""
         known = self._connection.known
         if found.reset > known.reset:
             self._was_reset(found)
@@ -103,7 +103,7 @@ class LogConsumer:
             yield from self._skip("the storage began anew", found.number, is_epoch=True)
             return True
         if found.number < known.number and not found.lost:
-            return True  # it was said before another thread took in more
+            return True  # another thread has applied more since it was read
         entries = [entry for entry in found.entries if entry.number > known.number]
         if self._is_torn(found, entries):
             yield from self._skip(_GONE, found.number, is_epoch=found.number < known.number)
@@ -111,7 +111,7 @@ class LogConsumer:
         return not entries or (yield from self._take_entries(entries))
 
     def _is_torn(self, found: Changes, entries: list[Entry]) -> bool:
-        """Whether history was lost between memory and the newest commit."""
+        """Whether entries are missing between the position in the log and its newest commit."""
         known = self._connection.known
         if found.lost:
             return True
@@ -123,7 +123,7 @@ class LogConsumer:
     # -- entries -----------------------------------------------------------------------------------------------------
 
     def _take_entries(self, entries: list[Entry]) -> StorageWork[bool]:
-        """Loads what memory holds of what changed, and takes it in as one change."""
+        """Load the changed rows and results that memory has, and apply them as one change."""
         known, connection = self._connection.known, self._connection
         epoch = known.epoch
         for _ in range(_TRIES):
@@ -151,7 +151,7 @@ class LogConsumer:
             late = [entry for entry in more.entries if entry.number > last]
             met = {place for entry in late for place in _places(entry)}
             if more.number >= loaded.number and met.isdisjoint(plan.cells) and met.isdisjoint(plan.keys):
-                self._carry_out(plan, loaded, entries)  # what was loaded is as it was at the last entry
+                self._carry_out(plan, loaded, entries)  # later entries did not change the loaded rows
                 return True
             entries = [entry for entry in (*entries, *late) if entry.number > known.number]
             if self._is_torn(more, entries):
@@ -161,7 +161,7 @@ class LogConsumer:
         return True
 
     def _skip(self, reason: str, number: int, *, is_epoch: bool = False) -> StorageWork[None]:
-        """Handles a gap in the log: memory goes on at this commit, and believes nothing that it holds."""
+        """Handle a gap in the log: continue at this commit, with all of memory unverified."""
         known = self._connection.known
         before = 0 if is_epoch else known.number
         self._break(reason, is_epoch=is_epoch)
@@ -172,9 +172,9 @@ class LogConsumer:
         yield from self._miss_events(before, number)
 
     def _miss_events(self, before: int, number: int) -> StorageWork[None]:
-        """What commits after `before`, up to this one, made stale is not known: if they did, all of that may be.
+        """Handle the missed stale marks of commits after `before`, up to `number`.
 
-        So may all that was requested before this moment.
+        If any of these commits set one, everything that was requested before now may be stale.
         """
         store_state, timeline = self._store_state, self._connection.known.timeline
         loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (), (ANYTHING,)))
@@ -185,7 +185,7 @@ class LogConsumer:
             store_state.hot_results.clear()
 
     def _number_own(self, entries: Iterable[Entry]) -> None:
-        """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
+        """Finish own commits that are in the log, so that later changes of others are not ignored as pending cells."""
         for entry in entries:
             if self._connection.is_own(entry):
                 self._write_behind.number(entry)
@@ -205,7 +205,7 @@ class LogConsumer:
         if plan.over:
             store_state = self._store_state
             store_state.commit(RemoveEntries(plan.over, ()))
-        # What came in between stands before what was written here meanwhile: the order is asked for anew.
+        # Rows that others inserted come before those written here meanwhile: the order is loaded again.
         is_between = known.last >= entries[0].number
         if connection.storage.inline and (self._write_behind.is_open or is_between):
             for table in hydrator.whole.intersection(plan.tables):
@@ -224,7 +224,7 @@ class LogConsumer:
         self._waiters.wake([key for entry in entries if not is_own(entry) for key in entry.keys])
 
     def _mark(self, entries: Iterable[Entry]) -> None:
-        """What others made stale is stale here by an event of this moment."""
+        """Apply the stale marks of other stores, as an event of now."""
         known, store_state = self._connection.known, self._store_state
         base = store_state.base
         for entry in entries:
@@ -239,9 +239,9 @@ class LogConsumer:
             known.timeline.knows(entry.number, taken=True)
 
     def _note_overlaps(self, entry: Entry) -> None:
-        """Notes the records of another store's commit as those of a response that overlaps with all requests under way.
+        """Note the records of another store's commit as those of a response that overlaps with all requests in flight.
 
-        When that store sent its request is not known. Only the commit of a change has a mark on a path.
+        The time when that store sent its request is unknown. Only commits of mutations have a mark on a path.
         """
         store_state = self._store_state
         in_flight = [one.fetched_at for one in store_state.in_flight.by_id.values()]
@@ -265,13 +265,13 @@ class LogConsumer:
         return NEVER if meta is None or self._write_behind.is_pending_key(key) else meta.number
 
     def _number_of_list(self, table: str, pk: str) -> float:
-        """The number of a list in memory; NEVER while it waits for its commit."""
+        """Return the number of a list in memory; NEVER while it waits for its commit."""
         base = self._store_state.base
         meta = base.meta(table, pk)
         return NEVER if meta is None or self._write_behind.is_pending((table, pk)) else base.number((table, pk), meta)
 
     def _forget_unseen(self, plan: _Plan) -> None:
-        """Forgets the revisions of what others wrote and memory does not hold."""
+        """Forget the revisions of changed rows and results that memory does not have."""
         known, memo, hydrator = self._connection.known, self._store_state.memo, self._hydrator
         for table, pk in plan.unseen:
             known.forget(table, pk)
@@ -288,7 +288,7 @@ class LogConsumer:
                 hydrator.whole.discard(table)
                 memo.drop_table(table)
         if plan.keys or plan.unseen_keys:
-            # One of them may be the answer that a table has nothing: no entry says that in another way.
+            # One of them may be an empty list of a table, for which there is no other entry.
             for table in [table for table in hydrator.whole if table not in self._store_state.base.entities]:
                 hydrator.whole.discard(table)
                 memo.drop_table(table)
@@ -304,19 +304,16 @@ class LogConsumer:
     # -- breaks and resets -------------------------------------------------------------------------------------------
 
     def clock_stepped(self) -> bool:
-        """Whether the clock was set since the last call: times in memory may be wrong.
-
-        Called without the lock.
-        """
+        """Whether the wall clock was set since the last call: times in memory may be wrong (without the lock)."""
         offset, self._offset = self._offset, self.clocks()
         return abs(self._offset - offset) > _STEP
 
     def broken(self, reason: str) -> None:
-        """Handles a gap: the changes of others are unknown."""
+        """Handle a gap in the changes of others, with the reason for the log."""
         self._break(reason, is_epoch=False)
 
     def _break(self, reason: str, *, is_epoch: bool) -> None:
-        """Marks all in memory as unverified and every key as stale: shown, and compared with the storage first."""
+        """Mark all of memory as unverified and every key as stale, until they are compared with the storage."""
         store_state = self._store_state
         logger.info("what memory holds is compared with the storage before it is believed: %s", reason)
         self._connection.count.breaks += 1
@@ -331,7 +328,7 @@ class LogConsumer:
         self._waiters.wake(None)
 
     def _was_reset(self, found: Changes) -> None:
-        """Resets this store, as another process was reset, for example by a logout."""
+        """Reset this store, as another process was reset, for example by a logout."""
         known, store = self._connection.known, self._store
         known.begin_epoch(found.epoch, found.reset, found.number)
         self._forget(found.number)
@@ -352,12 +349,12 @@ class LogConsumer:
         self._forgotten = number
 
     def reset(self) -> None:
-        """This process was reset."""
+        """Forget the remembered changes, as this process was reset."""
         self._forget(self._connection.known.number)
 
 
 class _Plan:
-    """What log entries mean for memory: what to load, to forget, and to give newer times."""
+    """The effects of log entries on memory: rows and results to load, to forget, and to get newer times."""
 
     def __init__(
         self,
@@ -374,21 +371,21 @@ class _Plan:
         self._waiters = waiters
         self._is_held = store_state.retention.is_held
         self.cells: dict[EntityPath, None] = {}
-        """Rows to be loaded."""
+        """Rows to load."""
         self.keys: dict[str, None] = {}
-        """Results to be loaded."""
+        """Results to load."""
         self.over: list[EntityPath] = []
-        """What is too much to be loaded."""
+        """Changed rows beyond the bound, which are evicted."""
         self.same: dict[EntityPath, Entry] = {}
-        """Rows that have other times alone, which an entry says."""
+        """Rows with new times and the same value, each with the entry that contains the times."""
         self.gone: dict[EntityPath, None] = {}
         self.unseen: list[EntityPath] = []
-        """What memory does not hold."""
+        """Changed rows that memory does not have."""
         self.unseen_keys: list[str] = []
         self.tables: dict[str, None] = {}
         """The tables with changed rows."""
         self.renewed: dict[str, None] = {}
-        """The tables with rows that have newer times: index entries lead to them from then on."""
+        """The tables with rows that have newer times; their index entries may have changed."""
         for entry in entries:
             if not connection.is_own(entry):
                 self._take(entry)
@@ -431,7 +428,7 @@ class _Plan:
         return key in self._waiters and key in self._hydrator.key_shapes
 
     def _bound(self) -> None:
-        """Keeps what live reads hold, and evicts the rest if it is too much."""
+        """Move rows beyond the bound to `over`; rows that live reads hold come first."""
         most = min(_MOST_ROWS, MOST_PLACES - len(self.keys))
         if len(self.cells) <= most:
             return
