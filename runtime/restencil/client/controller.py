@@ -1,7 +1,7 @@
 """Controllers: the operations on a store, for blocking code and for asyncio.
 
-Here stand the documented operations and nothing else, so that nothing else takes a name from the resources of a client.
-What they are made of stands behind `_core`.
+The classes have no public members besides the documented operations, because resources of a client are attributes too
+and must not collide with them. The implementation is in `_core`.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ SET_EXPIRY: Final = 60_000.0
 
 
 class AnyController:
-    """What both kinds of controllers share: every operation that never waits.
+    """Base class of both kinds of controllers, with the operations that never wait.
 
-    A subclass that speaks to one API names it in `_api` (generated clients do); it may then be given a `token` and
-    another `url_prefix`.
+    A subclass for one API, such as a generated client, sets `_api`, and then accepts the arguments `token` and
+    `url_prefix`.
     """
 
     _api: ClassVar[Api | None] = None
@@ -83,9 +83,9 @@ class AnyController:
         core.host = weakref.ref(self)
         self.store = core.store
         self.managers: tuple[Manager, ...] = core.managers
-        """What stands between the operations and the store, in its order."""
+        """The managers, in the order in which they handle actions."""
         self.retries: int | RetryPolicy | None = core.retries
-        """What was given as `retries`; None: requests are tried again only where their endpoint says so."""
+        """The argument `retries`; None: only endpoints with `retries` of their own retry requests."""
         if type(self).dispatch is not AnyController.dispatch:
             core.override_dispatch(self.dispatch)
         core.open(self)
@@ -97,24 +97,24 @@ class AnyController:
 
     @property
     def opened(self) -> bool:
-        """Whether it is open: fetches and subscriptions are accepted. A new controller is."""
+        """Whether it is open and accepts fetches and subscriptions. A new controller is open."""
         return self._core.opened
 
     def open(self) -> None:
-        """Starts the managers. A new controller is open; a closed one works again afterwards."""
+        """Start the managers. A new controller is open already; a closed one works again afterwards."""
         self._core.open(self)
 
     def dispatch(self, action: Action) -> Any:
-        """Hands an action to the first manager, and so to the store; for managers and for actions of one's own.
+        """Pass an action through the managers to the store; for managers and custom actions.
 
             controller.dispatch(ExpireAll(lambda key: key.startswith("GET /articles")))
 
-        Actions are those of `restencil.cache.actions`. Gives the value of the fetch for a SetResponse, else None.
+        Actions are in `restencil.cache.actions`. Returns the fetched value for a SetResponse, else None.
         """
         return self._core.chain(action)
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
-        """The endpoint with this controller's operations on it; lists have `push`, `get_page`, `iterate` and so on.
+        """Return the endpoint with this controller's operations as methods; lists have `push`, `get_page`, `iterate` etc.
 
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
@@ -130,25 +130,25 @@ class AnyController:
         token: Token | Mapping[str, Token] | None = None,
         vary: bool = True,
     ) -> Self:
-        """A view: this client with something told of each of its calls. Equal options give the identical view.
+        """Return a view: this client with options for each of its calls. Equal options return the identical view.
 
             news.with_options(timeout=500, retries=2).articles.get(id=1)
             german = news.with_options(headers={"Accept-Language": "de"})
 
-        headers   over those of endpoints; None takes one of the spec away
-        query     search parameters of each call, under those that it gives itself
+        headers   override those of endpoints; None removes a header of the spec
+        query     query parameters of each call; the arguments of the call override them
         timeout   milliseconds, "30s", a timedelta, or a Timeout; `math.inf` is no limit
         retries   a number, 0 for none, or `Retries`
-        token     another secret, or a function that gives it
-        vary      whether these headers, search parameters or token may change what is answered
+        token     another secret, or a function that returns it
+        vary      whether these headers, query parameters or token may change the content of responses
 
-        What headers and token may change is kept in a store of its own, which all views have in common that agree in
-        them; `vary=False` says that they change nothing, and stays in the store of what it is asked of. Headers such as
-        `traceparent` never do. None means "as before": options of a view of a view add up. A view owns nothing, and
-        works for as long as its client is open.
+        Views with headers or a token that may change responses have a separate store, shared by all views with the same
+        headers and token; with `vary=False` the view uses the store of this client. Headers such as `traceparent` never
+        need a separate store. None means "unchanged": options of a view of a view add up. A view owns no connections,
+        and works as long as its client is open.
 
-        Raises TypeError and ValueError for what cannot be sent, and TypeError for a token where the API knows none, or
-        for a store of its own where the managers of the client were not given as a function.
+        Raises TypeError and ValueError for invalid values, TypeError for a token if the API has no authentication, and
+        TypeError if a separate store is needed but the `managers` of the client are not a function.
         """
         views = self._core.views
         if views is None:
@@ -160,20 +160,20 @@ class AnyController:
     # reading, without waiting
 
     def cached(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-        """The data that the store has, stale or not, or None; never asks the network."""
+        """Return the stored data, stale or not, or None; never sends a request."""
         data: R | None = self._core.cached(endpoint.request(endpoint.bind_args(args, kwargs)))
         return data
 
     def state(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
-        """Data, error, loading, expiry status and expires_at (ms); never asks the network."""
+        """Return data, error, loading, expiry status and expires_at (ms); never sends a request."""
         return self._core.state(_request(endpoint, args, kwargs))
 
     def get_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Reading:
-        """What a read would see now: `data`, `expiry_status`, `expires_at` (ms), `decision` and more."""
+        """Return what a read would find now: `data`, `expiry_status`, `expires_at` (ms), `decision` and more."""
         return self.store.read(_request(endpoint, args, kwargs))
 
     def get_error(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
-        """The error that a read would raise now: none where the policy is soft and there is data."""
+        """Return the error that a read would raise now; None if the error policy is soft and there is data."""
         return self.store.read(_request(endpoint, args, kwargs)).error
 
     @overload
@@ -181,21 +181,21 @@ class AnyController:
     @overload
     def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """What the store's tables give for a schema (entity, Collection, Query) and args; None if unknown.
+        """Query the stored entities with a schema (entity, Collection, Query) and args; None if nothing is found.
 
-        `controller.get(Article, id=1)` is the article, whichever response it came with.
+        `controller.get(Article, id=1)` is the article, whichever response contained it.
         """
         return self.store.query(schema, (*args, kwargs) if kwargs else args)
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
-        """The state as it is now, for as long as the snapshot is held.
+        """Return an immutable snapshot of the current state of the store.
 
-        `fetched_at` is the time that it says it was fetched at, in milliseconds of the store's clock; now by default.
+        `fetched_at` is the fetch time that the snapshot reports, in milliseconds of the store's clock; default: now.
         """
         return self.store.snapshot(fetched_at)
 
     def explain(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
-        """Why a read of this endpoint would or would not fetch now; `print` it, or look at its members."""
+        """Explain why a read of this endpoint would or would not fetch now; `print` the result, or read its members."""
         from ..cache.explanation import explain
 
         request = _request(endpoint, args, kwargs)
@@ -205,22 +205,23 @@ class AnyController:
     # writing
 
     def set_response(self, endpoint: Endpoint[P, R], response: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Writes a response as if it had been fetched now. Raises ProcessingError where it does not fit.
+        """Store a response as if it had been fetched now. Raises ProcessingError if it does not match the schema.
 
         controller.set_response(Articles.get, {"id": 1, "title": "A"}, id=1)
         """
         self._set_response(endpoint, response, bind_args_of(endpoint, args, kwargs))
 
     def set_error(self, endpoint: Endpoint[P, R], error: BaseException, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Records an error as if a fetch had failed now; reads raise it while it is fresh, as its policy says."""
+        """Store an error as if a fetch had failed now; reads raise it while it is fresh, if its policy is not soft."""
         self._set_error(endpoint, error, bind_args_of(endpoint, args, kwargs))
 
     def resolve(
         self, endpoint: Endpoint[P, R], response: Any, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Writes a response, or an error where `response` is an exception, of a fetch begun at `fetched_at`.
+        """Store a response, or an error if `response` is an exception, of a fetch that started at `fetched_at`.
 
-        `fetched_at` is in milliseconds of the store's clock. Raises ProcessingError where a response does not fit.
+        `fetched_at` is in milliseconds of the store's clock. Raises ProcessingError if the response does not match the
+        schema.
         """
         bound = bind_args_of(endpoint, args, kwargs)
         if isinstance(response, BaseException):
@@ -229,33 +230,33 @@ class AnyController:
             self._set_response(endpoint, response, bound, fetched_at)
 
     def set(self, schema: Any, value: Any, /, *args: Any, **kwargs: Any) -> None:
-        """Writes a value through a schema, fresh for 60 seconds; a function gets the previous value, if any.
+        """Store a value of a schema, fresh for 60 seconds; a function is called with the previous value.
 
             controller.set(Article, {"id": 1, "title": "B"}, id=1)
             controller.set(Article, lambda article: {"id": article.id, "votes": article.votes + 1}, id=1)
 
-        Raises ProcessingError for a value that does not fit.
+        Raises ProcessingError for a value that does not match the schema.
         """
         number, now = self.store.next_number(), self.store.now()
         meta = Meta(number, now, now + SET_EXPIRY)
         self._core.chain(Set(schema, (*args, kwargs) if kwargs else args, value, meta))
 
     def invalidate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Forces the next read to fetch and wait."""
+        """Invalidate one result: the next read waits for a new fetch."""
         request = _request(endpoint, args, kwargs)
         if not request.inactive:
             self._core.chain(Invalidate(request.key))
 
     def expire(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Makes one result stale: its data stays visible, the next read fetches it anew."""
+        """Make one result stale: its data stays visible, and the next read fetches it again."""
         request = _request(endpoint, args, kwargs)
         if not request.inactive:
             self._core.chain(ExpireAll(request.key.__eq__))
 
     def invalidate_all(self, test: Any, /) -> None:
-        """Forces the next read to fetch and wait, for every result whose key an endpoint, or a function, accepts.
+        """Invalidate every result of an endpoint, or with a key for which a function returns True.
 
-            controller.invalidate_all(Articles.get)                      # whatever its arguments
+            controller.invalidate_all(Articles.get)                      # with any arguments
             controller.invalidate_all(lambda key: "/articles" in key)
 
         Raises TypeError for anything else.
@@ -263,44 +264,44 @@ class AnyController:
         self._core.chain(InvalidateAll(_key_test(test)))
 
     def expire_all(self, test: Any, /) -> None:
-        """Makes every result stale whose key an endpoint, or a function, accepts; their data stays visible.
+        """Make every result of an endpoint stale, or those with a key for which a function returns True.
 
-        `controller.expire_all(Articles.get)` means whatever arguments it was called with. Raises TypeError for what is
-        neither an endpoint nor a function.
+        Their data stays visible. `controller.expire_all(Articles.get)` includes calls with any arguments. Raises
+        TypeError for anything but an endpoint or a function.
         """
         self._core.chain(ExpireAll(_key_test(test)))
 
     def reset_entire_store(self) -> None:
-        """Starts the store over; who waits for a read gets ResetError, what was sent before is ignored."""
+        """Empty the store; waiting reads raise ResetError, and responses to requests in flight are ignored."""
         self._core.chain(Reset())
 
     def subscribe(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Keeps the result up to date, by polling every `poll_frequency` ms, until `unsubscribe`.
+        """Keep the result up to date, by polling every `poll_frequency` ms, until `unsubscribe`.
 
-        Raises RuntimeError where the controller is closed.
+        Raises RuntimeError if the controller is closed.
         """
         request = _stored_request(endpoint, args, kwargs)
         if not request.inactive:
             self._core.chain(Subscribe(request))
 
     def unsubscribe(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Takes one `subscribe` of these arguments back; the last one ends the polling."""
+        """Undo one `subscribe` with these arguments; the last one ends the polling."""
         request = _request(endpoint, args, kwargs)
         if not request.inactive:
             self._core.chain(Unsubscribe(request))
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Calls `listener` after each change of the store, in the thread that made it; returns what removes it."""
+        """Call `listener` after each change of the store, in the changing thread; returns a function that removes it."""
         return self.store.add_listener(listener)
 
     def revalidate(self) -> None:
-        """The application has the focus again: fetches each stale `live` read of this controller."""
+        """Fetch each stale `live` read of this controller again, for example when the application regains the focus."""
         self._core.revalidate()
 
     # shared parts
 
     def _form(self, endpoint: Any) -> Any:
-        """An endpoint as this controller calls it."""
+        """Return the endpoint in the form in which this controller calls it; subclasses may override it."""
         return endpoint
 
     def _set_response(
@@ -331,37 +332,36 @@ class Controller(AnyController, Blocking):
         with Controller(base_url="https://blog.example") as controller:
             article = controller.read(Articles.get, id=1)
 
-    Where other threads run, the request of a read runs on a thread of its own, so that a reset of the store lets its
-    caller go at once; hooks then see the caller's context variables, but not its thread locals. A forked process goes
-    on with what the store holds: it waits for nothing that its parent has in flight, and opens connections of its own,
-    except through a `client` of one's own, which is to be replaced there.
+    While other threads run, the request of a read runs on a separate thread, so that a reset of the store releases the
+    caller at once; hooks then see the caller's context variables, but not its thread locals. A forked process keeps the
+    content of the store, does not wait for requests in flight of its parent, and opens new connections, unless it uses
+    a `client` argument, which must be replaced there.
 
     store               holds the state; a new one by default. Any number of controllers may share one
-    client              a Client of httpx or httpx2 of one's own (proxies, TLS, limits, auth, event hooks), or
-                        of a subclass, such as a test client; never closed here
-    http                "httpx" or "httpx2": the library of the client that is opened where none is given; None: what
-                        the environment variable RESTENCIL_HTTP says, else httpx where it is installed, else httpx2
-    user_agent          what requests say of who asks, whatever the client says; False leaves what the client says;
-                        None: package, version, this library, Python and the HTTP library, unless the client has its own
-    base_url            where relative URLs lead
-    managers            a list, or a function that makes one, for each store that a view has apart too; default: a
-                        NetworkManager and a SubscriptionManager
-    retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
-    timeout             of a whole attempt: milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the HTTP
-                        client; strict on HTTP clients that are opened here, else checked as the body arrives
-    max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
-                        None: 256 MB for one that is read whole, and none for a stream
-    token               for clients of one API (`_api`), which generated ones are: the secret, or a function that gives
-                        it, read for every request
-    url_prefix          for clients of one API: replaces the `url_prefix` of the spec; endpoints with a prefix of their
-                        own still go to theirs
-    url_prefixes        for clients of one API: replaces the prefixes that single endpoints have of their own:
+    client              a custom Client of httpx or httpx2 (proxies, TLS, limits, auth, event hooks), or of a subclass,
+                        such as a test client; the controller never closes it
+    http                "httpx" or "httpx2": the HTTP library to use without `client`; None: the environment variable
+                        RESTENCIL_HTTP, else httpx if it is installed, else httpx2
+    user_agent          the User-Agent header, which overrides that of `client`; False keeps that of `client`; None:
+                        package, version, this library, Python and the HTTP library, unless `client` has its own
+    base_url            the base of relative URLs
+    managers            a list, or a function that returns one and is called for each separate store of a view too;
+                        default: a NetworkManager and a SubscriptionManager
+    retries             retries of requests that may be repeated: a number, or `Retries`; None: none
+    timeout             of a whole attempt: milliseconds, "30s", a timedelta, or a Timeout; None: that of the HTTP
+                        client. It is strict without `client`, else checked as the body arrives
+    max_response_bytes  limit of a response body after decompression; reading it needs at most twice this memory; None:
+                        256 MB for a body that is read whole, and no limit for a stream
+    token               for clients of one API (`_api`), such as generated ones: the secret, or a function that returns
+                        it and is called for every request
+    url_prefix          for clients of one API: replaces the `url_prefix` of the spec, except for endpoints with a
+                        separate prefix
+    url_prefixes        for clients of one API: replaces the separate prefixes of endpoints:
                         `{"https://uploads.example": "http://127.0.0.1:8001"}`
-    share               the store may be that of a client, of whatever package, that talks to another place; else
-                        that is an error
+    share               whether the store may be shared with a client of another server; an error otherwise
 
-    Raises TypeError for a token or url_prefix that the API has no use for, and for a client of the other world;
-    ValueError for a user_agent that no header can have.
+    Raises TypeError for a token or url_prefix that the API does not support, and for an async `client`; ValueError for
+    a user_agent that is invalid in a header.
     """
 
     _core: SyncCore
@@ -412,36 +412,36 @@ class Controller(AnyController, Blocking):
         self.close()
 
     def close(self) -> None:
-        """Stops the managers, closes what this controller opened, drops the results of what is in flight.
+        """Stop the managers, close the connections of this controller, and drop the results of requests in flight.
 
-        Who waits for one of those gets AbortError. A second call does nothing; `open` starts the controller again.
+        Callers that wait for those raise AbortError. A second call does nothing; `open` starts the controller again.
         """
         self._core.close()
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
-        """The endpoint with this controller's operations on it; lists have `push`, `get_page`, `iterate` and so on.
+        """Return the endpoint with this controller's operations as methods; lists have `push`, `get_page`, `iterate` etc.
 
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
         return _partitioned(BoundList if _is_list(endpoint) else BoundEndpoint, endpoint)(self, endpoint)
 
     def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Asks the network, writes the response to the store, and returns it in its own shape.
+        """Send a request, store the response, and return its value.
 
-        Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
-        kinds are in the store by then.
+        Raises NetworkError, ProcessingError, AbortError, ResetError, or an error of a hook; the first two are stored
+        too.
         """
         result: R = self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))[1]
         return result
 
     def fetch_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
-        """What `fetch` does, with the HTTP answer: `value`, `status`, `headers`, `url`, `request_id` and more.
+        """Fetch, and return the HTTP response: `value`, `status`, `headers`, `url`, `request_id` and more.
 
             answer = controller.fetch_response(Articles.get, id=1)
             answer.value, answer.headers["X-RateLimit-Remaining"]
 
-        It always asks, writes to the store, and raises what `fetch` raises. Who joins a request that is under way gets
-        the same members.
+        It always sends a request, stores the response, and raises the same errors as `fetch`. A call that joins a
+        request in flight returns the same members.
         """
         in_flight, value = self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))
         return response_of(in_flight, value)
@@ -457,24 +457,24 @@ class Controller(AnyController, Blocking):
         body: Any = None,
         timeout: Duration | Timeout | None = None,
     ) -> Response[Any]:
-        """Asks what no endpoint describes: with the credential, redirect rule, retries and limits of all requests.
+        """Send a request without an endpoint, with the credentials, redirect rule, retries and limits of the client.
 
             news.request("POST", "/articles/1/lock", body={"minutes": 5}).value
 
-        `path` is put behind the URL prefix of the API. The value is what the content type of the answer says: JSON, a
-        string, bytes or None. Nothing is stored, and no request is shared.
+        `path` is appended to the URL prefix of the API. The content type of the response determines the value: JSON, a
+        string, bytes or None. Nothing is stored, and equal requests are not coalesced.
 
-        Raises NetworkError where it fails, ValueError for a path of another origin, TypeError and ValueError for what
-        cannot be sent.
+        Raises NetworkError if it fails, ValueError for a path of another origin, TypeError and ValueError for invalid
+        arguments.
         """
         return self._core.ask(
             _ad_hoc_request(self._form, self._core, self._api, method, path, query, headers, body, timeout)
         )
 
     def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The stored data where it is valid and fresh, else what `fetch` gives; raises what `fetch` raises.
+        """Return the stored data if it is valid and fresh, else fetch it; raises the same errors as `fetch`.
 
-        What is shown optimistically does not count as stored.
+        Optimistic updates are ignored.
         """
         request = _request(endpoint, args, kwargs)
         if self.store.is_persistent:
@@ -486,18 +486,18 @@ class Controller(AnyController, Blocking):
         return self.fetch(endpoint, *args, **kwargs)
 
     def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it.
+        """Read through the cache: return fresh data, or stale data while it is fetched again, else wait for a fetch.
 
-        Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
-        data is unusable.
+        Raises the stored error of the endpoint if its policy is not soft, and InvalidDataError if the fetched data is
+        unusable.
         """
         if endpoint.remove_cursor is not None:
-            return self.fetch(endpoint, *args, **kwargs)  # a page always asks
+            return self.fetch(endpoint, *args, **kwargs)  # pages are never read from the store
         result: R = self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
-        """A read that stays: subscribed while it is open, and an iterator that yields on each change.
+        """Return a live read: subscribed while it is open, and an iterator that yields the data on each change.
 
         with controller.live(Articles.get, id=1) as live:
             for article in live:
@@ -508,21 +508,21 @@ class Controller(AnyController, Blocking):
         return BlockingLiveRead(self._core, _stored_request(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Items[Any]:
-        """The items of all pages of a paginated list, one page at a time, each item once.
+        """Iterate over the items of all pages of a paginated list, fetching one page at a time; each item occurs once.
 
             for article in controller.iterate(Articles.get_list, author="bob").limit(100):
                 show(article)
 
-        `limit(n)`, `start_at(position)` and `position` bound a run, and go on with it later.
+        `limit(n)` stops after n items; `start_at(position)` continues after the `position` of an earlier iterator.
 
-        Raises TypeError at once where the endpoint does not say how its next page is found; later, what `fetch` raises.
+        Raises TypeError at once if the endpoint has no pagination; iteration raises the same errors as `fetch`.
         """
         from .paging import ItemsOfPages, Pages
 
         return ItemsOfPages(self._core, Pages(self._core, endpoint, bind_args_of(endpoint, args, kwargs)))
 
     def all_settled(self) -> None:
-        """Waits until everything that is in flight now has been answered; raises nothing of it."""
+        """Wait until all requests that are in flight now have completed; their errors are not raised."""
         self._core.wait_for(self._core.idle_steps())
 
 
@@ -532,9 +532,9 @@ class AsyncController(AnyController, Awaiting):
         async with AsyncController(base_url="https://blog.example") as controller:
             article = await controller.read(Articles.get, id=1)
 
-    Arguments are those of Controller, with an AsyncClient of httpx or httpx2. What waits is a coroutine or an async
-    iterator; everything else is as in Controller. Each request runs in a task of its own: a cancelled caller only
-    leaves, and the last one to leave aborts the request.
+    Arguments are those of Controller, with an AsyncClient of httpx or httpx2. Operations that wait are coroutines or
+    async iterators; everything else is as in Controller. Each request runs in a separate task: cancelling a caller
+    aborts the request only if no other caller waits for it.
     """
 
     _core: AsyncCore
@@ -557,7 +557,7 @@ class AsyncController(AnyController, Awaiting):
         max_response_bytes: int | None = None,
         **arguments: Never,
     ) -> None:
-        # Blocking code does without it, and without asyncio.
+        # Imported here so that blocking code does not import asyncio.
         from .async_core import AsyncCore
 
         store = store_of(type(self), store)
@@ -589,36 +589,36 @@ class AsyncController(AnyController, Awaiting):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stops the managers and closes what this controller opened; requests in flight are aborted.
+        """Stop the managers, close the connections of this controller, and abort the requests in flight.
 
-        Who waits for one of those gets AbortError. A second call does nothing; `open` starts the controller again.
+        Callers that wait for those raise AbortError. A second call does nothing; `open` starts the controller again.
         """
         await self._core.close()
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
-        """The endpoint with this controller's operations on it; lists have `push`, `get_page`, `iterate` and so on.
+        """Return the endpoint with this controller's operations as methods; lists have `push`, `get_page`, `iterate` etc.
 
         `await controller.bind(Articles.get)(id=1)` is `await controller.read(Articles.get, id=1)`.
         """
         return _partitioned(AsyncBoundList if _is_list(endpoint) else AsyncBoundEndpoint, endpoint)(self, endpoint)
 
     async def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Asks the network, writes the response to the store, and returns it in its own shape.
+        """Send a request, store the response, and return its value.
 
-        Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
-        kinds are in the store by then.
+        Raises NetworkError, ProcessingError, AbortError, ResetError, or an error of a hook; the first two are stored
+        too.
         """
         result: R = (await self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True)))[1]
         return result
 
     async def fetch_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
-        """What `fetch` does, with the HTTP answer: `value`, `status`, `headers`, `url`, `request_id` and more.
+        """Fetch, and return the HTTP response: `value`, `status`, `headers`, `url`, `request_id` and more.
 
             answer = await controller.fetch_response(Articles.get, id=1)
             answer.value, answer.headers["X-RateLimit-Remaining"]
 
-        It always asks, writes to the store, and raises what `fetch` raises. Who joins a request that is under way gets
-        the same members.
+        It always sends a request, stores the response, and raises the same errors as `fetch`. A call that joins a
+        request in flight returns the same members.
         """
         in_flight, value = await self._core.fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))
         return response_of(in_flight, value)
@@ -634,24 +634,24 @@ class AsyncController(AnyController, Awaiting):
         body: Any = None,
         timeout: Duration | Timeout | None = None,  # noqa: ASYNC109 - each step of the request has it, not the whole
     ) -> Response[Any]:
-        """Asks what no endpoint describes: with the credential, redirect rule, retries and limits of all requests.
+        """Send a request without an endpoint, with the credentials, redirect rule, retries and limits of the client.
 
             (await news.request("POST", "/articles/1/lock", body={"minutes": 5})).value
 
-        `path` is put behind the URL prefix of the API. The value is what the content type of the answer says: JSON, a
-        string, bytes or None. Nothing is stored, and no request is shared.
+        `path` is appended to the URL prefix of the API. The content type of the response determines the value: JSON, a
+        string, bytes or None. Nothing is stored, and equal requests are not coalesced.
 
-        Raises NetworkError where it fails, ValueError for a path of another origin, TypeError and ValueError for what
-        cannot be sent.
+        Raises NetworkError if it fails, ValueError for a path of another origin, TypeError and ValueError for invalid
+        arguments.
         """
         return await self._core.ask(
             _ad_hoc_request(self._form, self._core, self._api, method, path, query, headers, body, timeout)
         )
 
     async def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The stored data where it is valid and fresh, else what `fetch` gives; raises what `fetch` raises.
+        """Return the stored data if it is valid and fresh, else fetch it; raises the same errors as `fetch`.
 
-        What is shown optimistically does not count as stored.
+        Optimistic updates are ignored.
         """
         request = _request(endpoint, args, kwargs)
         if self.store.is_persistent:
@@ -663,18 +663,18 @@ class AsyncController(AnyController, Awaiting):
         return await self.fetch(endpoint, *args, **kwargs)
 
     async def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it.
+        """Read through the cache: return fresh data, or stale data while it is fetched again, else wait for a fetch.
 
-        Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
-        data is unusable.
+        Raises the stored error of the endpoint if its policy is not soft, and InvalidDataError if the fetched data is
+        unusable.
         """
         if endpoint.remove_cursor is not None:
-            return await self.fetch(endpoint, *args, **kwargs)  # a page always asks
+            return await self.fetch(endpoint, *args, **kwargs)  # pages are never read from the store
         result: R = await self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
-        """A read that stays: subscribed while it is open, and an async iterator that yields on each change.
+        """Return a live read: subscribed while it is open, and an async iterator that yields the data on each change.
 
         async with controller.live(Articles.get, id=1) as live:
             async for article in live:
@@ -685,33 +685,33 @@ class AsyncController(AnyController, Awaiting):
         return AwaitingLiveRead(self._core, _stored_request(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[Any]:
-        """The items of all pages of a paginated list, one page at a time, each item once.
+        """Iterate over the items of all pages of a paginated list, fetching one page at a time; each item occurs once.
 
             async for article in controller.iterate(Articles.get_list, author="bob").limit(100):
                 show(article)
 
-        `limit(n)`, `start_at(position)` and `position` bound a run, and go on with it later.
+        `limit(n)` stops after n items; `start_at(position)` continues after the `position` of an earlier iterator.
 
-        Raises TypeError at once where the endpoint does not say how its next page is found; later, what `fetch` raises.
+        Raises TypeError at once if the endpoint has no pagination; iteration raises the same errors as `fetch`.
         """
         from .paging import AwaitedItemsOfPages, Pages
 
         return AwaitedItemsOfPages(self._core, Pages(self._core, endpoint, bind_args_of(endpoint, args, kwargs)))
 
     async def all_settled(self) -> None:
-        """Waits until everything that is in flight now has been answered; raises nothing of it."""
+        """Wait until all requests that are in flight now have completed; their errors are not raised."""
         await self._core.wait_for(self._core.idle_steps())
 
 
 def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
-    """Raises ValueError for a client that talks to another place than one that fills the same store."""
+    """Remember the origin of the client in its store. Raises ValueError if clients of another origin use the store."""
     for scheme in () if api is None else api.schemes.values():
         if scheme.kind == "query":
             core.store.note_secret(scheme.name)
     try:
         origin = core.address("" if api is None else api.url_prefix)
     except ValueError:
-        return  # a variable of the server is read from the environment, and first with a request
+        return  # variables of the server are read from the environment with the first request
     if core.preparation is not None:
         moved = core.preparation.url_prefixes
         origin = ", ".join((origin, *(f"{prefix} at {public_url(moved[prefix])}" for prefix in sorted(moved))))
@@ -730,7 +730,7 @@ def _ad_hoc_request(
     body: Any,
     timeout: Duration | Timeout | None,
 ) -> Request:
-    """The request of a call that no endpoint describes."""
+    """Return the request of a call without an endpoint."""
     from ..endpoint.ad_hoc import AD_HOC, ad_hoc_endpoint, address_of, check_headers, check_query
 
     prefix = "" if api is None else api.url_prefix
@@ -749,12 +749,12 @@ def _ad_hoc_request(
 
 
 def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
-    """The request of a call with arguments in either form; ValueError for `""` as a whole path segment."""
+    """Return the request of a call; raises ValueError for `""` as a whole path segment."""
     return endpoint.request(bind_args_of(endpoint, args, kwargs))
 
 
 def _stored_request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
-    """The request of a call whose result the store keeps. Raises TypeError for a stream, which is read once."""
+    """Return the request of a call with a stored result. Raises TypeError for a stream, which is never stored."""
     return _checked_stored(_request(endpoint, args, kwargs))
 
 
@@ -768,7 +768,7 @@ def _checked_stored(request: Request) -> Request:
 
 
 def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
-    """The request of a result that is written by hand, which is one also where its only argument is None."""
+    """Return the request of `set_response` and similar, which is active even if its only argument is None."""
     request = endpoint.request(args, located=endpoint.remove_cursor is not None)
     if request.inactive:
         request = Request(endpoint, endpoint.rules, args, endpoint.key(*args) + endpoint.filed_as)
@@ -776,17 +776,17 @@ def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
 
 
 def _key_test(test: Any) -> Callable[[str], bool]:
-    """The predicate on keys of an endpoint, or the predicate itself."""
+    """Return a predicate on keys: that of an endpoint, or the function itself."""
     method = getattr(test, "test_key", None)
     if method is not None:
         return method  # type: ignore[no-any-return]  # an endpoint's
     if callable(test):
-        return test  # type: ignore[no-any-return]  # what it gives is its author's matter
+        return test  # type: ignore[no-any-return]  # the user is responsible for its result
     raise TypeError(f"expected an endpoint or a function of the key, got {test!r}")
 
 
 def _partitioned(form: Callable[..., Any], endpoint: Endpoint[..., Any]) -> Callable[..., Any]:
-    """The class of bound endpoints of this form for an endpoint, some of whose headers may have stores of their own."""
+    """Return the class of bound endpoints for an endpoint, some of whose headers may need separate stores."""
     if not has_partitions(endpoint):
         return form
     from ..endpoint.header_partitions import partitioned
@@ -795,7 +795,7 @@ def _partitioned(form: Callable[..., Any], endpoint: Endpoint[..., Any]) -> Call
 
 
 def _is_list(endpoint: Endpoint[..., Any]) -> bool:
-    """Whether there is something to push to or to page through: a collection, or a list of plain values in pages."""
+    """Whether the endpoint supports `push` or pagination: it returns a collection, or a paginated list of plain values."""
     if endpoint.schema is not None and find_collection(endpoint.schema) is not None:
         return True
     has_pages = endpoint.pagination_field is not None or getattr(endpoint, "pagination", None) is not None

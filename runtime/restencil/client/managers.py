@@ -48,7 +48,7 @@ class Manager(Protocol):
     """
 
     def init(self, controller: Any, /) -> None:
-        """The controller (a Controller or AsyncController) opens; the argument is a `Managed`.
+        """Called when the controller (a Controller or AsyncController) opens; the argument is a `Managed`.
 
             self._timer = controller.call_later(5000, self._poll)
 
@@ -57,7 +57,7 @@ class Manager(Protocol):
         return  # an empty body would be abstract to type checkers
 
     def cleanup(self) -> None:
-        """The controller closes: stop timers, threads and tasks, and stop writing to the store."""
+        """Called when the controller closes: stop timers, threads and tasks, and stop writing to the store."""
         return
 
     def handle(self, action: Action, next: Next, /) -> Any:
@@ -136,56 +136,56 @@ def serves_one(manager: Manager, present: object, new: object) -> None:
 
 
 class ConnectionListener(Protocol):
-    """Tells whether there is a network. Listeners are called in any thread, on each change."""
+    """Reports whether there is a network. Listeners are called in any thread, on each change."""
 
     def is_online(self) -> bool:
         """Whether there is a network now."""
         ...
 
     def add_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Call it whenever the network comes back."""
+        """Add a function to call whenever the network comes back."""
 
     def remove_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Call it no more."""
+        """Remove the function."""
 
     def add_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Call it whenever the network is lost."""
+        """Add a function to call whenever the network is lost."""
 
     def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Call it no more."""
+        """Remove the function."""
 
 
 class AlwaysOnline:
-    """The default: the network is there, as far as anyone knows, and no change of that is ever told."""
+    """The default listener, which always reports that there is a network."""
 
     def is_online(self) -> bool:
-        """True: nothing is known of any interruption."""
+        """Return True, because interruptions are not detected."""
         return True
 
     def add_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Does nothing, as there is nothing to tell."""
+        """Do nothing, because the state never changes."""
 
     def remove_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Does nothing, as there is nothing to tell."""
+        """Do nothing, because the state never changes."""
 
     def add_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Does nothing, as there is nothing to tell."""
+        """Do nothing, because the state never changes."""
 
     def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Does nothing, as there is nothing to tell."""
+        """Do nothing, because the state never changes."""
 
 
 class Subscription(Protocol):
-    """What a SubscriptionManager keeps per endpoint key; it exists as long as someone is subscribed.
+    """The subscription of a SubscriptionManager to one endpoint key; it exists while it has subscribers.
 
-    One of your own fetches and sets timers by `controller.run_in_background` and `controller.call_later`.
+    Custom subscriptions fetch with `controller.run_in_background` and set timers with `controller.call_later`.
     """
 
     def add(self, frequency: float | None, /) -> None:
-        """One more subscriber."""
+        """Add a subscriber."""
 
     def remove(self, frequency: float | None, /) -> bool:
-        """One subscriber less; True when that was the last one, and the subscription has stopped."""
+        """Remove a subscriber; return True if it was the last one, so that the subscription has stopped."""
         raise NotImplementedError
 
     def cleanup(self) -> None:
@@ -197,13 +197,13 @@ SubscriptionFactory = Callable[[Subscribe, Any, ConnectionListener], Subscriptio
 
 
 _YOUNG: Final = 0.9
-"""A response of another process that is younger than this part of the poll interval replaces a poll."""
+"""A response of another process replaces a poll if its age is below this fraction of the poll interval."""
 
 
 class PollingSubscription(Subscription):
-    """Fetches one key every so often, at the smallest frequency that a subscriber asked for.
+    """Fetches one key periodically, at the smallest interval of its subscribers (`poll_frequency`, ms).
 
-    The first fetch comes `frequency` milliseconds after the data that is there, at once where there is none.
+    The first fetch happens `frequency` milliseconds after the stored data was fetched, at once without stored data.
     """
 
     def __init__(self, action: Subscribe, controller: Any, connection_listener: ConnectionListener) -> None:
@@ -227,11 +227,11 @@ class PollingSubscription(Subscription):
 
     @property
     def frequency(self) -> float:
-        """The active frequency in milliseconds: the smallest that is wanted."""
+        """The current polling interval in milliseconds, the smallest of all subscribers."""
         return self._frequency
 
     def add(self, frequency: float | None, /) -> None:
-        """One more subscriber; a smaller frequency takes over."""
+        """Add a subscriber; polling switches to its interval if that is smaller."""
         if frequency is None:
             return
         with self._lock:
@@ -240,7 +240,7 @@ class PollingSubscription(Subscription):
                 self._switch(frequency)
 
     def remove(self, frequency: float | None, /) -> bool:
-        """One subscriber less; the next smallest frequency takes over from one that nobody wants any more."""
+        """Remove a subscriber; polling switches to the smallest interval of the remaining subscribers."""
         with self._lock:
             count = None if frequency is None else self._counts.get(frequency)
             if frequency is None or count is None:
@@ -264,7 +264,7 @@ class PollingSubscription(Subscription):
         self._offline()
 
     def _switch(self, frequency: float) -> None:
-        """The running timer stays until the first fetch, whichever timer brings it, so that no gap arises."""
+        """Switch to another interval; the current timer stays active until the next fetch, so that no poll is missed."""
         self._frequency = frequency
         if self._first is not None or self._current is None:
             return
@@ -311,7 +311,7 @@ class PollingSubscription(Subscription):
             self._controller.run_in_background(request, within=_YOUNG * frequency)
 
     def _answered_elsewhere(self, store: Store, frequency: float) -> float | None:
-        """When another process was answered, if that is not long ago."""
+        """Return when another process received a response (ms), or None if that is not recent enough."""
         key = self._request.key
         meta = store.endpoint_meta(key)
         if meta is None or meta.invalidated or store.origin(key) is None:
@@ -336,7 +336,7 @@ class PollingSubscription(Subscription):
 
 
 class _Tick:
-    """A timer of a polling subscription; `due` is the moment it was set for, in the store's time."""
+    """A timer of a polling subscription; `due` is when it fires, in milliseconds of the store's clock."""
 
     __slots__ = ("_handle", "due")
 
@@ -362,7 +362,7 @@ def _fixed(key: str) -> Callable[..., str]:
 class SubscriptionManager(Manager):
     """Counts subscribers per endpoint key; the first one creates a subscription, the last one ends it.
 
-    `subscription` makes it, by default a PollingSubscription; `connection_listener` tells when there is a network.
+    `subscription` creates it, by default a PollingSubscription; `connection_listener` reports if there is a network.
     Only endpoints with a `poll_frequency` (milliseconds) are kept up to date.
     """
 
@@ -378,12 +378,12 @@ class SubscriptionManager(Manager):
         self._lock = threading.RLock()
 
     def init(self, controller: Any, /) -> None:
-        """Subscriptions are accepted from now on. RuntimeError where the manager serves another controller."""
+        """Accept subscriptions from now on. Raises RuntimeError if the manager serves another controller."""
         serves_one(self, self._controller, controller)
         self._controller = controller
 
     def cleanup(self) -> None:
-        """All polling stops; subscriptions are forgotten."""
+        """Stop all polling and remove all subscriptions."""
         with self._lock:
             self._controller = None
             subscriptions = list(self._subscriptions.values())
@@ -393,11 +393,11 @@ class SubscriptionManager(Manager):
 
     @property
     def is_used(self) -> bool:
-        """Whether anyone is subscribed."""
+        """Whether there are subscriptions."""
         return bool(self._subscriptions)
 
     def handle(self, action: Action, next: Next, /) -> Any:
-        """Takes Subscribe and Unsubscribe; everything else passes."""
+        """Handle Subscribe and Unsubscribe; pass on all other actions."""
         if isinstance(action, Subscribe):
             self._subscribe(action)
             return None
@@ -434,14 +434,14 @@ class SubscriptionManager(Manager):
 
 
 class LogoutManager(Manager):
-    """Resets the store on the first error that means "no longer logged in". Stands first in the list of managers.
+    """Resets the store on the first error that means "no longer logged in". Put it first in the list of managers.
 
         Controller(managers=[LogoutManager(), NetworkManager(), SubscriptionManager()])
 
     `should_logout(error)` decides, by default `error.status == 401`; `handle_logout(controller)` acts, by default with
-    `controller.reset_entire_store()`. Errors of requests that started before the last reset are not looked at, so
-    requests that fail together cause one logout. Aborted requests and responses that do not fit their schema do not
-    count, and a direct call of an endpoint, outside of any controller, is not seen.
+    `controller.reset_entire_store()`. Errors of requests that started before the last reset are ignored, so requests
+    that fail together cause one logout. Aborted requests and responses that do not match their schema are ignored, and
+    so are direct calls of an endpoint without a controller.
     """
 
     def __init__(
@@ -455,16 +455,16 @@ class LogoutManager(Manager):
         self._one_at_a_time = threading.RLock()
 
     def init(self, controller: Any, /) -> None:
-        """Remembers whose store is to be cleaned up. RuntimeError where the manager serves another controller."""
+        """Remember the controller. Raises RuntimeError if the manager serves another controller."""
         serves_one(self, self._controller, controller)
         self._controller = controller
 
     def cleanup(self) -> None:
-        """Looks at nothing any more."""
+        """Stop handling errors."""
         self._controller = None
 
     def handle(self, action: Action, next: Next, /) -> Any:
-        """Passes everything on; looks at errors after the store and the waiting callers have handled them."""
+        """Pass on every action; check errors after the store and the waiting callers have handled them."""
         if type(action) is not SetError:
             return next(action)
         result = next(action)
@@ -481,12 +481,12 @@ class LogoutManager(Manager):
             if self._should_logout(error):
                 self._handle_logout(client_of(controller))
         except Exception:
-            # Whoever fetched is to get the error of the fetch, not that of a function which looked at it.
+            # The caller must get the error of the fetch, not that of a callback.
             logger.exception("a function of LogoutManager failed at %s", type(error).__name__)
 
 
 def unauthorized(error: Any) -> bool:
-    """Whether an error is that of a response with status 401."""
+    """Whether an error is due to a response with status 401."""
     return getattr(error, "status", None) == 401
 
 
