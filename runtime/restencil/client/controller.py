@@ -114,7 +114,7 @@ class AnyController:
         return self._core.chain(action)
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
-        """Return the endpoint with this controller's operations as methods; lists have `push`, `get_page`, `iterate` etc.
+        """Return the endpoint with this controller's operations; lists have `push`, `get_page`, `iterate` and so on.
 
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
@@ -291,7 +291,7 @@ class AnyController:
             self._core.chain(Unsubscribe(request))
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Call `listener` after each change of the store, in the changing thread; returns a function that removes it."""
+        """Call `listener` after each change of the store, in the changing thread; return a function that removes it."""
         return self.store.add_listener(listener)
 
     def revalidate(self) -> None:
@@ -419,7 +419,7 @@ class Controller(AnyController, Blocking):
         self._core.close()
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
-        """Return the endpoint with this controller's operations as methods; lists have `push`, `get_page`, `iterate` etc.
+        """Return the endpoint with this controller's operations; lists have `push`, `get_page`, `iterate` and so on.
 
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
@@ -596,7 +596,7 @@ class AsyncController(AnyController, Awaiting):
         await self._core.close()
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
-        """Return the endpoint with this controller's operations as methods; lists have `push`, `get_page`, `iterate` etc.
+        """Return the endpoint with this controller's operations; lists have `push`, `get_page`, `iterate` and so on.
 
         `await controller.bind(Articles.get)(id=1)` is `await controller.read(Articles.get, id=1)`.
         """
@@ -795,7 +795,7 @@ def _partitioned(form: Callable[..., Any], endpoint: Endpoint[..., Any]) -> Call
 
 
 def _is_list(endpoint: Endpoint[..., Any]) -> bool:
-    """Whether the endpoint supports `push` or pagination: it returns a collection, or a paginated list of plain values."""
+    """Whether the endpoint returns a collection, which supports `push`, or a paginated list of plain values."""
     if endpoint.schema is not None and find_collection(endpoint.schema) is not None:
         return True
     has_pages = endpoint.pagination_field is not None or getattr(endpoint, "pagination", None) is not None

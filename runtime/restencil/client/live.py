@@ -1,4 +1,4 @@
-"""Reads that stay: subscribed while someone holds them, heard of on every change."""
+"""Live reads, which are subscribed while they are open and notified of every change of the store."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _FETCHES: Final = frozenset({Decision.GIVE_AND_REFETCH, Decision.WAIT})
 
 
 class Ties:
-    """What an open live read is tied to, apart from the read itself: it may be dropped without having been closed.
+    """The cleanup functions of an open live read, separate from it so that it can be garbage collected without `close`.
 
-    The next change of the store then finds that no one is there any more, and cuts them. (A finalizer could do so at
-    once, but it runs in any thread, whatever locks that holds.)
+    The listener of the store then finds that the read is gone, and calls `cut` at the next change. A finalizer could do
+    this at once, but runs in any thread, which may hold locks.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Ties:
         self._release: Callable[[], object] | None = None
 
     def add(self, undo: Callable[[], object]) -> None:
-        """Something to undo at the end."""
+        """Add a cleanup function, which is called at once if `cut` was called already."""
         with self._lock:
             if self._undo is not None:
                 self._undo.append(undo)
@@ -54,7 +54,7 @@ class Ties:
         undo()
 
     def hold(self, release: Callable[[], object]) -> None:
-        """What is held now, in place of what was held before."""
+        """Replace the function that releases the held data, and call the previous one."""
         with self._lock:
             former = release if self._undo is None else self._release
             if self._undo is not None:
@@ -63,7 +63,7 @@ class Ties:
             former()
 
     def cut(self) -> None:
-        """The end; a second one does nothing."""
+        """Call all cleanup functions; a second call does nothing."""
         with self._lock:
             undo, self._undo = self._undo, None
             release, self._release = self._release, None
@@ -74,7 +74,7 @@ class Ties:
 
 
 class WatchedRead(AnyLiveRead[R]):
-    """A live read over a store: looks at it whenever it changes, and fetches what that calls for."""
+    """A live read, which reads the store again after each change and fetches if necessary."""
 
     def __init__(self, core: Core, request: Request) -> None:
         self._core = core
@@ -88,21 +88,21 @@ class WatchedRead(AnyLiveRead[R]):
         self._shown: Any = _NOTHING
         self._raised: BaseException | None = None
         self._watches_time = request.rules.read.refetches_expired
-        """Whether it fetches what expires under it, as in generated packages."""
+        """Whether it fetches again when its data expires, as in generated packages."""
         self._refetch: Any = None
-        """The request that was sent last while what is there shows, and whose value is not shown yet."""
+        """The last request in flight while stale data is shown, whose value is not shown yet."""
         self._expiry: tuple[float, Handle] | None = None
-        """When what is shown expires, and the timer for that."""
+        """When the shown data expires (ms of the store's clock), and the timer for that."""
 
     @property
     def data(self) -> R | None:
-        """What the store has now, stale or not, or None. Never asks the network."""
+        """The stored data, stale or not, or None. Never sends a request."""
         data: R | None = self._read().usable_data
         return data
 
     @property
     def state(self) -> EndpointState[R]:
-        """Data, error and loading; starts the fetch that a read would start, and waits for nothing."""
+        """Data, error and loading; starts a fetch if a read would, without waiting for it."""
         reading = self._read()
         if self._decide(reading) in _FETCHES:
             fetch_stale(self._core, self._request, reading)
@@ -110,7 +110,7 @@ class WatchedRead(AnyLiveRead[R]):
         return state
 
     def close(self) -> None:
-        """Ends the subscription and lets go of the data; iteration stops. A second call does nothing."""
+        """End the subscription, release the data and stop iteration. A second call does nothing."""
         self._closed = True
         if self._expiry is not None:
             self._expiry[1].cancel()
@@ -118,7 +118,7 @@ class WatchedRead(AnyLiveRead[R]):
         self._wake()
 
     def revalidate(self) -> None:
-        """Fetches in the background if the data is stale. Errors are recorded and logged, never raised."""
+        """Fetch in the background if the data is stale. Errors are stored and logged, never raised."""
         reading = self._read()
         if not self._closed and reading.needs_fetch:
             for request in stale_requests(self._request, reading):
@@ -126,7 +126,7 @@ class WatchedRead(AnyLiveRead[R]):
 
     @abstractmethod
     def _wake(self) -> None:
-        """Something changed: whoever waits looks again."""
+        """Wake up the iterator, which reads the store again."""
 
     def _open(self) -> None:
         with self._lock:
@@ -153,7 +153,7 @@ class WatchedRead(AnyLiveRead[R]):
         return self._core.store.read(self._request)
 
     def _decide(self, reading: Reading) -> Decision | None:
-        """What to do about this reading, None if it was decided."""
+        """Return what to do about this reading, or None if that was decided before."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
         expired = self._watches_time and reading.needs_fetch
         token = (reading.expires_at, forced, expired, reading.cause, self._core.store.resets)
@@ -161,13 +161,13 @@ class WatchedRead(AnyLiveRead[R]):
             return None
         is_first, self._decided = self._decided is None, token
         if not (is_first or forced or reading.date is None) and 1 < reading.expires_at <= reading.date:
-            return None  # it was stale when it came: to ask again would bring the same, without end
+            return None  # it was stale when received, and so would the next response be: fetching would never end
         if not (is_first or forced) and reading.is_only_evicted:
             return None  # nothing changed since it was shown, and a bounded store would evict it again
         return reading.decision
 
     def _keep(self, reading: Reading) -> None:
-        """Holds what is shown, and lets go of what was shown before."""
+        """Hold the shown data so that it is not evicted, and release the previous data."""
         if self._request.inactive or reading.data is self._held:
             return
         self._held = reading.data
@@ -175,7 +175,7 @@ class WatchedRead(AnyLiveRead[R]):
         self._ties.hold(store.hold(self._request.key, store.paths(self._request)))
 
     def _look(self) -> StepsOf[bool]:
-        """Steps: one look at the store, with the fetch it calls for: True when there is something new to show."""
+        """Steps: read the store, and fetch if necessary; return True if there is new data to show."""
         reading: Reading | None = yield from looking(self._core.store, self._request)
         while reading is not None:
             decision = self._decide(reading)
@@ -194,11 +194,11 @@ class WatchedRead(AnyLiveRead[R]):
         return reading is not None and self._shows(reading)
 
     def _shows_stale(self, reading: Reading) -> bool:
-        """Whether what is there shows while it is fetched anew; it shows however old it is."""
+        """Whether stored data is shown, at any age, while it is fetched again."""
         return self._watches_time and reading.found and reading.expiry_status is not ExpiryStatus.Invalid
 
     def _refetch_stale(self, reading: Reading) -> None:
-        """Fetches in the background what makes a reading stale."""
+        """Fetch the stale parts of a reading in the background."""
         sent = fetch_stale(self._core, self._request, reading)
         if reading.references or len(sent) != 1:
             return
@@ -212,7 +212,7 @@ class WatchedRead(AnyLiveRead[R]):
         self._refetch.when_done(arrived)
 
     def _refetched(self, reading: Reading) -> Reading:
-        """What is found, or the value of the last request itself, where a bounded store has evicted some of it."""
+        """Return the reading, or one with the value of the last request if a bounded store evicted a part of it."""
         sent = self._refetch
         if sent is None or not sent.done:
             return reading
@@ -222,7 +222,7 @@ class WatchedRead(AnyLiveRead[R]):
         return Reading(sent.value, reading.expiry_status, reading.expires_at, Decision.GIVE)
 
     def _watch_expiry(self, reading: Reading) -> None:
-        """Looks again at the moment when what is shown expires."""
+        """Set a timer to read the store again when the shown data expires."""
         store = self._core.store
         if not self._watches_time or reading.needs_fetch or not store.now() < reading.expires_at < INFINITE:
             return
@@ -237,12 +237,12 @@ class WatchedRead(AnyLiveRead[R]):
             if live is not None and not live._closed:
                 live._wake()
 
-        # One more millisecond, as what expires at a moment is still fresh at it.
+        # One more millisecond, because data is still fresh at the moment of its expiry.
         timer = self._core.call_later(reading.expires_at - store.now() + 1, expired)
         self._expiry = reading.expires_at, timer
 
     def _fetch(self) -> StepsOf[Reading | None]:
-        """Steps: a fetch, and the reading after it; None if the store has to be read again."""
+        """Steps: fetch, and return the reading after it; None if the store has to be read again."""
         core, request = self._core, self._request
         failure: Exception | None = None
         value: Any = None
@@ -265,7 +265,7 @@ class WatchedRead(AnyLiveRead[R]):
         reading = yield from looking(core.store, request)
         if reading.error is None and not reading.found:
             if failure is None and value is not None and reading.expires_at == STALE:
-                # A bounded store let go of some of it at once: its own response shows, and asking again would not help.
+                # A bounded store evicted a part at once: show the response itself, because fetching again would not help.
                 self._decide(reading)
                 return Reading(value, reading.expiry_status, reading.expires_at, Decision.GIVE)
             if failure is None and was_overtaken(core, request, reading):
@@ -277,7 +277,7 @@ class WatchedRead(AnyLiveRead[R]):
         return reading
 
     def _shows(self, reading: Reading) -> bool:
-        """Whether this reading has something new to show. Raises its error, unless that was raised."""
+        """Whether this reading has new data to show. Raises its error, unless that was raised before."""
         self._keep(reading)
         if reading.decision is Decision.RAISE or (reading.error is not None and not reading.found):
             if reading.error is self._raised:
@@ -357,4 +357,4 @@ class AwaitingLiveRead(WatchedRead[R], AsyncLiveRead[R]):
             try:
                 loop.call_soon_threadsafe(self._changed.set)
             except RuntimeError:
-                pass  # the loop was closed meanwhile; no one waits there
+                pass  # the loop was closed meanwhile, so no task waits

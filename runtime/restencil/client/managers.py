@@ -264,7 +264,7 @@ class PollingSubscription(Subscription):
         self._offline()
 
     def _switch(self, frequency: float) -> None:
-        """Switch to another interval; the current timer stays active until the next fetch, so that no poll is missed."""
+        """Switch to another interval; the current timer stays active until the next fetch, to leave no gap."""
         self._frequency = frequency
         if self._first is not None or self._current is None:
             return

@@ -23,7 +23,7 @@ _WHERE: Final = "headers of with_options"
 
 
 def _comparable(value: Any) -> Hashable:
-    """A value that distinguishes two of its kind: itself, or which object it is; of a dict its items."""
+    """Return a hashable value for comparisons: the value itself, its `id` if it has no hash, or the items of a dict."""
     if is_mapping(value):
         return tuple((name, _comparable(value[name])) for name in sorted(value, key=str))
     try:
@@ -34,7 +34,7 @@ def _comparable(value: Any) -> Hashable:
 
 
 class Hidden:
-    """A secret, or a dict of them, that can be compared and is never shown."""
+    """A secret, or a dict of secrets, that is comparable and has a repr without it."""
 
     __slots__ = ("_compared", "value")
 
@@ -53,10 +53,10 @@ class Hidden:
 
 
 class Header(NamedTuple):
-    """A header of a view: its name as given, and its value, or None where it is taken away.
+    """A header of a view: its name as given, and its value, or None if it is removed from requests.
 
-    `apart` holds the value for which answers are kept apart, and nothing where they need not be. It may be another one
-    than is sent: with `vary=False`, a view of a view stays in the partition that it is in.
+    `apart` contains the value that selects the partition, and is empty if the header selects none. This may differ from
+    the value that is sent: with `vary=False`, a view of a view stays in its partition.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Header(NamedTuple):
 
 
 class Options:
-    """The options of one view; equal ones have equal keys.
+    """The options of one view; equal options have equal keys.
 
-    Each header and each search parameter knows whether it varies what is answered. `token` does, `quiet_token` is sent
-    in place of it and does not. `apart` is what of all that the answers depend on: views in which that is equal, and
-    not empty, share a partition.
+    Headers, query parameters and `token` may change responses, if `vary` was True; `quiet_token` is sent instead of
+    `token` and does not. `apart` contains the headers and the token that change responses: views with an equal,
+    non-empty `apart` share a partition.
     """
 
     def __init__(
@@ -110,16 +110,16 @@ class Options:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The headers, as they were given, for which it has a partition."""
+        """The names, as given, of the headers that select its partition."""
         return tuple(header.name for header in self.headers.values() if header.apart)
 
     @property
     def sent(self) -> dict[str, tuple[str, str | None]]:
-        """Its headers by name in lower case, as name and value."""
+        """Its headers by name in lower case, as pairs of name and value."""
         return {lower: (header.name, header.value) for lower, header in self.headers.items()}
 
     def of_partition(self) -> Options:
-        """Those for which it has a partition, alone."""
+        """Return only the options that select its partition."""
         headers = {
             lower: Header(header.name, header.apart[0], header.apart)
             for lower, header in self.headers.items()
@@ -128,7 +128,7 @@ class Options:
         return Options(headers, {}, None, None, self.token, None)
 
     def searched(self, *, varies: bool) -> dict[str, Any]:
-        """Its search parameters that count as those of calls, or those that are in the URL alone."""
+        """Return its query parameters: those that are part of keys, or with `varies=False` those only in the URL."""
         return {name: value for name, (value, varying) in self.query.items() if varying is varies}
 
     def __repr__(self) -> str:
@@ -155,10 +155,10 @@ def merged(
     api: Api | None,
     own_token: Any,
 ) -> Options:
-    """The options of a view over those of another, or over none.
+    """Merge the arguments of `with_options` over the options of the view that it was called on.
 
-    `kind` names the class of the client, for messages, and `own_token` is what it was given itself. Raises TypeError
-    and ValueError for what cannot be; no value is shown.
+    `kind` is the name of the client's class, for messages, and `own_token` is the client's own token. Raises TypeError
+    and ValueError for invalid values; secrets are not in messages.
     """
     if not isinstance(vary, bool):
         raise TypeError(f"vary of with_options is {described(vary)}; it is True or False")
@@ -174,7 +174,7 @@ def merged(
 
 
 def _tokens(base: Options, given: Any, own: Any, *, vary: bool) -> tuple[Any, Any]:
-    """Whose partition it is, None for the client's own principal; and what is sent in place of that one's token."""
+    """Return the token of the partition, None for the client's own, and the token that is sent instead of it."""
     if given is None:
         return base.token, base.quiet_token
     if vary:
@@ -232,14 +232,14 @@ def _retries(given: Any) -> int | RetryPolicy:
 
 
 def own_token(api: Api | None, credentials: Mapping[str, Any]) -> Any:
-    """What a client was given, as `with_options` is given it; None for nothing."""
+    """Return the token of a client in the form of the argument of `with_options`; None if it has none."""
     if not credentials or api is None:
         return None
     return credentials if isinstance(api.auth, Schemes) else credentials[SHORT]
 
 
 def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
-    """A token, or a dict of tokens by scheme. Raises TypeError for what is none, or has no place to go."""
+    """Return the checked token, or dict of tokens by scheme. Raises TypeError if it is invalid or the API has no use."""
     if api is None:
         raise TypeError(f"{kind} has no API of its own: a token belongs to generated clients")
     api.check_takes_token(kind)
@@ -273,10 +273,10 @@ def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
 
 
 def named(schemes: Collection[str]) -> str:
-    """Names of schemes, in words."""
+    """Return the names of schemes for messages."""
     return f"the auth scheme{'s' if len(schemes) > 1 else ''} {', '.join(schemes)}"
 
 
 def _text(value: Any) -> str:
-    """A value as a string that tells it from all others."""
+    """Serialize a value to a string that is unique among values, so that 1 and True differ."""
     return str(json.dumps([value], sort_keys=True, default=repr))

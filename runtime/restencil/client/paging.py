@@ -1,4 +1,4 @@
-"""The items of all pages of a list, however its API tells where the next page is."""
+"""Iteration over the items or pages of a paginated list, for every pagination style."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
 _hinted: set[str] = set()
-"""The endpoints that were hinted to write style: url."""
+"""The endpoints for which the hint to write `style: url` was logged."""
 
 
 class Pages:
-    """One call of `iterate`: `turn` goes to the next page, `items` gives what it has that was not yielded yet.
+    """The state of one call of `iterate`: `turn` goes to the next page, `items` yields its items not yielded before.
 
-    To the style of its pages it is the page that was read last.
+    The pagination style uses it as the current page.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Pages:
     ) -> None:
         self._core = core
         self._asks_always = asks_always
-        """The first page is requested too, whatever the store has."""
+        """Whether the first page is requested even if it is stored."""
         self._pagination = pagination = pagination_of(endpoint)
         self._style = pagination.style
         self._name = endpoint.name
@@ -63,38 +63,38 @@ class Pages:
         self._requests = PageRequests(core, endpoint, self.args, pagination)
         self._is_plain = self._requests.layout.is_plain
         self._page: Any = None
-        """The page that was read last."""
+        """The current page, which was read last."""
         self._started = False
         self._ended = False
         self.first = pagination.first
         given = params.get(field, endpoint.first_page) if field is not None else None
         counted = self.first if given is None or not self._style.is_counted else self._style.number(given)
         self._number = counted
-        """The position of the current page, where positions are numbers."""
+        """The position of the current page, if positions are numbers."""
         self._last: Any = None
         self._next_item = 0
-        """The index of the item of the current page that is handed out next."""
+        """The index of the next item of the current page to yield."""
         self._total_count = 0
-        """How many items of plain values all pages had."""
+        """The number of items on all pages so far, for lists of plain values."""
         self.count = 0
         self._sent_before: Any = None
-        """The items that the server sent with the page before."""
+        """The items in the response of the previous page."""
         self.longest = 0
         self._met: dict[Any, tuple[str, str] | None] = {}
-        """What pages of this run had, by identity: the cells of entities."""
+        """The cells of the entities on all pages of this run, by identity; None for other items."""
         self._new: set[Any] = set()
-        """What pages of this run had and the store did not know from further pages, by identity."""
+        """The identities of the items on pages of this run, except those only on a stored, extended first page."""
         self._is_extended = False
-        """The current page is the list as it is stored, with pages that the run will request again."""
+        """Whether the current page is the stored list with further pages, which the run will request again."""
         self._removed_before = 0
-        """How many of the items that were met had left the list when the current page came."""
+        """The number of items of earlier pages that were no longer in the list when the current page was received."""
         self._used: set[Any] = set()
         self._yielded: set[Any] = set()
         self._start_after: Any = None
-        """The position of the page after which to begin."""
+        """The position of the page after which the run starts."""
         self._position: Any = None
 
-    # -- what styles ask ----------------------------------------------------------------------------------------------
+    # -- used by pagination styles ------------------------------------------------------------------------------------
 
     @property
     def value(self) -> Any:
@@ -108,11 +108,11 @@ class Pages:
 
     @property
     def removed(self) -> int:
-        """How many items of the pages so far have left the list since the current page came."""
+        """The number of items of the pages so far that left the list after the current page was received."""
         return self._missing() - self._removed_before
 
     def named(self, path: str, /) -> Any:
-        """What the option `next` names: a path in the response, `header:NAME`, or `last.<field>`."""
+        """Return the value that the option `next` refers to: a path in the response, `header:NAME`, or `last.<field>`."""
         if path.startswith("header:"):
             return self.header(path.removeprefix("header:"))
         if path.startswith("last."):
@@ -120,15 +120,15 @@ class Pages:
         return self._page.at(path)
 
     def header(self, name: str, /) -> str | None:
-        """A header of the response that brought the current page."""
+        """Return a header of the response with the current page."""
         return cast("str | None", self._page.header(name))
 
     def url(self, target: str, /) -> PageUrl:
-        """The whole URL of a page that the response names. Raises ValueError for one of another origin."""
+        """Return the absolute URL of a page linked in the response. Raises ValueError if it has another origin."""
         return self._requests.urls.checked(target, self._page.url)
 
     def cursor(self, value: Any, /) -> Any:
-        """A cursor; one that is an absolute URL of the client's origin is the URL of the next page."""
+        """Return a cursor, as a PageUrl if it is an absolute URL of the client's origin, and so that of the next page."""
         if not isinstance(value, str) or not _ABSOLUTE(value) or not self._requests.urls.has(value, self._page.url):
             return value
         if self._name not in _hinted:
@@ -142,10 +142,10 @@ class Pages:
     # -- the run ------------------------------------------------------------------------------------------------------
 
     def begin_after(self, position: Any) -> None:
-        """Goes on after the page of this position; None: from the beginning.
+        """Start the run after the page at this position; None: at the first page.
 
-        Raises TypeError for what is no position, and ValueError for one that is no number where pages are counted, or
-        that is a URL of another origin.
+        Raises TypeError for other types than string and integer, ValueError if the style counts pages and this is no
+        number, or if it is a URL of another origin.
         """
         if position is None:
             self._start_after = None
@@ -164,9 +164,9 @@ class Pages:
         self._start_after = position
 
     def turn(self) -> StepsOf[bool]:
-        """Steps: reads the first page, or fetches the next one; False when there is none.
+        """Steps: read the first page, or fetch the next one; return False if there is none.
 
-        Where the request fails nothing is changed, so that the same page may be requested again.
+        If the request fails, the state is unchanged, so that the same page can be requested again.
         """
         if self._inactive or self._ended:
             return False
@@ -210,15 +210,15 @@ class Pages:
         return (yield from self._requests.fetch()), False
 
     def _fetch(self, position: Any) -> StepsOf[FetchedPage]:
-        """Steps: the page of a position."""
+        """Steps: fetch the page at a position."""
         is_url = isinstance(position, PageUrl)
         return (yield from self._requests.fetch(position if is_url else self._style.sent(position, self)))
 
     def _go_to(self, position: Any) -> StepsOf[bool]:
-        """Steps: go to a page that was taken in an earlier run; False if it was the last one.
+        """Steps: go to the page at which an earlier run stopped; return False if it is the last one.
 
-        The number of a page is enough to know the next one. Other styles find it in the page alone, which is requested
-        again.
+        Styles that count pages compute the next position from the number. For other styles only the page itself
+        contains the next position, so it is requested again.
         """
         if self._style.counts_pages:
             self._started = True
@@ -230,14 +230,14 @@ class Pages:
         return self._take(page, may_bring_nothing=True) and not self._ended
 
     def _set_position(self, position: Any) -> None:
-        """The current page is the one of this position."""
+        """Set the position of the current page."""
         self._position = _shown(position)
         self._used.add(_hashable(position))
         if self._style.is_counted:
             self._number = position
 
     def _take(self, page: FetchedPage, *, may_bring_nothing: bool) -> bool:
-        """Makes a page the current one; False where it is the end, as it brought nothing that was not met."""
+        """Make a page the current one; return False if the list has ended, because the page has no new items."""
         self._page = page
         items, sent = page.items, page.sent_items
         self.count = len(items) if sent is None else len(sent)
@@ -257,7 +257,7 @@ class Pages:
             self._is_extended, may_bring_nothing = False, True
         if items:
             self._last = items[-1]
-        # Items that do not show may have gone meanwhile; the same ones again are of a server that has no other page.
+        # Missing items may have been deleted meanwhile; if the same items were sent again, the server has no other page.
         is_repeated = before is not None and same_json(sent, before)
         is_all = is_repeated if self._is_plain else len(items) == self.count or is_repeated
         if len(self._new) == known and is_all and not may_bring_nothing:
@@ -267,7 +267,7 @@ class Pages:
         return True
 
     def _is_last(self, page: FetchedPage) -> bool:
-        """Whether a page says that it is the last one."""
+        """Whether a member of the response indicates that this is the last page."""
         pagination = self._pagination
         if pagination.more and not page.at(pagination.more):
             return True
@@ -279,14 +279,14 @@ class Pages:
         return isinstance(length, int) and self.count < length
 
     def _missing(self) -> int:
-        """How many of the items that were met are in the list no more, where positions count items."""
+        """Return how many items of the pages so far are no longer in the list; 0 unless positions are numbers."""
         if not self._style.is_counted:
             return 0
         cells = [cell for cell in self._met.values() if cell is not None]
         return self._core.store.count_missing(self._requests.list_cell(), cells)
 
     def items(self) -> Iterator[Any]:
-        """The items of the current page as the view has them now, each entity once in all pages."""
+        """Yield the items of the current page in their current state, each entity once in all pages."""
         items = self._page.items
         while self._next_item < len(items):
             item = items[self._next_item]
@@ -300,7 +300,7 @@ class Pages:
                 yield current
 
     def page(self) -> Page[Any]:
-        """The current page, with the response that brought it."""
+        """Return the current page with its response."""
         page = self._page
         return page_of(page.in_flight, page.value, page.items, self.position, self._next_position())
 
@@ -310,10 +310,10 @@ class Pages:
         try:
             return _shown(self._following())
         except ValueError:
-            return None  # it is at another origin: whoever goes there gets the error
+            return None  # the URL has another origin; the error is raised when the page is requested
 
     def _following(self) -> Any:
-        """The position of the next page; None where there is none, or where it was requested already."""
+        """Return the position of the next page; None if there is none, or if it was requested already."""
         position = self._style.next(self, self._pagination.next)
         if position is None or position == "" or position is False:
             return None
@@ -321,7 +321,7 @@ class Pages:
 
     @property
     def is_yielded(self) -> bool:
-        """Every item of the current page was yielded."""
+        """Whether every item of the current page was yielded."""
         items = self._page.items
         if self._is_plain:
             return self._next_item == len(items)
@@ -329,7 +329,7 @@ class Pages:
 
 
 class _Run:
-    """A run over the pages of a list, of either world."""
+    """An iterator over the pages of a list, for blocking code or asyncio."""
 
     def __init__(self, core: Any, pages: Pages) -> None:
         self._core = core
@@ -340,7 +340,7 @@ class _Run:
         self._turning = threading.Lock()
 
     def _turn(self) -> StepsOf[bool]:
-        """Steps: goes to the next page. Raises RuntimeError where another task or thread is about it."""
+        """Steps: go to the next page. Raises RuntimeError if another task or thread is doing so."""
         if not self._turning.acquire(blocking=False):
             raise RuntimeError(
                 "another task or thread is waiting for the next page of this run: give each one a run of its own, or "
@@ -353,13 +353,13 @@ class _Run:
 
     @property
     def position(self) -> Any:
-        """The position of the last page that was taken whole; None before the first one."""
+        """The position of the last page that was consumed completely; None before the first one."""
         return self._taken
 
     def start_at(self, position: str | int | None, /) -> Self:
-        """Goes on after the page that a former run had taken whole: its `position`.
+        """Continue after the page that an earlier run consumed completely, given its `position`.
 
-        Raises RuntimeError after the first item, TypeError and ValueError for what is no position of this list.
+        Raises RuntimeError after the first item, TypeError and ValueError for an invalid position.
         """
         if self._begun:
             raise RuntimeError("start_at() comes before the first item; begin another run to start elsewhere")
@@ -369,17 +369,17 @@ class _Run:
 
 
 class _RunOfItems(_Run):
-    """`take` says which item comes next."""
+    """An iterator over the items of all pages; `take` returns the next one."""
 
     def __init__(self, core: Any, pages: Pages) -> None:
         super().__init__(core, pages)
         self._left: int | None = None
-        """How many items are still wanted; None: all."""
+        """The remaining number of items to yield; None: all."""
         self._items: Iterator[Any] | None = None
-        """What the current page has left."""
+        """The remaining items of the current page."""
 
     def limit(self, count: int, /) -> Self:
-        """No more than this many items, and no page that they do not need. Raises ValueError for a negative number."""
+        """Yield at most this many items, and fetch only the pages needed. Raises ValueError for a negative number."""
         if kind_of(count) is not int:
             raise TypeError(f"limit() takes an integer, not {described(count)}")
         if count < 0:
@@ -388,7 +388,7 @@ class _RunOfItems(_Run):
         return self
 
     def take(self) -> StepsOf[Any]:
-        """Steps: the next item, or `_END`."""
+        """Steps: return the next item, or `_END`."""
         self._begun = True
         while not self._ended and self._left != 0:
             if self._items is None:
@@ -435,7 +435,7 @@ class AwaitedItemsOfPages(_RunOfItems, AsyncItems[Any]):
 
 class _RunOfPages(_Run):
     def take(self) -> StepsOf[Any]:
-        """Steps: the next page, or `_END`."""
+        """Steps: return the next page, or `_END`."""
         self._begun = True
         if self._ended or not (yield from self._turn()):
             self._ended = True
@@ -468,7 +468,7 @@ _END: Final = object()
 
 
 def _shown(value: Any) -> Any:
-    """What names a page, as a position that can be kept as JSON."""
+    """Convert the position of a page to a JSON value."""
     return str(value) if isinstance(value, PageUrl) else to_wire(value)
 
 
@@ -481,7 +481,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _cell(item: Any) -> tuple[str, str] | None:
-    """Where an entity is stored."""
+    """Return the key of the table and the primary key of an entity; None for other items."""
     pk = identity_of(item)
     return None if pk is None else (cast(Any, class_record(kind_of(item))).key, pk)
 
@@ -492,10 +492,9 @@ def _identity(item: Any) -> Any:
 
 
 def _current(store: Store, item: Any) -> Any:
-    """Return the item as the view shows it now, or None if it was deleted.
+    """Return the current state of the item, or None if it was deleted.
 
-    An item that the view cannot show is returned as its response brought it: it was evicted, or a record that it
-    refers to was.
+    If it, or a record that it refers to, was evicted, the item of the response is returned.
     """
     cell = _cell(item)
     if cell is None:
