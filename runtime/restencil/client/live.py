@@ -265,7 +265,7 @@ class WatchedRead(AnyLiveRead[R]):
         reading = yield from looking(core.store, request)
         if reading.error is None and not reading.found:
             if failure is None and value is not None and reading.expires_at == STALE:
-                # A bounded store evicted a part at once: show the response itself, because fetching again would not help.
+                # A bounded store evicted a part at once: show the response itself, as fetching again would not help.
                 self._decide(reading)
                 return Reading(value, reading.expiry_status, reading.expires_at, Decision.GIVE)
             if failure is None and was_overtaken(core, request, reading):

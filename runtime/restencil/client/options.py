@@ -239,7 +239,7 @@ def own_token(api: Api | None, credentials: Mapping[str, Any]) -> Any:
 
 
 def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
-    """Return the checked token, or dict of tokens by scheme. Raises TypeError if it is invalid or the API has no use."""
+    """Return the token, or dict of tokens by scheme. Raises TypeError if it is invalid or not supported by the API."""
     if api is None:
         raise TypeError(f"{kind} has no API of its own: a token belongs to generated clients")
     api.check_takes_token(kind)

@@ -112,7 +112,7 @@ class Pages:
         return self._missing() - self._removed_before
 
     def named(self, path: str, /) -> Any:
-        """Return the value that the option `next` refers to: a path in the response, `header:NAME`, or `last.<field>`."""
+        """Return the value for the option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
         if path.startswith("header:"):
             return self.header(path.removeprefix("header:"))
         if path.startswith("last."):
@@ -128,7 +128,7 @@ class Pages:
         return self._requests.urls.checked(target, self._page.url)
 
     def cursor(self, value: Any, /) -> Any:
-        """Return a cursor, as a PageUrl if it is an absolute URL of the client's origin, and so that of the next page."""
+        """Return a cursor, as a PageUrl if it is an absolute URL of the client's origin, which is the next page."""
         if not isinstance(value, str) or not _ABSOLUTE(value) or not self._requests.urls.has(value, self._page.url):
             return value
         if self._name not in _hinted:
@@ -257,7 +257,7 @@ class Pages:
             self._is_extended, may_bring_nothing = False, True
         if items:
             self._last = items[-1]
-        # Missing items may have been deleted meanwhile; if the same items were sent again, the server has no other page.
+        # Missing items may have been deleted meanwhile; equal items mean that the server has no other page.
         is_repeated = before is not None and same_json(sent, before)
         is_all = is_repeated if self._is_plain else len(items) == self.count or is_repeated
         if len(self._new) == known and is_all and not may_bring_nothing:
