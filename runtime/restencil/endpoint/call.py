@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 _TRANSPORT_FOR: Final = "restencil.http.transport:transport_for"
-"""What opens transports: it is looked up by its name at the first call, as this layer does not know that one."""
+"""The function that opens transports, imported at the first call, because this layer must not import that layer."""
 
 
 def transport_for(client: object) -> BlockingTransport | AwaitingTransport:
-    """The transport of a direct call through this client; without one, a transport that serves this call alone.
+    """Return the transport of a direct call through this client; without a client, a transport for this call only.
 
-    Raises TypeError for something that is no client.
+    Raises TypeError for an object that is not a client.
     """
     opened: BlockingTransport | AwaitingTransport = find(_TRANSPORT_FOR)(client)
     return opened
 
 
 def transport_of_call(owner: str, hook: str) -> BlockingTransport | AwaitingTransport:
-    """The transport of the call that is under way. Raises RuntimeError where `hook` was called outside of one."""
+    """Return the transport of the current call. Raises RuntimeError if `hook` was called outside of a call."""
     transport = current_transport()
     if transport is None:
         raise RuntimeError(f"{hook} of endpoint {owner!r} was called outside of a call; call the endpoint itself")
@@ -52,22 +52,22 @@ def transport_of_call(owner: str, hook: str) -> BlockingTransport | AwaitingTran
 
 # --- the lifecycle ---------------------------------------------------------------------------------------------------
 #
-# Each step is a hook that users may override, and the hook of the library does nothing but take the step. `lifecycle`
-# lets its driver await what they return.
+# Each step is a hook that users may override, and the hook of the library does only this step. `lifecycle` yields
+# awaitables that hooks return, so that its driver awaits them.
 
 
 _JSON_TYPE: Final = ImpliedHeader("application/json")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _SEE_OTHER: Final = 303
 NOT_MODIFIED: Final = 304
-"""What a transport brings only where it was asked on condition of a change; it refuses any other."""
+"""A status that transports accept only for conditional requests; for others they raise an error."""
 _REWRITING: Final = (301, 302, _SEE_OTHER)
-"""Redirects that make a GET of other methods."""
+"""Statuses of redirects that change other methods to GET."""
 _TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
 
 
 class Lifecycle(Protocol):
-    """What the lifecycle asks of the endpoint that it is the lifecycle of."""
+    """The members of an endpoint that its lifecycle uses."""
 
     @property
     def name(self) -> str: ...
@@ -119,13 +119,13 @@ class Lifecycle(Protocol):
     def process(self, value: Any, /, *args: Any) -> Any: ...
 
 
-# --- the whole -------------------------------------------------------------------------------------------------------
+# --- all steps -------------------------------------------------------------------------------------------------------
 
 
 def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None) -> Steps:
-    """From bound arguments to the value; each step goes through its hook where one is overridden.
+    """Run the steps of a call from its bound arguments to its value, calling overridden hooks.
 
-    `url` is where the request goes, if that is known.
+    `url` is the URL of the request, if it is known.
     """
     plan, call = endpoint.plan, current_call.get()
     options = options_of(args) if call is None or call.endpoint is not endpoint else call.options
@@ -152,7 +152,7 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None
 
 
 def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value: Any) -> Steps:
-    """From the parsed value to that of the call, where an option or a hook makes something else of it."""
+    """Convert the parsed value to the value of the call: `unwrap`, `ignore`, `process` and `empty`."""
     call = current_call.get()
     if call is not None and endpoint.plan.answers_itself:
         call.parsed = response, copy_in(value) if endpoint.plan.decodes else value
@@ -178,9 +178,10 @@ def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
 
 
 def prepare(endpoint: Lifecycle, body: Any = None, options: CallOptions | None = None) -> Any:
-    """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers, also of the call.
+    """Return the request: `request_init` with `method`, `signal` and `body` over it, and headers, also of the call.
 
-    A JSON body is encoded to text. Raises TypeError for a body that has no JSON form, ValueError for None in a form.
+    A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form, and ValueError for None in a
+    form.
     """
     request_init = endpoint.request_init
     init: dict[str, Any] = {**request_init, "method": endpoint.method, "signal": endpoint.signal, "body": None}
@@ -223,7 +224,7 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
 
 
 def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> RequestInit:
-    """`prepare` where no hook is overridden: what is the same for all calls is made once, as nobody can change it."""
+    """Return the request if no hook is overridden; one without options and body is cached, as no hook can change it."""
     if options is None and not endpoint.request_init and endpoint.signal is None:
         plan = endpoint.plan
         made = plan.init
@@ -240,7 +241,7 @@ def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOp
 
 
 def send(endpoint: Lifecycle, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
-    """The response, or an awaitable of it if the transport is one of asyncio."""
+    """Send the request and return the response, or an awaitable of it with a transport for asyncio."""
     if init is not endpoint.plan.init:
         init = on_the_wire(endpoint, init)
     timeout = endpoint.timeout
@@ -250,10 +251,10 @@ def send(endpoint: Lifecycle, transport: Any, url: str, init: RequestInit, optio
 
 
 def on_the_wire(endpoint: Lifecycle, init: RequestInit) -> RequestInit:
-    """What is really sent of `init`: no content type where there is no content, and the wish for JSON.
+    """Return `init` as the transport sends it: without Content-Type if there is no body, with Accept for JSON.
 
-    Hooks see `init` without these. It also says which redirects may make a GET of the request: none of a change, but
-    for one whose endpoint has `follow_see_other`.
+    Hooks get `init` without these changes. It also sets which redirects may change the method to GET: none for a
+    mutation, except 303 with `follow_see_other`.
     """
     given: Any = init.get("headers")
     headers: dict[str, Any] = dict(given or ())
@@ -283,14 +284,17 @@ def on_the_wire(endpoint: Lifecycle, init: RequestInit) -> RequestInit:
 
 
 LONG: Final = 8192
-"""From so many bytes on a body is compared with the one before. (Benchmark: fetched again, nothing changed.)"""
+"""The minimum size in bytes of bodies that are compared with the previous one before they are decoded.
+
+Measured by the benchmark "fetched again, nothing changed".
+"""
 
 
 def parse(endpoint: Lifecycle, response: Any) -> Any:
-    """The value of a response: JSON, text, bytes or None, as status, content type and options say.
+    """Parse a response to JSON, text, bytes or None, depending on status, content type and options.
 
-    An awaitable of it where the body is still to be awaited. Raises ParseError (400) for malformed JSON,
-    UnexpectedContentError (404) for text or binary content where the endpoint has a schema.
+    Returns an awaitable if the body must be awaited. Raises ParseError (400) for malformed JSON, and
+    UnexpectedContentError (404) for text or binary content if the endpoint has a schema.
     """
     if response.status_code == 204 or endpoint.method in BODILESS or endpoint.ignore:
         return None
@@ -337,14 +341,14 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
 
 
 def has_schema(schema: Any) -> bool:
-    """True for a schema that needs an object or a list: any but a bare text."""
+    """Return whether a schema needs an object or a list, as any schema except a string does."""
     return schema is not None and not isinstance(schema, str)
 
 
 def _text(response: Any, content: bytes) -> str:
-    """The body as text, in the charset that the response names, else UTF-8; bytes that do not decode are replaced.
+    """Decode the body in the charset of the response, by default UTF-8; bytes that cannot be decoded are replaced.
 
-    Raises ParseError for a charset that Python knows and in which these bytes cannot be decoded.
+    Raises ParseError for a known charset that cannot decode these bytes at all.
     """
     from ..base.charset import charset_of, undecodable
 
@@ -390,7 +394,7 @@ def _reads_as_json(text: str) -> bool:
 
 
 class Callee(Protocol):
-    """What a call needs of its endpoint."""
+    """The members of an endpoint that a call uses."""
 
     @property
     def plan(self) -> Plan: ...
@@ -404,26 +408,26 @@ class Call(NamedTuple):
     args: tuple[Any, ...]
     options: CallOptions | None = None
     url: str | None = None
-    """Where the request goes, if that is known."""
+    """The URL of the request, if it is known."""
 
     def with_header(self, name: str, value: str) -> Call:
-        """This call with one more header."""
+        """Return this call with one more header."""
         options = self.options or NO_CALL_OPTIONS
         return self._replace(options=options._replace(headers={**options.headers, name: value}))
 
     def with_timeout(self, timeout: float | Timeout) -> Call:
-        """This call with so much time for each attempt, in milliseconds."""
+        """Return this call with a timeout for each attempt, in milliseconds."""
         return self._replace(options=(self.options or NO_CALL_OPTIONS)._replace(timeout=timeout))
 
     def header(self, name: str) -> str | None:
-        """The header of this name that the call or its endpoint sends, in whatever case it is written."""
+        """Return the header of the call or its endpoint with this name, given in lower case; None without one."""
         init: RequestInit = getattr(self.endpoint, "request_init", None) or {}
         own: Mapping[str, str] = self.options.headers if self.options is not None else NO_HEADERS
         given = {**dict(init.get("headers") or {}), **own}
         return next((value for one, value in given.items() if one.lower() == name), None)
 
     def steps(self, context: CallContext | None = None) -> Steps:
-        """The steps from the arguments to the value of the response; `context` keeps what came of them."""
+        """Return the steps from the arguments to the value of the response; they store their results in `context`."""
         context = context or CallContext()
         context.endpoint, context.options, context.transport = self.endpoint, self.options, in_use.get()
         token = current_call.set(context)
@@ -437,10 +441,10 @@ class Call(NamedTuple):
             try:
                 current_call.reset(token)
             except ValueError:
-                pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
+                pass  # an abandoned coroutine is closed in another context, where there is nothing to restore
 
 
 def current_options(endpoint: object) -> CallOptions | None:
-    """What the call that is under way says of a request of this endpoint."""
+    """Return the options of the current call if it is one of this endpoint; else None."""
     call = current_call.get()
     return None if call is None or call.endpoint is not endpoint else cast("CallOptions | None", call.options)

@@ -1,4 +1,4 @@
-"""Endpoints derived from a list endpoint: what adds to its collection, changes it, or pages through it."""
+"""Endpoints derived from a list endpoint, which add to its collection, change it, or fetch its pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REMOVALS: Final = ("move", "remove")
 
 
 class PagedEndpoint(Protocol):
-    """What is needed of an endpoint to put a position into its arguments."""
+    """The members of an endpoint that are needed to set a page position in its arguments."""
 
     @property
     def name(self) -> str: ...
@@ -30,7 +30,7 @@ class PagedEndpoint(Protocol):
 
 
 class ListEndpointLike(PagedEndpoint, Protocol):
-    """What is asked of a list endpoint here."""
+    """The members of a list endpoint that its derived endpoints need."""
 
     @property
     def path(self) -> str: ...
@@ -51,9 +51,9 @@ class ListEndpointLike(PagedEndpoint, Protocol):
 
 
 def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> Any:
-    """The endpoint that is this member of a list: push, unshift, assign, remove or move. `derived` keeps those made.
+    """Return a derived endpoint of a list: push, unshift, assign, remove or move; `derived` caches them.
 
-    Raises ValueError where the schema of the list has no collection that the member could change.
+    Raises ValueError if the schema of the list has no collection.
     """
     found = derived.get(member)
     if found is None:
@@ -72,7 +72,7 @@ def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> 
             options["path"] = listing.item_path or listing.path
         else:
             options["optimistic_payload"] = "entries" if member == "assign" else "merged"
-            # A list that is asked for by POST has an `empty`, which nobody need have given.
+            # Only an explicit `empty` counts: a strict list that is read by POST has a default.
             empty = listing.__dict__["_options"].get("empty") or getattr(type(listing), "empty", None)
             if listing.strict and empty is None and member != "assign":
                 options["empty"] = "merge"
@@ -84,10 +84,10 @@ def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> 
 
 
 def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
-    """The endpoint that fetches a further page of a list, as its pagination options say. `derived` keeps it.
+    """Return the endpoint that fetches another page of a list, using its pagination options; `derived` caches it.
 
-    Without a collection each page of a generated list is a result of its own. Raises AttributeError where the options
-    say nothing, ValueError without a collection.
+    Each page of a strict list without a collection is a separate result. Raises AttributeError without pagination
+    options, and ValueError if a list that is not strict has no collection.
     """
     cursor: Any = listing.pagination_field
     pagination: Mapping[str, Any] | None = listing.pagination if is_mapping(listing.pagination) else None
@@ -108,14 +108,17 @@ def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
 
 
 def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
-    """An endpoint whose responses are pages of a list; `cursor` names the page, or gives a page's list arguments."""
+    """Return an endpoint whose responses are pages of a list.
+
+    `cursor` is the parameter that identifies a page, or a function from the arguments of a page to those of its list.
+    """
     remove_cursor: Callable[..., Any]
     if not isinstance(cursor, str):
         remove_cursor = cursor
     elif listing.page_member is None:
         remove_cursor = _field_remover(cursor)
     else:
-        remove_cursor = _unchanged  # neither key nor identity has the position
+        remove_cursor = _unchanged  # the position is not part of key or identity
     return listing.extend(
         schema=paginated_schema(listing.schema, remove_cursor),
         name=f"{listing.name}.get_page",
@@ -124,9 +127,9 @@ def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
 
 
 def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
-    """The arguments of a call that may name a page and its size: search parameters, or members of its body.
+    """Return the arguments of a call that may contain a page and its size: query parameters, or members of its body.
 
-    Raises TypeError for a body that is no mapping.
+    Raises TypeError for a body that is not a mapping.
     """
     if listing.page_member is None:
         params: Any = args[0] if args and not (listing.has_body and len(args) == 1) else None
@@ -141,7 +144,7 @@ def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, A
 
 
 def with_page_params(listing: PagedEndpoint, args: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a call with others in place of `page_params`."""
+    """Return the arguments of a call with these parameters instead of its `page_params`."""
     if listing.page_member is None:
         return with_options(args, (params, *(args if listing.has_body and len(args) == 1 else args[1:])))
     body = args[-1] if args else None
@@ -150,15 +153,15 @@ def with_page_params(listing: PagedEndpoint, args: tuple[Any, ...], params: Mapp
 
 
 def is_page_of(listing: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the arguments of a list say which page is wanted."""
+    """Return whether the arguments of a list contain the position of a page."""
     params = args[0] if listing.page_member is None else args[-1]
     return is_mapping(params) and params.get(listing.pagination_field) is not None
 
 
 def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Request | None:
-    """The request of a list that is asked for a page by its own parameter; None for the first page, which is the list.
+    """Return the request for a page of a list that was called with its pagination parameter.
 
-    A position in the body is sent for the first page too.
+    The first page is the request of the list; None if its position is sent in the body, which needs no change.
     """
     from .page_styles import pagination_of
 
@@ -178,7 +181,7 @@ def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Reque
 
 
 def keyed_body(body: Any, page_member: str | None) -> Any:
-    """What of a body is part of keys and identities: all but the position of a page; None for nothing."""
+    """Return the part of a body that belongs to keys and identities, without the position of a page; None if empty."""
     if page_member is None or not is_mapping(body):
         return body
     return {name: value for name, value in body.items() if name != page_member} or None
@@ -199,7 +202,7 @@ def _signature(listing: ListEndpointLike, member: str) -> Any:
 
 
 def _options(listing: ListEndpointLike, member: str) -> Mapping[str, Any]:
-    """The options that the list was given for this member."""
+    """Return the options of the list for this derived endpoint."""
     return getattr(listing, f"{member}_options", None) or {}
 
 
@@ -218,17 +221,17 @@ def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
 
 
 def searched_schema(raw: Any, owner: str, page_member: str | None) -> Any:
-    """The schema with every collection in it keyed by the body of the call too, the member `body` of its identity.
+    """Return the schema with the body of the call added to the identity of its collections, as member `body`.
 
-    So two searches never share a list, and nothing that is pushed joins one. `page_member` is the member of the body
-    that names a page, which is no part of the identity.
+    So two searches never share a list, and pushed entities join none of them. `page_member` is the member of the body
+    that identifies a page, which is not part of the identity.
     """
     return with_collections(raw, lambda collection: _searched(collection, owner, page_member))
 
 
 def _searched(collection: Collection, owner: str, page_member: str | None) -> Collection:
     if "args_key" in vars(collection):
-        return collection  # as a page of such a list is
+        return collection  # the collection of a page, whose list has the body in its identity already
     found = copy.copy(collection)
 
     def args_key(*args: Any) -> Mapping[str, Any]:
