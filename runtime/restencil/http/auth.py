@@ -1,7 +1,7 @@
-"""The API of a generated client, and the preparation of its requests: place, parameters and authentication.
+"""The API of a generated client, and the preparation of its requests: URL, parameters and authentication.
 
-Credentials are in no spec and in no generated file: the client takes them as arguments, or reads them from the
-environment. They are read anew for every request, added just before it is sent, and appear in no key, log or error.
+Credentials are not part of specs or generated files: they are arguments of the client, or environment variables. They
+are read for every request, added just before it is sent, and never appear in keys, logs or errors.
 """
 
 from __future__ import annotations
@@ -27,23 +27,22 @@ _UNAUTHORIZED: Final = 401
 
 
 class Api(Struct):
-    """The API of a generated client: the `url_prefix` of its spec, its `auth`, and the `User-Agent` of requests.
+    """The API of a generated client: its URL, authentication, `User-Agent` and parameters.
 
-    `auth` is one `Auth`, whose credential is the client's `token`, or `Schemes`, each with an argument of its own.
+    `auth` is one `Auth`, whose credential is the argument `token` of the client, or `Schemes`, each with its argument.
 
-    `name` and `version` begin the `User-Agent`; without a name it is that of the generated package.
-    `user_agent` replaces all of it, False keeps that of the HTTP library.
-    `request_id` is the header in which it names its requests, if that is none of the usual ones.
+    `name` and `version` begin the `User-Agent`; by default the name is that of the generated package.
+    `user_agent` replaces the whole header; False sends that of the HTTP library.
+    `request_id` is the response header with the request id, if it is not one of the usual ones.
 
-    `inert_headers` are names of headers that do not change its responses, in addition to those that never do: a view
-    that sets one with `with_options` shares the store.
+    `inert_headers` are names of more headers that do not change the content of responses: a view that sets one with
+    `with_options` shares the store.
 
-    `errors`, `error_classes` and `redirects` are those options of a request that no endpoint describes; endpoints have
-    their own.
+    `errors`, `error_classes` and `redirects` are these options for requests without an endpoint.
 
-    `params` are arguments of the client that all requests send, and `servers` are the places of the API: the URL of
-    the first one is `url_prefix`, in keys too, whichever is chosen. `url_prefixes` are the prefixes that single
-    endpoints have of their own, so that a client refuses to replace another one; empty: any can be replaced.
+    `params` are arguments of the client that all requests send. `servers` are the servers of the API; the URL of the
+    first one is `url_prefix`, which is part of keys whichever server is chosen. `url_prefixes` are the separate
+    prefixes of some endpoints, so that a client rejects the replacement of an unknown one; if empty, it accepts any.
     """
 
     url_prefix: str = ""
@@ -62,46 +61,46 @@ class Api(Struct):
 
     @property
     def schemes(self) -> Mapping[str, Auth]:
-        """Its schemes by name; the only scheme of an API without names is called `token`."""
+        """The authentication schemes by name; an unnamed scheme is called `token`."""
         if isinstance(self.auth, Schemes):
             return self.auth.schemes
         return {} if self.auth is None else {SHORT: self.auth}
 
     @property
     def use(self) -> Use:
-        """The schemes of requests whose endpoint has no `auth` of its own."""
+        """The alternatives of schemes for requests whose endpoint has no option `auth`."""
         return self.auth.use if isinstance(self.auth, Schemes) else ((SHORT,),)
 
     @property
     def credential_headers(self) -> Collection[str]:
-        """The headers, in lower case, that carry credentials."""
+        """The names of headers that contain credentials, in lower case."""
         return {scheme.carrier for scheme in self.schemes.values() if scheme.carrier is not None}
 
     @property
     def credential_parameters(self) -> Collection[str]:
-        """The search parameters that carry credentials."""
+        """The names of query parameters that contain credentials."""
         return {scheme.parameter for scheme in self.schemes.values() if scheme.parameter is not None}
 
     def check_takes_token(self, client: str) -> None:
-        """Raises TypeError where the API declares no auth; `client` is the class that was given a token."""
+        """Raise TypeError if the API has no authentication; `client` is the name of the class that got a token."""
         if self.auth is None:
             raise TypeError(f"the API of {client} declares no auth, so a token has no place to go")
 
 
 class ClientParameters(Protocol):
-    """The parameters of a client that all its requests send, and the place of its API."""
+    """The parameters that all requests of a client send, and its server."""
 
     @property
     def moves(self) -> bool:
-        """Whether requests go to another place than the URL of the spec."""
+        """Whether the client uses another URL than that of the spec."""
         ...
 
     def url(self) -> str:
-        """The URL of the chosen server."""
+        """Return the URL of the chosen server."""
         ...
 
     def add_to(self, url: str, init: RequestInit, home: str, /) -> tuple[str, RequestInit]:
-        """A request with the parameters of the client; `home` is the URL of the API."""
+        """Add the parameters of the client to a request; `home` is the URL of the API."""
         ...
 
 
@@ -109,24 +108,24 @@ class TokenSource(Protocol):
     """A source of the tokens of one scheme, which renews them."""
 
     def token(self) -> Steps:
-        """Steps: a token to send now, requested where there is none; None without credentials to request one."""
+        """Steps that return a valid token, requesting one if needed; None without credentials to request one."""
         ...
 
     def is_there(self) -> bool:
-        """Whether there is a token, or credentials to request one, as far as that is known without waiting."""
+        """Return whether there is a token, or credentials to request one, as far as is known without waiting."""
         ...
 
     def refuse(self, token: str) -> bool:
-        """Called when the server rejected a token: it is sent no more. False where no other one can be had."""
+        """Discard a token that the server rejected. Returns False if no other one can be requested."""
         ...
 
 
 TokensOf: TypeAlias = Callable[[str, Auth, Any], TokenSource]
-"""Finds the source of a scheme's tokens, by its name, for the value that the client was given."""
+"""Returns the source of tokens for the name of a scheme, the scheme, and the argument of the client."""
 
 
 class Unsigned(NamedTuple):
-    """A request that is sent without the credential that its API asks for; `missing` says so, and what would help."""
+    """A request that is sent without the credential that its API requires; `missing` is the message with a fix."""
 
     url: str
     headers: dict[str, str]
@@ -134,7 +133,7 @@ class Unsigned(NamedTuple):
 
 
 class Renewable(NamedTuple):
-    """A request with tokens that can be renewed; `sent` pairs them with their sources."""
+    """A request with renewable tokens; `sent` contains each source and its token."""
 
     url: str
     headers: dict[str, str]
@@ -145,14 +144,13 @@ Ready: TypeAlias = Prepared | Unsigned | Renewable
 
 
 class Preparation:
-    """Gives each request of a client its place, its parameters and its credentials.
+    """Prepares each request of a client: sets its URL, and adds the client's parameters and credentials.
 
-    `locate(url)` and `add_parameters` give the place and the client's parameters, `of(url, headers, use)` the
-    credentials: URL and headers as they are sent, or the steps that give them. The first request without a credential
-    that should have one is logged. `credentials` are the values given to the client, by the names of the schemes: a
-    secret, a function that gives it, or whatever `tokens_of` uses. With `instead`, those were given to a view: requests
-    use no alternative without one of them, and none of theirs is taken from the environment. `noted` is called before
-    the first request with a credential.
+    `locate(url)` sets the URL, `add_parameters` adds parameters, and `of(url, headers, use)` adds credentials. The
+    first request without a required credential is logged. `credentials` are the arguments of the client by names of
+    schemes: a secret, a function that returns it, or a value for `tokens_of`. `instead` are the names of credentials of
+    a view: its requests use only alternatives with one of them, and do not read these from the environment. `noted` is
+    called before the first request with a credential.
     """
 
     __slots__ = (
@@ -185,11 +183,11 @@ class Preparation:
     ) -> None:
         self._api = api
         self.parameters = parameters
-        """The parameters and the place of the client; None where it has none."""
+        """The parameters and the server of the client; None if it has none."""
         self.credentials = credentials
         self._url_prefix = url_prefix
         self.url_prefixes: Mapping[str, str] = url_prefixes or {}
-        """The replacements of prefixes that single endpoints have of their own."""
+        """Replacements for the separate URL prefixes of some endpoints."""
         self._tokens_of = tokens_of
         self._instead = frozenset(instead)
         self._warned = False
@@ -201,13 +199,13 @@ class Preparation:
             for name, scheme in self._schemes.items()
             if scheme.kind == "oauth2"
         }
-        #: The only scheme of an API that names none: its requests take no steps, "fetch through the cache".
+        #: The scheme of an API with one unnamed scheme: `of` needs no steps. Benchmark: "fetch through the cache".
         self._only: Auth | None = api.auth if isinstance(api.auth, Auth) and api.auth.kind != "oauth2" else None
 
     def of(self, url: str, headers: dict[str, str], use: Use | None = None) -> Ready | Steps:
-        """A located request with its credentials; or the steps that give it, where something has to be awaited.
+        """Return a located request with its credentials, or steps that return it, for instance to await a token.
 
-        `use` are the alternatives of an endpoint that has its own.
+        `use` are the alternatives in the option `auth` of an endpoint.
         """
         only = self._only
         if only is None or use is not None:
@@ -224,7 +222,7 @@ class Preparation:
         return self._signed(token, only, url, headers)
 
     def with_credentials(self, credentials: Mapping[str, Any], *, is_apart: bool) -> Preparation:
-        """A preparation for a view that was given these; `is_apart`: one with a store of its own."""
+        """Return a preparation for a view with these credentials; `is_apart` if the view has a store of its own."""
         return Preparation(
             self._api,
             {**self.credentials, **credentials},
@@ -237,7 +235,7 @@ class Preparation:
         )
 
     def locate(self, url: str) -> str:
-        """The URL with the client's own prefixes in place of those of the spec; other URLs stay as they are."""
+        """Replace the prefix of the spec in a URL by that of the client; other URLs are unchanged."""
         for own in sorted(self.url_prefixes, key=len, reverse=True):
             rest = _behind(own, url)
             if rest is not None:
@@ -255,7 +253,7 @@ class Preparation:
         return url if rest is None else joined(given, rest)
 
     def add_parameters(self, url: str, init: RequestInit) -> tuple[str, RequestInit]:
-        """A located request with the parameters of the client, which are no part of keys."""
+        """Add the parameters of the client, which are not part of keys, to a located request."""
         parameters = self.parameters
         if parameters is None:
             return url, init
@@ -278,7 +276,7 @@ class Preparation:
     # several
 
     def _signing(self, url: str, headers: dict[str, str], use: Use) -> Steps:
-        """Steps: the request with the credentials of the first alternative that has all of them."""
+        """Steps that return the request with credentials of the first alternative whose credentials are all present."""
         schemes = self._schemes
         for names in use:
             if not names:
@@ -297,7 +295,7 @@ class Preparation:
         return self._unsigned(url, headers, use)
 
     def _secrets(self, names: tuple[str, ...]) -> Steps:
-        """Steps: the credentials of these schemes; None where one has none. Tokens are asked for when all are there."""
+        """Steps that return the credentials of these schemes; None if one is missing. Tokens are requested last."""
         found: dict[str, str] = {}
         for name in names:
             source = self._sources.get(name)
@@ -329,7 +327,7 @@ class Preparation:
         return os.environ.get(scheme.env)
 
     def _note(self) -> None:
-        """Calls `noted` before the first request with a credential."""
+        """Call `noted` before the first request with a credential."""
         noted, self._noted = self._noted, None
         if noted is not None:
             noted()
@@ -367,13 +365,13 @@ class Preparation:
 
 
 def _behind(prefix: str, url: str) -> str | None:
-    """The part of a URL behind this prefix; None for a URL with another prefix."""
+    """Return the part of a URL after this prefix; None for a URL with another prefix."""
     rest = url[len(prefix) :]
     return rest if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")) else None
 
 
 class _Awaited:
-    """A step that awaits the result of a function that gives a credential."""
+    """A step that awaits the credential that an async function returns."""
 
     __slots__ = ("_value",)
 
@@ -411,9 +409,9 @@ class _Sent:
 def renewing(
     prepared: Renewable, body: Any, send: Callable[[Ready], Any], prepare: Callable[[], Ready | Steps]
 ) -> Steps:
-    """Steps: the response to a request that has tokens; after a 401 it is sent once more, with new ones.
+    """Steps that send a request with tokens, and return its response; after a 401 they send it again with new tokens.
 
-    Raises what sending raises, and AuthError where there is no new token.
+    Raises the errors of sending, and AuthError if there is no new token.
     """
     start = BodyStart(body)
     rejection: StatusError
@@ -422,7 +420,7 @@ def renewing(
     except StatusError as error:
         if error.status != _UNAUTHORIZED or not _is_at_home(error):
             raise
-        renewable = [source.refuse(token) for source, token in prepared.sent]  # every source has to know
+        renewable = [source.refuse(token) for source, token in prepared.sent]  # a list, as `all` would stop early
         if not all(renewable):
             raise
         obstacle = start.rewind()
@@ -438,7 +436,7 @@ def renewing(
 
 
 def _is_at_home(error: StatusError) -> bool:
-    """Whether a rejection came from the origin of the request: a redirect to another one takes no credential along."""
+    """Return whether the origin of the request sent a rejection; redirects to another origin have no credentials."""
     response: Any = error.response
     return origin_of(str(response.url)) == origin_of(url_of(response))
 
@@ -450,7 +448,7 @@ def _variables(scheme: Auth) -> list[str]:
 
 
 def _check_text(token: Any, name: str) -> None:
-    """Raises TypeError or ValueError for a credential that is no string, without showing it."""
+    """Raise TypeError or ValueError for a credential that is not a valid string; messages do not contain it."""
     what = "the token of this client" if name == SHORT else f"the credential {name!r} of this client"
     if not isinstance(token, str):
         raise TypeError(

@@ -1,6 +1,6 @@
-"""The transports that send the requests of endpoints: through which client, and with which credentials.
+"""The transports that send the requests of endpoints through an HTTP client, with credentials.
 
-`exchange`, which needs the HTTP library, is imported by the first request, as that takes longer than all the rest.
+The first request imports `exchange`, because it imports the HTTP library, which takes long.
 """
 
 from __future__ import annotations
@@ -47,20 +47,21 @@ if TYPE_CHECKING:
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Preparation | Callable[[str, Headers], Any]
-"""Gives the URL and the headers of a request as they are sent; under asyncio it may be a coroutine function."""
+"""Returns the URL and the headers of a request to send; with asyncio it may be a coroutine function."""
 
 HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
-"""The environment variable that names the HTTP library where no argument does."""
+"""The environment variable with the name of the HTTP library, used without the argument `http`."""
 
 
 class _HttpTransport(Transport):
-    """What transports of both kinds have: library, base URL, timeout (ms), limit of size, reading of responses.
+    """Base of both transports: library, base URL, timeout (ms), size limit of bodies, and reading of responses.
 
-    The library is that of the client; without one that of the name `http`, of the environment, or an installed one.
+    The library is that of the client; without a client it is named by `http`, by the environment, or is an installed
+    one.
     """
 
     request_id: str | None = None
-    """The header in which the API names its requests, if it is none of the usual ones."""
+    """The response header with the request id, if it is not one of the usual ones."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class _HttpTransport(Transport):
     ) -> None:
         self._given: Any = client
         self.owns_client = client is None
-        """Whether the HTTP client is opened here, or by the transport that this one is a sibling of."""
+        """Whether this transport, or the one that it is a sibling of, opens the HTTP client."""
         self._http = _chosen(http)
         if client is not None:
             from .library import check_client
@@ -93,12 +94,12 @@ class _HttpTransport(Transport):
         self._for_one_call = False
         self._keeps_cookies = keeps_cookies
         self._owner: Self | None = None
-        """Of a sibling, the transport that opens and closes the HTTP client."""
+        """For a sibling, the transport that opens and closes the HTTP client."""
 
     def sibling(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
-        """A transport over the same HTTP client, which this one closes, with other credentials.
+        """Return a transport with other credentials over the same HTTP client, which this transport closes.
 
-        It keeps cookies of its own, or shares those of this one.
+        With `own_cookies` it has a separate cookie jar; else it shares that of this transport.
         """
         made = copy(self)
         made._prepare = prepare
@@ -113,9 +114,9 @@ class _HttpTransport(Transport):
 
     @cached_property
     def jar(self) -> CookieJar | None:
-        """The cookies of the responses that came through here, so that those who share a client share no cookies.
+        """The cookies of responses to this transport, so that transports with one HTTP client do not share cookies.
 
-        None if the user's client keeps them itself.
+        None if the user's client stores them itself.
         """
         from http.cookiejar import CookieJar
 
@@ -123,17 +124,17 @@ class _HttpTransport(Transport):
 
     @property
     def base(self) -> str:
-        """The base of relative URLs: that of the transport, else that of the user's client."""
+        """The base URL of relative URLs: that of the transport, else that of the user's client."""
         return self.base_url or str(getattr(self._given, "base_url", ""))
 
     def absolute(self, url: str) -> str:
-        """The absolute URL of one that may be relative; it stays so without a base URL here or in the user's client."""
+        """Return a URL joined with the base URL if it is relative; unchanged without a base URL."""
         base = self.base
         return joined(base, url) if base and not has_scheme(url) else url
 
     @cached_property
     def library(self) -> Library:
-        """The library that requests go through. Raises ImportError if it is not installed."""
+        """The HTTP library of the client. Raises ImportError if it is not installed."""
         from .library import library_named, library_of
         from .redaction import watch_loggers
 
@@ -149,14 +150,14 @@ class _HttpTransport(Transport):
         return exchange
 
     def _placed(self, url: str, init: RequestInit) -> tuple[str, RequestInit]:
-        """The request at the place of the client's API, with what the client gives all its requests."""
+        """Return the request with the URL of the client's server, and the client's parameters."""
         prepare = self._prepare
         if not isinstance(prepare, Preparation):
             return url, init
         return prepare.add_parameters(prepare.locate(url), init)
 
     def _prepared(self, url: str, init: RequestInit) -> Ready | Steps:
-        """The request as it is sent, or the steps that give it."""
+        """Return the URL and headers to send, or the steps that return them."""
         prepare = self._prepare
         if isinstance(prepare, Preparation):
             return prepare.of(url, _headers(init), init.get(USE))
@@ -170,7 +171,7 @@ class _HttpTransport(Transport):
         timeout: float | Timeout | None,
         stream: bool,
     ) -> Steps:
-        """Steps: the response to a request, which is sent once more where its token was renewed after a 401."""
+        """Steps that send a request and return its response; after a 401 they send it again with a new token."""
 
         def send(ready: Ready) -> Any:
             return self._send(url, init, ready, timeout, stream)
@@ -178,26 +179,26 @@ class _HttpTransport(Transport):
         return renewing(prepared, init.get("body"), send, lambda: self._prepared(url, init))
 
     def _send(self, url: str, init: RequestInit, prepared: Any, timeout: Any, stream: bool) -> Any:
-        """The response to a request that is ready to go out, or an awaitable of it."""
+        """Send a prepared request and return the response, or an awaitable of it."""
         raise NotImplementedError
 
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
-        """The body of a response whose content was read too early; an awaitable under asyncio."""
+        """Return the body of a response whose `content` raised `error`; an awaitable of it with asyncio."""
         from .streaming import unread_content
 
         return unread_content(response, error)
 
     def streamed(self, response: Any) -> StreamedResponse:
-        """The response for the user, its body still to be read."""
+        """Return the response for the user, whose body is not read yet."""
         from .streaming import StreamedResponse
 
         return StreamedResponse(response, self if self._for_one_call else None)
 
 
 def _chosen(http: str | None) -> str | None:
-    """The name of the library in an argument, else in the environment; None without one.
+    """Return the name of the library from the argument or the environment; None without one.
 
-    Raises ValueError for a name that is no library's.
+    Raises ValueError for an unknown name.
     """
     name, source = (http, "http") if http is not None else (os.environ.get(HTTP_VARIABLE) or None, HTTP_VARIABLE)
     if name is not None:
@@ -208,9 +209,9 @@ def _chosen(http: str | None) -> str | None:
 
 
 def library_for(http: str | None) -> Library:
-    """The library of this name, of the environment, or the one that is installed; it is imported.
+    """Import and return the library of this name, or of the environment, or an installed one.
 
-    Raises ValueError for a name that is no library's, ImportError for one that is not installed.
+    Raises ValueError for an unknown name, and ImportError for a library that is not installed.
     """
     from .library import library_named
 
@@ -226,13 +227,13 @@ def _outcome(prepared: Outcome) -> Steps:
 
 
 class SyncTransport(_HttpTransport, BlockingTransport):
-    """Sends requests through a client for blocking code: the user's, never closed here, or one opened when needed.
+    """Sends requests through a blocking client: the user's, which it never closes, or one that it opens when needed.
 
-    `client` is a Client of httpx or httpx2, `http` names the library of the one that is opened without it. `timeout` is
-    in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB for one that is read whole).
-    `prepare(url, headers)` gives the URL and the headers that are really sent; what it adds never shows in errors and
-    logs. Requests that can be aborted run on threads of the `scheduler`. With `for_one_call` no other call will use
-    it.
+    `client` is a Client of httpx or httpx2; without it, `http` is the name of the library. `timeout` is in
+    milliseconds. `max_response_bytes` limits a body after decompression (None: 256 MB for one that is read whole).
+    `prepare(url, headers)` returns the URL and the headers to send; its additions never appear in errors and logs.
+    Requests that can be aborted run on threads of the `scheduler`. With `for_one_call` only one call uses the
+    transport.
     """
 
     def __init__(
@@ -265,7 +266,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         reset_in_child.add(self)
 
     def forked(self) -> None:
-        """Lets go of an opened client in a forked process, as its connections belong to the parent."""
+        """Replace an opened client in a forked process, because its connections belong to the parent."""
         self._lock = threading.Lock()
         if self._opened is not None:
             _inherited.append(self._opened)
@@ -273,7 +274,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
     @property
     def client(self) -> Client:
-        """The client that requests go through."""
+        """The HTTP client that sends the requests."""
         if self._given is not None:
             given: Client = self._given
             return given
@@ -289,10 +290,10 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def send(
         self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> RawResponse:
-        """Sends a request and returns the response, its body read unless `stream`.
+        """Send a request and return the response, with its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
-        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        Raises NetworkError for a final status outside 200–299 (as its `status`) and for a failed connection (500),
+        AbortError if `init["signal"]` is aborted before or meanwhile, and ValueError for an invalid URL.
         """
         signal: AbortSignal | None = init.get("signal")
         if signal is not None:
@@ -320,13 +321,13 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         return AbortableRequest(lambda: self._exchange.send(self.client, outgoing), signal, self._scheduler).wait()
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> RawResponse:
-        """The response to a request to someone else than the API, which takes nothing of the client along."""
+        """Send a request to a server other than the API, such as that of tokens, without credentials or cookies."""
         outgoing = outgoing_request(self, url, init, None, timeout, is_bare=True)
         received: RawResponse = self._exchange.send(self.client, outgoing)
         return received
 
     def close(self) -> None:
-        """Closes the client if it was opened here; the next request opens another one."""
+        """Close the HTTP client if this transport opened it; the next request opens another one."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:
@@ -340,12 +341,12 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
 
 class AsyncTransport(_HttpTransport, TracedTransport):
-    """Sends requests through a client for asyncio: the user's, never closed here, or one opened for the running loop.
+    """Sends requests through an async client: the user's, which it never closes, or one it opens for the running loop.
 
-    `client` is an AsyncClient of httpx or httpx2, `http` names the library of the one that is opened without it. It
-    runs on asyncio. `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB
-    for one that is read whole). `prepare(url, headers)`, which may be a coroutine function, gives the URL and the
-    headers that are really sent; what it adds never shows in errors and logs.
+    `client` is an AsyncClient of httpx or httpx2; without it, `http` is the name of the library. It needs asyncio.
+    `timeout` is in milliseconds. `max_response_bytes` limits a body after decompression (None: 256 MB for one that is
+    read whole). `prepare(url, headers)`, which may be a coroutine function, returns the URL and the headers to send;
+    its additions never appear in errors and logs.
     """
 
     def __init__(
@@ -374,7 +375,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
     @property
     def client(self) -> AsyncClient:
-        """The client that requests go through: the user's, or one for the running loop: connections belong to one."""
+        """The HTTP client that sends the requests: the user's, or one for the running loop, which owns connections."""
         if self._given is not None:
             given: AsyncClient = self._given
             return given
@@ -391,10 +392,10 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def send(
         self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, RawResponse]:
-        """Sends a request; the coroutine gives the response, its body read unless `stream`.
+        """Send a request; the coroutine returns the response, with its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
-        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        Raises NetworkError for a final status outside 200–299 (as its `status`) and for a failed connection (500),
+        AbortError if `init["signal"]` is aborted before or meanwhile, and ValueError for an invalid URL.
         """
         signal: AbortSignal | None = init.get("signal")
         if signal is not None:
@@ -427,13 +428,13 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         return unless_aborted(sending, signal)
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> Coroutine[Any, Any, RawResponse]:
-        """The response to a request to someone else than the API, which takes nothing of the client along."""
+        """Send a request to a server other than the API, such as that of tokens, without credentials or cookies."""
         outgoing = outgoing_request(self, url, init, None, timeout, is_bare=True)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         return sending
 
     async def aclose(self) -> None:
-        """Closes the client if it was opened here; the next request opens another one."""
+        """Close the HTTP client if this transport opened it; the next request opens another one."""
         opened = None if self._owner is not None else self._opened.pop(asyncio.get_running_loop(), None)
         if opened is not None:
             await opened.aclose()
@@ -446,19 +447,19 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
 
 def transport_for(client: object) -> SyncTransport | AsyncTransport:
-    """The transport of a direct call: over the user's client, or one that opens a client for this call.
+    """Return the transport of a direct call: over the user's client, or one that opens a client for this call.
 
-    Raises TypeError for an object that is no client.
+    Raises TypeError for an object that is not an HTTP client.
     """
     if client is None:
         return SyncTransport(for_one_call=True)
     from .library import is_asynchronous
 
-    # Several endpoints that are called directly are one user's, as the client is, which keeps their cookies.
+    # Direct calls through one client belong to the same user, so the client itself stores their cookies.
     if is_asynchronous(client):
         return AsyncTransport(cast("AwaitingClient", client), keeps_cookies=False)
     return SyncTransport(cast("BlockingClient", client), keeps_cookies=False)
 
 
 _inherited: Final[list[Client]] = []
-"""Clients of a parent process: kept, so that nothing closes them here."""
+"""HTTP clients of the parent process, referenced so that garbage collection does not close them."""
