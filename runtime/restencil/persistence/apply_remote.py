@@ -1,4 +1,4 @@
-"""Writes values of the storage into memory as one change."""
+"""Writes values from the storage to memory as one change."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, StoredEntry]) -> bool:
-    """Writes new values of these cells into memory, as one change; whether anything differs (locked).
+    """Write new values of these cells to memory as one change; False if nothing differs (locked).
 
-    Where it is the same in JSON, the object stays that memory has.
+    An object in memory stays if its JSON is the same.
     """
     base = store_state.base
     change = ChangeSet(base, Meta(0, 0, 0))
@@ -42,7 +42,7 @@ def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, StoredEn
 
 
 def write_entry(change: ChangeSet, cell: EntityPath, entry: StoredEntry) -> None:
-    """Adds a value of the storage to a change."""
+    """Add a value from the storage to a change."""
     table, pk = cell
     change.write(table, pk, entry.stored, entry.times)
     if entry.whole is not None:
@@ -50,7 +50,7 @@ def write_entry(change: ChangeSet, cell: EntityPath, entry: StoredEntry) -> None
 
 
 def is_alike(before: object, stored: object) -> bool:
-    """Whether what memory has is the same in JSON."""
+    """Whether a value in memory equals a stored one in JSON."""
     if before is stored:
         return True
     if before is UNDEFINED or isinstance(before, Sentinel) or isinstance(stored, Sentinel):

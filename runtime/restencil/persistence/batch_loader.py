@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from .log_consumer import LogConsumer
 
 _COMPARED: Final = 500
-"""So many unverified values are compared with the storage at a time."""
+"""The most unverified values that are compared with the storage at a time."""
 _AGAIN: Final = 50
-"""A table is read again so many times if other processes write to it meanwhile."""
+"""Attempts to read a table while other processes write to it."""
 _NO_TABLE: Final = TableInfo(0, False)
 
 
 class BatchLoader:
-    """Loads into memory (locked between the queries)."""
+    """Loads rows, index entries and results into memory (locked between the queries)."""
 
     def __init__(self, connection: StorageConnection, hydrator: Hydrator, log_consumer: LogConsumer) -> None:
         self._connection = connection
         self._hydrator = hydrator
         self._log_consumer = log_consumer
         self.inside = 0
-        """How many reads are being prepared in each other, as by a hook that reads."""
+        """The depth of nested reads, as a hook may read."""
 
     def peek(self, key: str) -> bool:
-        """Loads the result of a key for an action in progress (locked): whether memory has the stored one now.
+        """Load the result of a key for an action in progress (locked); False if it cannot be used.
 
-        Newer commits are not taken in: what the action has read must stay as it is.
+        Newer commits are not applied, as values that the action has read must not change.
         """
         known = self._connection.known
         loaded = self._connection.load(lambda storage: storage.load((), (key,)))
@@ -59,9 +59,9 @@ class BatchLoader:
         *,
         plain: bool = False,
     ) -> StorageWork[bool]:
-        """Loads cells, index entries and results; False if the storage does not answer in time.
+        """Load cells, index entries and results; False if the storage does not respond or memory cannot catch up.
 
-        `marks` are those on which results depend; `plain`: no schema describes the results.
+        `marks` are those on which results depend. With `plain`, no schema describes the results.
         """
         hydrator, todo = self._hydrator, [*cells]
         size = max(1, len(todo) + len(keys))
@@ -86,11 +86,11 @@ class BatchLoader:
             hydrator.take_index(entries, loaded)
             todo, index, keys, marks = todo[MOST_PLACES:], (), (), ()
             if len(taken) < len(piece):
-                return True  # the rest is found unknown again
+                return True  # the caller finds the rest unknown and loads it again
         return True
 
     def _reach(self, loaded: Loaded) -> StorageWork[bool]:
-        """Brings memory up to what was loaded, except inside of a hook, where nothing may change."""
+        """Apply all commits up to that of the loaded rows, except inside a hook, where memory must not change."""
         known = self._connection.known
         if loaded.epoch == known.epoch and loaded.number <= known.number:
             return True
@@ -99,7 +99,7 @@ class BatchLoader:
         return (yield from self._log_consumer.reach(loaded))
 
     def load_whole(self, table: str) -> StorageWork[bool]:
-        """Loads all rows of a table, in order of arrival."""
+        """Load all rows of a table, in the order of their first commits; False if that fails."""
         hydrator, known = self._hydrator, self._connection.known
         for _ in range(_AGAIN):
             first: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (table,)))
@@ -132,7 +132,7 @@ class BatchLoader:
         return False
 
     def compared(self) -> StorageWork[bool]:
-        """Compares some unverified values with the storage, and loads the order of tables."""
+        """Compare some unverified values with the storage, and load the order of tables; False if that fails."""
         unordered = self._hydrator.unordered
         while unordered:
             table = unordered.pop()
@@ -147,7 +147,7 @@ class BatchLoader:
 
 
 def _marks_of(cells: Mapping[EntityPath, Any]) -> Iterator[Mark]:
-    """The marks on which the freshness of these depends, but for their own."""
+    """Yield the marks on which the freshness of these cells depends, except for their own."""
     nodes: dict[tuple[str, int], Any] = {(cell[0], id(node)): node for cell, node in cells.items()}
     for (table, _), node in nodes.items():
         yield "table", table, ""

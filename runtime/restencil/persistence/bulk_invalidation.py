@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BulkInvalidator:
-    """Expires or invalidates stored results by a test of their keys, except those received later."""
+    """Expires or invalidates stored results by a test of their keys, except results received later."""
 
     def __init__(self, store_state: StoreState, connection: StorageConnection, forms: StoredForms) -> None:
         self._store_state = store_state
@@ -26,7 +26,7 @@ class BulkInvalidator:
         self._connection = connection
 
     def carry_out(self, invalidation: BulkInvalidation | PageExtension, pending: PendingWrite) -> bool:
-        """Tests the keys of all stored results; False if the storage does not answer now."""
+        """Change all stored results whose keys pass the test; False if the storage does not respond."""
         if isinstance(invalidation, PageExtension):
             return self._change(invalidation, [invalidation.key])
         for page in self._connection.pages(None):
@@ -62,12 +62,12 @@ class BulkInvalidator:
         return True
 
     def applied(self, invalidation: BulkInvalidation | PageExtension, result: StoredResult) -> StoredResult | None:
-        """A result after such a change; None if it is unchanged."""
+        """Return a result after a bulk invalidation; None if it is unchanged."""
         with self._store_state.hooks:
             return self._left(invalidation, result) if invalidation.accepts(result.key) else None
 
     def _left(self, invalidation: BulkInvalidation | PageExtension, result: StoredResult) -> StoredResult | None:
-        """An accepted result after the change."""
+        """Return a result whose key was accepted after the change; None if it is unchanged."""
         if isinstance(invalidation, PageExtension):
             return self._extended(invalidation, result)
         known = self._connection.known
@@ -82,7 +82,7 @@ class BulkInvalidator:
         return result._replace(times=result.times._replace(expires_at=1))
 
     def _extended(self, page: PageExtension, result: StoredResult) -> StoredResult | None:
-        """The result of a list that is not newer than the page; a stale result stays stale."""
+        """Return the result of a list after a page; None if the list is newer. A stale result stays stale."""
         known = self._connection.known
         times = self._connection.inward(result.times, result.requested_rev)
         if result.invalidated or result.value is None or times.date > page.times.date:

@@ -1,7 +1,7 @@
-"""Change capture: each action records references to what it wrote; the first consumer decides what of it is stored.
+"""Change capture: each action records references to its writes; they are decoded later.
 
-The first consumer is usually the thread that writes. Whoever reads the queue or the version map decodes them before
-(`WriteQueue.drain_capture`), in the order of the actions.
+Decoding decides which of them are stored. It is usually done by the thread that writes, and always before the queue or
+the version map is read (`WriteQueue.drain_capture`), in the order of the actions.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 _ANSWERS: Final = frozenset({SetResponse, Freshen})
 _FEW: Final = 100
-"""Up to so many cells of a table are compared with their previous values. (More would cost more than all the rest.)"""
+"""The most cells of a table that are compared with their previous values. (More would dominate the cost.)"""
 
 
 class ChangeCapture:
-    """Captures what each action wrote, and decides what of it is stored (locked)."""
+    """Captures the writes of each action, and decides which of them are stored (locked)."""
 
     def __init__(
         self,
@@ -52,17 +52,17 @@ class ChangeCapture:
         self._under_error: dict[str, Meta] = {}
         """By key, the times of the result that an error replaced."""
         self._wrote = wrote
-        """Called with what an action has written, before it is decoded."""
+        """Called with the captured writes of an action, before they are decoded."""
 
     def clear(self) -> None:
-        """Memory holds nothing any more."""
+        """Forget all cells and keys, as memory is empty."""
         for kept in (self.local_only, self.unstored_keys, self._under_error):
             kept.clear()
 
-    # -- by who acts
+    # -- called by actions
 
     def captured(self, action: Action, transition: WriteChange) -> PendingWrite:
-        """Captures an action that is about to write a change."""
+        """Capture an action that is about to write a change."""
         base = self._store_state.base
         change, write_set = transition.change, transition.write_set
         pending = PendingWrite(change.times)
@@ -97,18 +97,18 @@ class ChangeCapture:
         return pending
 
     def _tables(self, change: ChangeSet) -> Iterator[Table]:
-        """The rows that a change writes, with their previous values if comparing these is cheap."""
+        """Yield the rows that a change writes, with their previous values if a comparison is cheap."""
         entities = self._store_state.base.entities
         for table, written in change.entities.items():
             stored = entities.get(table)
             if stored is None:
-                yield table, {**written}, None  # what is written to a table that is not there becomes it
+                yield table, {**written}, None  # a copy, as the written mapping becomes the new table
             elif written:
                 is_compared = len(written) <= _FEW and table not in change.differing
                 yield table, written, [*map(stored.get, written)] if is_compared else None
 
     def taken(self, action: Action, transition: Transition) -> PendingWrite | None:
-        """Captures an action without a change; None if there is nothing to store."""
+        """Capture an action without a change; None if there is nothing to store."""
         if not self._connection.storage.writable:
             return None
         moment = self._store_state.clock()
@@ -133,7 +133,7 @@ class ChangeCapture:
 
     @staticmethod
     def _marked(transition: Transition, times: Meta) -> PendingWrite | None:
-        """A pending write of stale marks alone."""
+        """Return a pending write of stale marks alone; None if there are none."""
         if not transition.stale:
             return None
         pending = PendingWrite(times)
@@ -141,7 +141,7 @@ class ChangeCapture:
         return pending
 
     def left_out(self, change: ChangeSet) -> PendingWrite:
-        """A pending write of an action that could not be captured: it deletes older versions."""
+        """Return a pending write for an action that could not be captured: it deletes older versions."""
         pending = PendingWrite(change.times)
         pending.cells = {table: {**written} for table, written in change.entities.items() if written}
         pending.drop = dict.fromkeys((*change.results, *change.key_metas))
@@ -152,10 +152,10 @@ class ChangeCapture:
         self.local_only.update(pending.all_cells())
         pending.leave_out()
 
-    # -- by who asks
+    # -- called by consumers
 
     def decode(self, pending: PendingWrite) -> None:
-        """Decides what of a captured action is stored; after an interrupt it is called again."""
+        """Decide which writes of a captured action are stored; after an interrupt it is called again."""
         if pending.is_decoded:
             return
         try:
@@ -204,7 +204,7 @@ class ChangeCapture:
         return not is_latest and key not in self.unstored_keys and self._forms.registry.keeps_key(key)
 
     def _keep_out(self, pending: PendingWrite, request: Request) -> None:
-        """Stores nothing of a response; also deletes what was stored before if the server forbids storing."""
+        """Store nothing of a response; delete the stored result if the server forbids storing."""
         if pending.is_answer or not request.rules.persistence.persist:
             self.local_only.update((table, pk) for table, written, _ in pending.tables for pk in written)
         pending.forget_values()
@@ -214,7 +214,7 @@ class ChangeCapture:
             pending.drop = {request.key: None}
 
     def _is_error(self, pending: PendingWrite) -> bool:
-        """Whether all that it says is that a request failed: an error changes nothing in a storage."""
+        """Whether it contains only errors of requests, which are not stored."""
         metas = [(key, meta, were) for key, _, meta, _, were in pending.keys if meta is not None]
         if not metas or any(meta.error is None for _, meta, _ in metas):
             return False

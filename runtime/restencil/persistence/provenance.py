@@ -1,4 +1,4 @@
-"""Provenance of what memory holds: what came from storage, what is unusable, and what is unverified."""
+"""The provenance of values in memory: which were loaded from storage, are unusable, or are unverified."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Provenance:
         self.validators: dict[str, tuple[int, Validator]] = {}
         """By key, the validator of a loaded result with its rev, until the key is written here."""
         self.key_shapes = connection.known.key_shapes
-        """The shapes of the endpoints of results that memory has."""
+        """By key, the schema fingerprint of the endpoint of a result in memory."""
         self.dangling: set[EntityPath] = set()
-        """Cells that responses of this process refer to and that are not stored."""
+        """Cells that responses of this process refer to, but that are not stored."""
         self.unusable: set[EntityPath] = set()
-        """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
+        """Stored rows that cannot be used: written by other classes, too old, or invalid JSON."""
         self.unusable_keys: set[str] = set()
         self.unread: set[str] = set()
         """Keys whose results were loaded for a function of `update`; no endpoint has read them yet."""
         self.broken: list[EntityPath | str] = []
-        """What is no JSON: the next commit drops it."""
+        """Places of stored values that are invalid JSON; the next commit deletes them."""
         self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
-        """The members that were left out of rows."""
+        """The members that were left out of stored rows."""
         self.whole: set[str] = set()
         """Tables whose stored rows are all in memory."""
         self.unordered = connection.known.unordered
@@ -56,24 +56,24 @@ class Provenance:
         """Tables that a response of this process listed completely."""
         self.infos: dict[str, TableInfo] = {}
         self.indexed: dict[str, set[tuple[str, str]]] = {}
-        """The index entries that were loaded, by table, as field and value."""
+        """By table, the loaded index entries, as field and value."""
         self.indexed_meanwhile: set[str] = set()
         """Tables whose index entries were loaded while writes of this process waited."""
         self.unverified = connection.known.unverified
-        """What memory holds with an unknown rev, by its last known rev; -1: that of another epoch."""
+        """By table and primary key, the last known rev of unverified rows in memory; -1 for one of another epoch."""
         self.unverified_keys = connection.known.unverified_keys
         self.memory_only: set[EntityPath] = set()
-        """What memory holds, stale, and the storage does not have, or has as something that cannot be used here."""
+        """Stale cells in memory without a usable stored row."""
         self.has_earlier = False
-        """Whether memory may hold values of an earlier epoch, whose references may dangle."""
+        """Whether memory may have values of an earlier epoch, whose references may dangle."""
         self.generation: int = 0
         """Counts changes of memory by other processes; a read that began before starts over."""
         self.absent = 0
 
-    # -- what is known ---------------------------------------------------------------------------------------------
+    # -- changes of memory -----------------------------------------------------------------------------------------
 
     def begin_anew(self) -> None:
-        """Nothing is known, and memory holds nothing."""
+        """Forget everything, as memory is empty."""
         for kept in (
             self.loaded,
             self.loaded_keys,
@@ -101,7 +101,7 @@ class Provenance:
         self.absent = 0
 
     def wrote(self, pending: PendingWrite) -> None:
-        """An action of this process wrote these."""
+        """Note the writes of an action of this process."""
         if self.loaded:
             for table, written, _ in pending.tables:
                 known = self.loaded.get(table)
@@ -110,7 +110,7 @@ class Provenance:
         if self.loaded_keys or self.unusable_keys:
             for key, value, meta, _, _ in pending.keys:
                 if meta is not None and meta.error is None:
-                    # What a function of `update` made of it is still from the storage.
+                    # A result that a function of `update` changed still counts as loaded.
                     self.loaded_keys.discard(key)
                     self.validators.pop(key, None)
                     self.unusable_keys.discard(key)
@@ -121,14 +121,14 @@ class Provenance:
             self.listed |= pending.listed
 
     def writes(self, change: ChangeSet) -> None:
-        """An action of this process is about to write: it is merged with what the storage has, and nothing else."""
+        """Prepare a write to cells that only memory has: it will be rebased onto the stored rows alone."""
         for table, pk in self.memory_only.intersection(change.cells()):
             self.memory_only.discard((table, pk))
             self._connection.known.forget(table, pk)
             self.unverified.setdefault(table, {})[pk] = -1
 
     def take_marks(self, loaded: Loaded) -> None:
-        """Takes in what the storage says is stale."""
+        """Write the loaded stale marks to memory."""
         marks, number_of_event = self._store_state.base.marks, self._connection.known.timeline.number_of_event
         if loaded.marks:
             load_marks(marks, loaded.marks, number_of_event)
@@ -138,16 +138,16 @@ class Provenance:
                 marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
 
     def is_memory_only(self, cell: EntityPath) -> None:
-        """Marks a cell as stale that only memory has."""
+        """Mark a cell as stale that only memory has."""
         self._store_state.mark_stale([cell], ELSEWHERE)
         self.memory_only.add(cell)
 
     def evicted(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
-        """Forgets where these came from: memory has evicted them."""
+        """Forget cells and keys that memory has evicted."""
         self.memory_only.difference_update(cells)
         for table, pk in cells:
             self.whole.discard(table)
-            self.indexed.pop(table, None)  # what led to it is gone as well
+            self.indexed.pop(table, None)  # memory has evicted its index entries as well
             self.unusable.discard((table, pk))
             self.left_out.pop((table, pk), None)
             known = self.loaded.get(table)
@@ -164,11 +164,11 @@ class Provenance:
             self.unverified_keys.pop(key, None)
 
     def shape_of(self, key: str) -> str | None:
-        """The shape of the endpoint that has read a key here; None if none has."""
+        """Return the schema fingerprint of the endpoint that has read a key here; None if none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
     def misses_members(self, node: Schema | None, cell: EntityPath, stored: Any) -> bool:
-        """Whether members were left out of a row that a class declares, and memory does not have them."""
+        """Whether a row misses members that its class declares, and memory does not have them either."""
         left = self.left_out.get(cell)
         entity = None if node is None else node.entity
         if left is None or entity is None:
@@ -177,7 +177,7 @@ class Provenance:
         return misses_declared(model, tuple(path for path in left if not _has(record_of(stored), path)))
 
     def mark_unverified(self, *, is_epoch: bool) -> None:
-        """Marks all that memory holds as unverified; `is_epoch`: the storage began a new epoch."""
+        """Mark all of memory as unverified; with `is_epoch`, as the storage began a new epoch."""
         known, base = self._connection.known, self._store_state.base
         for table, pks in base.entities.items():
             revs, before = known.revs.get(table, {}), self.unverified.get(table, {})
@@ -200,12 +200,12 @@ class Provenance:
         self._store_state.has_unverified = True
 
     def mark_keys_unverified(self, keys: Iterable[str]) -> None:
-        """Marks keys as unverified: the storage may have later results."""
+        """Mark keys as unverified, as the storage may have later results."""
         self.unverified_keys.update((key, 0) for key in keys)
         self._store_state.has_unverified = self._store_state.has_unverified or bool(self.unverified_keys)
 
     def update_has_unverified(self) -> None:
-        """Updates whether anything in memory is unverified."""
+        """Update whether anything in memory is unverified."""
         if self.indexed_meanwhile and not self._write_behind.is_open:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
@@ -213,16 +213,16 @@ class Provenance:
         self._store_state.has_unverified = bool(self.some_unverified(1) or self.unverified_keys or self.unordered)
 
     def some_unverified(self, number: int) -> list[EntityPath]:
-        """Some of the unverified cells."""
+        """Return at most `number` unverified cells."""
         return list(islice(((table, pk) for table, pks in self.unverified.items() for pk in pks), number))
 
     def some_unverified_keys(self, number: int) -> list[str]:
-        """Some of the unverified keys."""
+        """Return at most `number` unverified keys."""
         return list(islice(self.unverified_keys, number))
 
 
 def _has(record: Any, path: tuple[str, ...]) -> bool:
-    """Whether memory has a member that was left out of a row; members in lists are not looked at."""
+    """Whether a record has a member that was left out of its row; members in lists are not checked."""
     for name in path:
         if is_list(record) or not is_dict(record) or name not in record:
             return False

@@ -1,7 +1,7 @@
-"""Storage queries of longer work, written once as a generator: under the lock, or in a thread that may wait.
+"""Work with several storage queries as a generator, run under the store's lock or in a thread that may wait.
 
-The code between two queries runs under the store's lock. A local storage is queried under it as well; a remote one, or
-a query that takes long, without it, by the thread that reads, or by one thread for event loops and background work.
+The code between two queries runs under the store's lock. Short queries of a local storage do, too. Long queries and
+those of a remote storage run without it: in the thread that reads, or in one for event loops and background work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_IN_LOOP: Final = 500
-"""So many rows may be read at once in an event loop, which must not be blocked."""
+"""The most rows that are read at once in an event loop, which must not be blocked."""
 
 
 class StorageQuery:
@@ -40,11 +40,11 @@ class StorageQuery:
 
 
 StorageWork: TypeAlias = Generator[StorageQuery, Any, T]
-"""Yields queries, is sent their results (None if the storage did not answer), and returns its own result."""
+"""Yields queries, receives their results (None if the storage does not respond), and returns its own result."""
 
 
 class WouldBlock(Exception):
-    """Raised where a query would block this thread; carries the query to run elsewhere."""
+    """Raised if a query would block this thread; contains the query to run elsewhere."""
 
     def __init__(self, query: StorageQuery) -> None:
         super().__init__("the storage has to be queried by a thread that may wait")
@@ -52,7 +52,7 @@ class WouldBlock(Exception):
 
 
 def run_here(asking: StorageWork[T], connection: StorageConnection, most: int) -> T:
-    """Runs to the end under the lock (locked). Raises WouldBlock at a query of more than `most` rows."""
+    """Run storage work to its end (locked). Raises WouldBlock at a query of more than `most` rows."""
     connection.drain_capture()
     try:
         query = next(asking)
@@ -66,14 +66,14 @@ def run_here(asking: StorageWork[T], connection: StorageConnection, most: int) -
 
 
 def run_waiting(asking: StorageWork[T], connection: StorageConnection) -> T:
-    """Runs to the end, with each query outside of the lock."""
+    """Run storage work to its end, with each query outside the lock."""
     lock = connection.lock
     try:
         with lock:
             connection.drain_capture()
             query = next(asking)
         while True:
-            # A fork waits for the end of what is asked of a file, and closes it.
+            # `work` holds the write lock, so that a fork waits for the end of a query and closes the file.
             answer = (connection.work if connection.storage.inline else connection.load)(query.work)
             with lock:
                 connection.drain_capture()
@@ -94,11 +94,11 @@ class StorageStep:
         self._work = work
 
     def take(self, transport: BlockingTransport) -> Any:
-        """Asks, in the thread that reads."""
+        """Run the query in this thread."""
         return self._ask(self._work)
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Awaits the result of the loader thread."""
+        """Run the query in the loader thread and await its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
@@ -133,7 +133,7 @@ class LoaderThread:
         self._is_closed = False
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Does this in the thread, after what was submitted before."""
+        """Run a function in the thread, after those submitted before."""
         with self._lock:
             self._waiting.append(work)
             if self._runs:
@@ -142,11 +142,11 @@ class LoaderThread:
         threading.Thread(target=self._run, name="restencil-loads", daemon=True).start()
 
     def step(self, work: Ask) -> StorageStep:
-        """A step that asks the storage this, in a thread that may wait."""
+        """Return a step that runs a query in a thread that may wait."""
         return StorageStep(self._connection.load, self, work)
 
     def steps(self, asking: StorageWork[bool], most: int) -> Steps:
-        """Steps: asks to the end, here as long as that is about `most` rows, else by a thread that may wait."""
+        """Return steps that run storage work: queries of up to `most` rows here, then in a thread that may wait."""
         connection = self._connection
         try:
             try:
@@ -166,7 +166,7 @@ class LoaderThread:
             self._store.tell()
 
     def begin(self, name: tuple[Any, ...], begin: Callable[[], StorageWork[bool]]) -> None:
-        """Asks in the background, once at a time, and lets the listeners hear that there is more to show."""
+        """Run storage work in the background and notify listeners after it; ignored while one of this name runs."""
         marked = repr(name)
         with self._lock:
             if self._is_closed or marked in self._begun:
@@ -198,11 +198,11 @@ class LoaderThread:
                 logger.exception("what was to be loaded in the background was not")
 
     def close(self) -> None:
-        """Nothing is begun any more."""
+        """Drop waiting work and begin no more in the background."""
         with self._lock:
             self._is_closed = True
             self._waiting.clear()
 
     def forked(self) -> None:
-        """This is a forked process, in which no thread runs but this one."""
+        """Start over in a forked process, where the thread does not run."""
         self._forked()

@@ -1,4 +1,4 @@
-"""The thread that writes: started at first use, it ends with its store and does not delay the end of the process."""
+"""The thread that writes: started at first use, it ends with its store; at exit, pending writes are flushed."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
 
 _AT_EXIT: Final = 1_000
-"""How long all stores together may hold up the end of the process, in ms."""
+"""The longest time that all stores together may delay the end of the process, in ms."""
 _RETRY: Final = 0.05
 
 
 class Writes(Protocol):
-    """Who is woken."""
+    """The owner of a storage thread, which commits the writes."""
 
     connection: StorageConnection
 
     def commit_waiting(self) -> bool:
-        """Writes what waits; whether nothing is left."""
+        """Commit all pending writes; False if any are left."""
         ...
 
     def flush(self, timeout: float) -> bool:
-        """Waits until all is written, at most `timeout` ms."""
+        """Wait until all pending writes are stored; False after `timeout` ms."""
         ...
 
     @property
     def is_waiting(self) -> bool:
-        """Whether anything waits."""
+        """Whether any writes are pending."""
         ...
 
     def maintain(self) -> object:
-        """Called after what was written, and every `poll` seconds of the thread."""
+        """Maintain the storage; called after commits and every `poll` seconds of the thread."""
         ...
 
 
@@ -54,18 +54,18 @@ class Bell:
         self._lock.acquire()
 
     def ring(self) -> None:
-        """Ends the wait, or the next one."""
+        """End the current wait, or the next one."""
         if self._lock.locked():
             with suppress(RuntimeError):  # another thread was faster
                 self._lock.release()
 
     def wait(self, seconds: float | None) -> bool:
-        """Whether it has rung since the last wait, or does within so many seconds; None: however long that takes."""
+        """Wait for a ring since the last wait; False after so many seconds, None waits forever."""
         return self._lock.acquire(timeout=-1 if seconds is None else seconds)
 
 
 class StorageThread:
-    """The daemon thread `restencil-storage` of one writer, which it holds only while something waits."""
+    """The daemon thread `restencil-storage` of one writer, which it references only while writes are pending."""
 
     def __init__(self, writer: Writes, connection: StorageConnection) -> None:
         self._write_behind = connection.storage.write_behind / 1000
@@ -73,14 +73,14 @@ class StorageThread:
         self._writer = weakref.ref(writer, lambda gone: bell.ring())
         self._hurry = threading.Event()
         self.is_woken = False
-        """Whether it was told already that something waits, and looks after this. (Benchmark: write of one entity.)"""
+        """Whether it was woken and has not started its work since. (Benchmark: write of one entity.)"""
         self._thread: threading.Thread | None = None
         self._is_over = False
         self._poll: float | None = None
         _writers.add(writer)
 
     def wake(self, *, hurries: bool = False) -> None:
-        """Something waits; with `hurries` it does not wait for more."""
+        """Wake the thread for pending writes; with `hurries` it does not wait for more of them."""
         if hurries:
             self._hurry.set()
         self.is_woken = True
@@ -90,11 +90,11 @@ class StorageThread:
 
     @property
     def runs(self) -> bool:
-        """Whether it takes turns by itself."""
+        """Whether the thread was started and not ended."""
         return self._thread is not None and not self._is_over
 
     def start(self, poll: float | None = None) -> None:
-        """It runs from now on, and maintains every `poll` seconds if that is given."""
+        """Start the thread; with `poll` it also calls `maintain` every `poll` seconds."""
         if poll is not None:
             self._poll = poll
         if self._thread is None and not self._is_over:
@@ -105,7 +105,7 @@ class StorageThread:
             self._thread.start()
 
     def end(self) -> None:
-        """It runs no more."""
+        """End the thread."""
         self._is_over = True
         self._bell.ring()
 
