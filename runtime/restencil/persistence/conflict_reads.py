@@ -30,7 +30,7 @@ class ConflictReads:
         self._local_only = local_only
 
     def look_through(self, batch: WriteBatch) -> bool:
-        """Loads rows for a batch; False if the storage does not answer now."""
+        """Load the rows that a batch depends on; False if the storage does not respond."""
         connection, queue = self._connection, self._queue
         with connection.lock:
             known, bases = connection.known, queue.bases
@@ -64,7 +64,7 @@ class ConflictReads:
         return self._load([*dict.fromkeys(needed)]) and self._load(self._moved(batch))
 
     def _overlapping(self, batch: WriteBatch) -> list[EntityPath]:
-        """Rows that other stores wrote while the response was under way that now replaces them."""
+        """Return rows that other stores wrote while the response that now replaces them was in flight."""
         known, bases = self._connection.known, self._queue.bases
         found: list[EntityPath] = []
         for pending in batch.actions if known.came_meanwhile else ():
@@ -75,7 +75,7 @@ class ConflictReads:
         return found
 
     def _forget_overlaps(self, batch: WriteBatch) -> None:
-        """Forgets rows that all knew who are still to be written or to receive their response after this batch."""
+        """Forget rows that were known to all later pending writes and requests in flight when these were sent."""
         known = self._connection.known
         if not known.came_meanwhile:
             return
@@ -85,7 +85,7 @@ class ConflictReads:
         known.came_meanwhile = {cell: rev for cell, rev in known.came_meanwhile.items() if rev > oldest}
 
     def _moved(self, batch: WriteBatch) -> list[EntityPath]:
-        """Lists in memory that moved an entity by an older record than the stored one."""
+        """Return lists in memory that moved an entity by another record than the stored one."""
         with self._connection.lock:
             bases, tables = self._queue.bases, set[str]()
             for pending in batch.actions:
@@ -93,7 +93,7 @@ class ConflictReads:
             return [cell for cell in batch.cells() if cell[0] in tables and cell not in bases] if tables else []
 
     def _joins(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> bool:
-        """Whether something of these actions joins a collection."""
+        """Whether any of these actions changes a collection."""
         try:
             with self._store_state.hooks:
                 return any(pending.concerns(cell) for pending in actions)
@@ -102,7 +102,7 @@ class ConflictReads:
             return False
 
     def _members(self, table: str) -> tuple[int, list[str]] | None:
-        """The version and the primary keys of a table; None if the storage does not answer."""
+        """Return the version and the primary keys of a table; None if the storage does not respond."""
         known = self._connection.known
         loaded = self._connection.work(lambda storage: storage.load((), (), (), (table,)))
         if loaded is None:

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 _WAIT: Final = 1_000.0
 """The longest wait of the storage for a new entry, in ms."""
 _PAUSE: Final = 0.05
-"""After a failure nothing is asked for so long, in s, and longer while the storage is down."""
+"""The shortest pause after a failure, in s; it is longer while the storage is down."""
 _CALIBRATION: Final = 60.0
-"""So often clocks are compared, in s."""
+"""The interval between comparisons of the clocks, in s."""
 
 
 class Watcher(Protocol):
-    """Who wants to know what others write."""
+    """The owner of a log tailer, which applies the entries."""
 
     def on_remote(self, found: Changes, /) -> object:
-        """The log says this (without the lock)."""
+        """Apply new entries of the log (without the lock)."""
         ...
 
     def lost(self) -> object:
-        """The storage answers again: entries in between were missed (without the lock)."""
+        """Handle that entries of the log may have been missed (without the lock)."""
         ...
 
 
 class LogTailer:
-    """Starts the thread and ends it; the thread holds nothing while it waits, so it ends with its store too."""
+    """Starts and ends the thread; while it waits it references no store, so it also ends with its store."""
 
     def __init__(self, connection: StorageConnection, watcher: Watcher) -> None:
         self._connection = connection
@@ -45,25 +45,25 @@ class LogTailer:
         self._calibrated = 0.0
 
     def start(self) -> None:
-        """It runs from now on."""
+        """Start the thread."""
         if self._thread is None and not self._is_over.is_set():
             thread = weakref.ref(self), self._connection.storage, self._is_over
             self._thread = threading.Thread(target=_follow, args=thread, name="restencil-changes", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """It runs no more, once what it waits for has come."""
+        """End the thread after its current wait."""
         self._is_over.set()
 
     def forked(self) -> None:
-        """This is a forked process: it does not run here."""
+        """Start over in a forked process, where the thread does not run."""
         if self._thread is not None:
             self._thread, self._is_over = None, threading.Event()
 
     # -- the thread
 
     def begin(self) -> int | None:
-        """The newest commit in memory; None if the storage is not to be used now."""
+        """Return the newest commit in memory; None if the storage must not be used now."""
         connection = self._connection
         if connection.lost_touch():
             self._watcher.lost()
@@ -76,11 +76,11 @@ class LogTailer:
         return connection.known.number
 
     def pause(self) -> float:
-        """How long to wait before the storage is asked again, in s."""
+        """Return the time to wait before the next request to the storage, in s."""
         return max(_PAUSE, self._connection.remaining())
 
     def end(self, found: Changes | Exception) -> bool:
-        """What the storage said, or how it failed; whether it may be asked at once again."""
+        """Handle the result or the failure of a wait; True if the next wait may begin at once."""
         connection = self._connection
         connection.load(lambda storage: _given(found))
         if isinstance(found, Exception):
@@ -96,7 +96,7 @@ class LogTailer:
 
 
 def _follow(watching: weakref.ref[LogTailer], storage: Storage, is_over: threading.Event) -> None:
-    """What the thread does, until its tailer is closed or gone."""
+    """Run the thread until its tailer is closed or garbage-collected."""
     while not is_over.is_set():
         tailer = watching()
         if tailer is None:
@@ -124,7 +124,7 @@ def _wait_for_changes(
         is_new = isinstance(found, Exception) or found.number != number
         if is_done and not is_new and time.monotonic() - began < _WAIT / 2_000:
             del tailer
-            is_over.wait(storage.poll / 1000)  # it cannot wait
+            is_over.wait(storage.poll / 1000)  # the storage returned at once, so it cannot wait
         return is_done
     except Exception:
         logger.exception("what others wrote could not be taken in; it is tried again")

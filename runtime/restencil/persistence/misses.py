@@ -1,4 +1,4 @@
-"""Misses: what a read needs that memory does not know yet, and stored references that dangle."""
+"""Misses: rows and results that a read needs and memory does not know, and dangling stored references."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _OWN_PLACE: Final = (EntitySchema, Collection)
-"""Kinds whose values are usually found by the arguments of a call."""
+"""Schemas whose cell is usually determined by the arguments of a call."""
 
 
 class Misses:
-    """Finds what a read needs and memory does not know, and dangling references (locked)."""
+    """Finds rows and results that a read needs and memory does not know, and dangling references (locked)."""
 
     def __init__(
         self, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry, hydrator: Hydrator
@@ -47,9 +47,9 @@ class Misses:
         return waits or not (key in base.results or key in base.key_metas)
 
     def of(self, wanted: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[EntityPath, Any]:
-        """The cells of these tables that are not known, with what they are read as.
+        """Return the unknown cells of these tables, with their schemas.
 
-        Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
+        Without `waits`, as for a remote storage in an event loop, cells that memory has are used unchanged.
         """
         known, entities, secrets = self._connection.known.revs, self._store_state.base.entities, self._registry.secrets
         found: dict[EntityPath, Any] = {}
@@ -65,7 +65,7 @@ class Misses:
         return found
 
     def ahead(self, request: Request, *, waits: bool) -> dict[EntityPath, Any]:
-        """The cell that the arguments of a read name, which is loaded together with its result."""
+        """Return the cell that the arguments of a read identify, which is loaded together with its result."""
         schema, store_state = request.rules.schema, self._store_state
         if not isinstance(schema, _OWN_PLACE):
             return {}
@@ -78,7 +78,7 @@ class Misses:
             with store_state.hooks:
                 schema.query_key(request.rules.entity_args(request.args), walk)
         except Exception:
-            return {}  # it is said when it is read
+            return {}  # the read itself raises the error
         return self.of(((table, schema, pks) for table, pks in walk.requested.items()), waits=waits)
 
     def is_all(self, request: Request, cell: EntityPath) -> bool:
@@ -95,7 +95,7 @@ class Misses:
         return self._store_state.shows_base and self._connection.known.rev(table, pk) is not None
 
     def of_index(self, wanted: Iterable[IndexEntry]) -> list[IndexEntry]:
-        """The index entries that were not asked for yet, and lead nowhere in memory."""
+        """Return the index entries that were not loaded yet."""
         found: list[IndexEntry] = []
         for entry in wanted:
             table, field, text = entry
@@ -104,14 +104,14 @@ class Misses:
         return found
 
     def misses_whole(self, table: str) -> bool:
-        """Whether a table may have rows that memory does not know of."""
+        """Whether a table may have stored rows that memory does not know."""
         return table not in self._hydrator.whole and self._registry.keeps_table(table)
 
     def has_dangling_reference(self, references: References, absent: list[str]) -> bool:
-        """True if a stored value refers to a row that is missing or incomplete."""
+        """Whether a stored value refers to a row that is missing or incomplete."""
         node, from_storage, pks = references
         table, hydrator = node.table_key, self._hydrator
-        if absent and not from_storage:  # a response of this process refers to them: they dangle from now on
+        if absent and not from_storage:  # a response of this process refers to rows that it did not contain
             if len(hydrator.dangling) > MOST_ABSENT:
                 hydrator.dangling.clear()
             hydrator.dangling.update([(table, pk) for pk in absent])
@@ -123,7 +123,7 @@ class Misses:
         return from_storage and any(self._is_dangling(table, pk) for pk in absent)
 
     def _is_dangling(self, table: str, pk: str) -> bool:
-        """Whether a value of the storage refers to something that should be there, and is not."""
+        """Whether a stored reference to an absent row dangles because the row was lost or is unusable."""
         hydrator = self._hydrator
         if (table, pk) in hydrator.unusable or hydrator.has_earlier or not self._registry.keeps((table, pk)):
             return True
@@ -133,7 +133,7 @@ class Misses:
         return info is not None and info.incomplete and info.lost and (table, pk) not in hydrator.dangling
 
     def is_dangling_in(self, table: str) -> bool:
-        """Whether a list of all that a table holds would lack something."""
+        """Whether a list of all rows of a table would be incomplete."""
         hydrator = self._hydrator
         if table in hydrator.listed:
             return False

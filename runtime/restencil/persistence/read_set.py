@@ -1,7 +1,7 @@
 """The read set: the cells that a read touches, found level by level without building objects.
 
-A `ReadSet` is the reader that schemas are given, so it follows any schema that a read follows. It collects what the
-schemas request and opens it on demand, so that missing rows can be loaded in between, one level at a time.
+A `ReadSet` is a reader for schemas, so that it follows any schema that a read follows. It collects the requested cells
+and opens them on demand, so that missing rows can be loaded in between, one level at a time.
 """
 
 from __future__ import annotations
@@ -33,47 +33,47 @@ class References(NamedTuple):
 class ReadSet:
     """Collects the cells that a read of a state touches, one level of references after another.
 
-    `loaded` has by table the primary keys of what came from the storage.
+    `loaded` has by table the primary keys of cells that were loaded from the storage.
     """
 
     def __init__(self, state: State, args: tuple[Any, ...], loaded: Mapping[str, set[str]]) -> None:
         self.state = state
         self.args = args
         self.asking: set[int] = set()
-        """The objects whose query keys are being asked for."""
+        """The objects whose query keys are being computed."""
         self._loaded = loaded
         self._from_storage = False
-        """Whether the value being visited came from the storage."""
+        """Whether the visited value was loaded from the storage."""
         self._seen: dict[Node, set[str]] = {}
         self._next: dict[tuple[Node, bool], dict[str, None]] = {}
-        """What was referred to and not opened yet."""
+        """The references that are not opened yet."""
         self.requested: dict[str, dict[str, None]] = {}
         """By table, the primary keys whose presence was queried, without a reference to them."""
         self.index: dict[IndexEntry, None] = {}
-        """The index entries that were asked for."""
+        """The requested index entries."""
         self.whole: dict[str, None] = {}
         """The tables that were read completely."""
 
-    # -- the way -----------------------------------------------------------------------------------------------------
+    # -- the walk ----------------------------------------------------------------------------------------------------
 
     def begin(self, schema: Schema, stored: Any, *, from_storage: bool) -> None:
-        """The walk begins at a stored value."""
+        """Begin the walk at a stored value."""
         self._from_storage = from_storage
         self.visit(schema, stored)
 
     @property
     def ahead(self) -> list[References]:
-        """What was referred to since the last level."""
+        """The references that were found since the last level."""
         return [References(node, from_storage, pks) for (node, from_storage), pks in self._next.items()]
 
     def next_level(self) -> list[References]:
-        """The next level, which is to be opened then."""
+        """Return the next level of references, for `open`."""
         level = self.ahead
         self._next = {}
         return level
 
     def open(self, references: References) -> list[str]:
-        """Visits the values of cells; returns the primary keys that are absent."""
+        """Visit the values of cells; return the primary keys that are absent."""
         node = references.node
         table, get = node.table_key, self.state.get
         if not node.has_inside:
@@ -125,7 +125,7 @@ class ReadSet:
             self._each(schema, entries)
 
     def _each(self, schema: Schema | None, entries: list[Any]) -> None:
-        """Walks through values of one schema: primary keys all at once."""
+        """Visit values of one schema; primary keys are collected at once."""
         entity = None if schema is None else schema.entity
         if entity is None:
             for entry in entries:
@@ -139,13 +139,13 @@ class ReadSet:
                     self.visit(schema, entry)
 
     def _guarded(self, follow: Callable[..., Any], *args: Any) -> None:
-        """What does not convert is said when it is read."""
+        """Call a function and ignore errors of conversion, which the read itself raises."""
         try:
             follow(*args)
         except RestencilError:
             pass
 
-    # -- a reader: what schemas ask --------------------------------------------------------------------------------
+    # -- the reader for schemas ------------------------------------------------------------------------------------
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         return self.visit(schema, stored)

@@ -1,7 +1,7 @@
-"""Schema fingerprints: whether stored rows and results were written by the same classes and endpoints as here.
+"""Schema fingerprints: they show whether the same classes and endpoints as here wrote stored rows and results.
 
-The shape of a row is the set of fingerprints of the classes that wrote into it, sorted, joined by `+`; that of a result
-is its endpoint's. So a changed entity loses its own rows and the results that lead to them, and nothing else.
+The shape of a row is the sorted fingerprints of the classes that wrote it, joined by `+`; the shape of a result is the
+fingerprint of its endpoint. So a change of an entity only invalidates its own rows and the results that refer to them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry
 
 ANY_SHAPE: Final = "*"
-"""The shape of a result that fits every endpoint: what functions of `update` wrote."""
+"""The shape of a result that fits every endpoint, as a function of `update` wrote it."""
 
 _HOOKS: Final = ("validate", "merge", "should_update", "should_reorder", "merge_with_store")
 _SIMPLE: Final[Mapping[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
@@ -42,12 +42,12 @@ _CONVERTED: Final[Mapping[tuple[str, str], str]] = {
 
 
 def shape_of(fingerprints: Iterable[str]) -> str:
-    """The shape of a row that classes with these fingerprints wrote."""
+    """Return the shape of a row that classes with these fingerprints wrote."""
     return "+".join(sorted({*fingerprints}))
 
 
 def joined_shape(shape: str, other: str) -> str:
-    """The shape of a row into which two sets of classes wrote."""
+    """Return the shape of a row that the classes of both shapes wrote."""
     return shape if shape == other else shape_of(filter(None, (*shape.split("+"), *other.split("+"))))
 
 
@@ -58,7 +58,7 @@ _of_endpoints: Final[WeakKeyDictionary[Rules, tuple[int, str]]] = WeakKeyDiction
 
 
 def fingerprint_of(model: EntityModel) -> str:
-    """The fingerprint of an entity class; the same for the same class in another process."""
+    """Return the fingerprint of an entity class; it is the same in every process."""
     found = _of_classes.get(model)
     if found is None or found[0] != definitions.count:
         found = _of_classes[model] = definitions.count, _digest(_described(model))
@@ -66,7 +66,7 @@ def fingerprint_of(model: EntityModel) -> str:
 
 
 def fingerprint_of_endpoint(rules: Rules) -> str:
-    """The fingerprint of an endpoint, by its schema and rules."""
+    """Return the fingerprint of an endpoint, by its schema and rules."""
     found = _of_endpoints.get(rules)
     if found is None or found[0] != definitions.count:
         form = _form(schema_of(rules.raw_schema))
@@ -113,7 +113,7 @@ def _pk_fields(model: EntityModel) -> list[str]:
 
 
 def kind_of_field(model: Model, declared: Field) -> str:
-    """What kind of value a field has: one word, and of lists and maps another for what is in them."""
+    """Return the kind of a field, such as "string" or "list of integer"."""
     if declared.decode is not None or declared.name in model.setting("decode", {}):
         return "custom"
     if declared.encode is not None or declared.name in model.setting("encode", {}):
@@ -161,7 +161,7 @@ def _kind_of_type(annotation: Any) -> str:
 
 
 def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> Any:
-    """The form of a schema: kinds and table keys."""
+    """Return the structure of a schema: kinds and table keys."""
     if schema is None:
         return None
     if schema in above:
@@ -169,15 +169,15 @@ def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> Any:
     return schema.fingerprint(lambda inner: _form(inner, (*above, schema)))
 
 
-# -- what is known in this process -------------------------------------------------------------------------------------
+# -- the classes of a store --------------------------------------------------------------------------------------------
 
 
 class SchemaRegistry:
-    """The entity classes that a store uses, by table; with each, its bases and subclasses of the same table."""
+    """The entity classes that a store uses, by table, with their bases and subclasses of the same table."""
 
     def __init__(self, secrets: Iterable[str] = (), registered: Callable[[str], object] = bool) -> None:
         self.secrets = frozenset(map(plain_name, secrets))
-        """Names of secrets besides the usual ones, as `rows.plain_name` gives them."""
+        """Names of secrets besides the usual ones, as returned by `plain_name`."""
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._complete: dict[int, tuple[Schema, int]] = {}
         """By id, the schemas whose classes are all registered, with the count of definitions then."""
@@ -188,45 +188,45 @@ class SchemaRegistry:
         """Called with the table of each newly registered class."""
 
     def add_secret(self, name: str) -> None:
-        """What bears this name is a secret: the search parameter in which a client sends its credential."""
+        """Add the name of a secret: the query parameter in which a client sends its credential."""
         self.secrets |= {plain_name(name)}
         self._rules.clear()
 
     def register(self, schema: Schema | None) -> None:
-        """Registers the entity classes that a schema contains, as far as these are resolved."""
+        """Register the entity classes that a schema contains, except unresolved ones."""
         if schema is None or self._complete.get(id(schema)) == (schema, definitions.count):
             return
         models, is_complete = entities_in(schema)
         for model in models:
             self.register_class(model)
         if is_complete:
-            self._complete[id(schema)] = schema, definitions.count  # held, so that the id stays this object's
+            self._complete[id(schema)] = schema, definitions.count  # the reference prevents reuse of the id
 
     def register_class(self, model: EntityModel) -> None:
-        """Registers an entity class."""
+        """Register an entity class."""
         met = self._met.setdefault(model.key, {})
         if model not in met:
             met[model] = None
             self._registered(model.key)
 
     def met(self, table: str) -> Iterable[EntityModel]:
-        """The classes of a table that the store itself has met."""
+        """Return the registered classes of a table."""
         return [*self._met.get(table, ())]
 
     def classes(self, table: str) -> Collection[EntityModel]:
-        """The classes that are known for a table."""
+        """Return the registered classes of a table, with their bases and subclasses of the same table."""
         met = self._met.get(table)
         return frozenset(other for model in met for other in _related(model)) if met else frozenset()
 
     def rules(self, table: str) -> TableRules:
-        """What of the table's records is stored."""
+        """Return the rules that decide which rows and members of a table are stored."""
         classes = self._classes(table)
         found = self._rules.get(table)
         if found is None:
             found = self._rules[table] = TableRules(sorted(classes, key=fingerprint_of), self.secrets)
         return found
 
-    # -- what is stored at all
+    # -- rows and results that are stored
 
     def keeps_key(self, key: str) -> bool:
         """Whether a result may be stored under a key."""
@@ -250,10 +250,10 @@ class SchemaRegistry:
         table, field, _ = entry
         return self.keeps((table, pk)) and self.rules(table).keeps(field)
 
-    # -- what can be read
+    # -- rows that can be read
 
     def readable(self, table: str, shape: str) -> bool:
-        """Whether each class that wrote a row is as one that is known for its table; a collection has no shape."""
+        """Whether all classes that wrote a row equal known classes of its table; collections have no shape."""
         if not shape:
             return is_collection(table)
         prints = shape.split("+")
@@ -267,8 +267,8 @@ class SchemaRegistry:
         return all(one in known for one in prints)
 
     def _classes(self, table: str) -> frozenset[EntityModel]:
-        """The classes of a table; if there are more than before, what depends on them is dropped."""
-        # Nothing is gone through while there is nothing new. (Benchmark: `cached()` of an entity, cold.)
+        """Return the classes of a table; if they have changed, drop the values that were computed from them."""
+        # Without new classes, nothing is collected again. (Benchmark: `cached()` of an entity, cold.)
         counted = definitions.count, class_records.count, len(self._met.get(table, ()))
         before = self._known.get(table)
         if before is not None and before[0] == counted:
@@ -281,7 +281,7 @@ class SchemaRegistry:
         return found
 
     def _look_further(self, table: str) -> bool:
-        """Resolves late references of the known classes; whether the table has more classes now."""
+        """Resolve late references of the registered classes; True if the table has more classes now."""
         before = self.classes(table)
         for model in [model for met in self._met.values() for model in met]:
             for found in entities_in(model.node, resolves=True)[0]:
@@ -293,9 +293,9 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def entities_in(schema: Schema, *, resolves: bool = False) -> tuple[list[EntityModel], bool]:
-    """The entity classes that a schema contains, also through entities, and whether these are all.
+    """Return the entity classes that a schema contains, directly or through entities, and whether these are all.
 
-    Without `resolves` it stops where nobody ever went: classes that are looked up late may have to be imported.
+    Without `resolves`, it skips unresolved references, as their classes may have to be imported.
     """
     found: dict[EntityModel, None] = {}
     is_complete = True
@@ -319,7 +319,7 @@ def entities_in(schema: Schema, *, resolves: bool = False) -> tuple[list[EntityM
 
 
 def _related(model: EntityModel) -> Iterable[EntityModel]:
-    """A class, its bases and its subclasses, as far as they have one table."""
+    """Yield a class, its bases and its subclasses, if they share its table."""
     waiting: list[type[Any]] = [*model.cls.__mro__]
     connection: list[type[Any]] = [model.cls]
     for cls in connection:

@@ -1,4 +1,4 @@
-"""What an event makes stale as the marks of a storage, and back."""
+"""Conversion between the stale entries of an event and the marks of a storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..cache.staleness import StaleMarks
 
 ANYTHING: Final[Mark] = "anything", "", ""
-"""Each commit that makes something stale sets this mark as well."""
+"""The mark that every commit with stale marks sets as well."""
 
 _KINDS: Final[Mapping[str, str]] = {
     "arguments": "argument",
@@ -35,7 +35,7 @@ _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
 def marks_of(stale: StaleSet) -> dict[Mark, None]:
-    """The marks of what an event makes stale."""
+    """Return the marks of the entries that an event makes stale."""
     found: dict[Mark, None] = {ANYTHING: None, **{("row", table, pk): None for table, pk in stale.cells}}
     found.update((("values", resource, place or ""), None) for resource, place in stale.values)
     for name, kind in _KINDS.items():
@@ -44,7 +44,7 @@ def marks_of(stale: StaleSet) -> dict[Mark, None]:
 
 
 def spared_by(stale: StaleSet, commit_of: Callable[[float], int]) -> dict[Mark, Spared]:
-    """What is as fresh after the event as before it, although its marks are on all of its kind."""
+    """Return the entries that an event spares from its broad marks."""
     paths: tuple[Mark, ...] = tuple(("path", path, "") for path in stale.paths)
     found: dict[Mark, Spared] = {
         ("spared", key, ""): Spared(paths, commit_of(number)) for key, number in stale.spared.items()
@@ -60,7 +60,7 @@ def spared_by(stale: StaleSet, commit_of: Callable[[float], int]) -> dict[Mark, 
 def stale_of(
     marks: Iterable[Mark], number_of_key: Callable[[str], float], number_of_list: Callable[[str, str], float]
 ) -> StaleSet:
-    """What marks of another store make stale here; what it spared is spared here by the numbers that hold here."""
+    """Convert marks of another store to a `StaleSet`; spared entries get the numbers of this store."""
     stale = StaleSet(ELSEWHERE)
     for kind, name, pk in marks:
         if kind == "row":
@@ -77,7 +77,7 @@ def stale_of(
 
 
 def wanted_marks(request: Request) -> list[Mark]:
-    """The marks on which the freshness of a result depends, but for those of its key, records and lists."""
+    """Return the marks on which the freshness of a result depends, except those of its key, records and lists."""
     rules = request.rules
     found: list[Mark] = []
     reach = rules.reach
@@ -99,14 +99,14 @@ def wanted_marks(request: Request) -> list[Mark]:
 
 
 def wanted_of_list(table: str, pk: str) -> Iterator[Mark]:
-    """The marks on which the freshness of a list depends, but for its own and those of its entities."""
+    """Yield the marks on which the freshness of a list depends, except its own and those of its entities."""
     yield "spared", table, pk
     for value in identity_of_text(pk).values():
         yield "argument", str(value), ""
 
 
 def load_marks(marks: StaleMarks, found: Mapping[Mark, int], number_of_event: Callable[[int], float]) -> None:
-    """Takes over marks that a storage has."""
+    """Write loaded marks of a storage to memory."""
     for (kind, name, pk), commit in found.items():
         number = number_of_event(commit)
         place: Any = name

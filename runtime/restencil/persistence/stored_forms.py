@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 class StoredForms:
-    """Converts values to stored forms and back, by the classes that a store uses."""
+    """Converts values to stored JSON and back, by the classes that a store uses."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self.registry = registry
 
-    # -- into a storage
+    # -- to a storage
 
     def value(self, table: str, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes | None:
-        """The JSON of a cell, None for a tombstone. Raises Unstorable.
+        """Return the JSON of a cell; None for a tombstone. Raises Unstorable.
 
-        `misses` was left out of the row that a record was made from; `whole` is as `encoded_whole` gives it.
+        `misses` are the members that were left out of the row of a record; `whole` is a result of `encoded_whole`.
         """
         if stored is INVALID:
             return None
@@ -48,9 +48,9 @@ class StoredForms:
         return self.registry.rules(table).encode(stored, misses, whole)
 
     def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
-        """The JSON of a result, None for no value. Raises Unstorable.
+        """Return the JSON of a result; None for no value. Raises Unstorable.
 
-        With it goes its validator where it is known how many `cells` the answer wrote.
+        With `cells`, the number of cells that its response wrote, it contains the validators of the response.
         """
         schema = None if result.rules is None else result.rules.schema
         data = encode_result(result.value, schema, self.registry.secrets)
@@ -61,15 +61,15 @@ class StoredForms:
             return data
         return with_details(data, result.times, terms, validator, contents)
 
-    # -- into memory
+    # -- to memory
 
     def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> StoredEntry | None:
-        """A row in memory's form; None for one that no class that is known can read. Raises ValueError for no JSON.
+        """Convert a row to the form of memory; None if no known class can read it. Raises ValueError for invalid JSON.
 
-        What was left out of it is as `known` has it, what memory holds there; `number` is that of its request.
+        Members that were left out of it come from `known`, the value in memory; `number` is the number of its request.
         """
         if row.value is None:
-            return StoredEntry(INVALID, times)  # nothing is whole
+            return StoredEntry(INVALID, times)
         if not self.registry.readable(row.table, row.shape):
             return None
         value, left, details = row_value(row.value)
@@ -82,6 +82,6 @@ class StoredForms:
         return requested_by(held, times.fetched_at)
 
     def model(self, row: StoredRow) -> EntityModel | None:
-        """A class that wrote a row."""
+        """Return a class that wrote a row; None if none is known."""
         prints = row.shape.split("+")
         return next((model for model in self.registry.classes(row.table) if fingerprint_of(model) in prints), None)

@@ -1,8 +1,8 @@
-"""Revalidation of stored responses: an ETag from storage may be sent only if memory has all of its response, unchanged.
+"""Revalidation of stored responses: a stored ETag is only sent if memory has the complete, unchanged response.
 
-A result is stored with its validators and the number of cells that its response wrote, if the commit leaves each of
-them as the response wrote it, and no other cell with the same times. A process that finds so many cells of that commit
-with these times has the whole response.
+A result is stored with its validators and the number of cells that its response wrote, if the commit writes each of
+them unchanged, and no other cell with the same times. A process that finds that number of cells of the commit with
+these times has the complete response.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class StoredRevalidation:
         self._write_behind = write_behind
 
     def look(self, request: Request, walk: ReadSet | None) -> None:
-        """Restores the record of a result after a read has found all that it needs."""
+        """Restore the response record of a result after a read has found all rows."""
         key, base = request.key, self._store_state.base
         rev, validator = self._hydrator.validators.get(key, (0, None))
         if validator is None or (walk is not None and walk.state is not base):
@@ -61,7 +61,7 @@ class StoredRevalidation:
         self._store_state.restore_response_record(key, validators, change)
 
     def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> ChangeSet:
-        """The values of one commit with these times, among those of a read."""
+        """Return the values of a read that one commit wrote with these times."""
         base = self._store_state.base
         change = ChangeSet(base, times)
         for node, pks in () if walk is None else walk.opened:

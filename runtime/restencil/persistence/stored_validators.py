@@ -1,4 +1,4 @@
-"""Which results are stored with their validators: those whose rows are all of their response, unchanged."""
+"""Selects the results that are stored with validators: those whose response is stored completely and unchanged."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def place_at(request: Request) -> str:
-    """The final URL of a response that was not redirected."""
+    """Return the final URL, without query, of a response that was not redirected."""
     return request.url.partition("?")[0]
 
 
 def is_bare(validators: Validators, request: Request) -> bool:
-    """Whether a response depends on its URL alone: not redirected, and no header of the call selected it."""
+    """Whether a response depends on its URL alone: it was not redirected, and no header of the call selected it."""
     return validators.source == source_at(request.url) and validators.place == place_at(request)
 
 
 def with_stored_validators(
     results: Mapping[str, Result], rows: Mapping[EntityPath, StoredEntry], store_state: StoreState
 ) -> Iterator[tuple[str, int]]:
-    """The keys whose results are to be stored with their validators, and how many cells their responses wrote (locked).
+    """Yield the keys whose results are stored with validators, each with the number of cells of its response (locked).
 
-    They are those whose rows are all in memory, equal to the rows to be stored.
+    Their rows are all in memory and equal to the rows that are stored.
     """
     found = {key: result for key, result in results.items() if result.validators is not None}
     if not found:
