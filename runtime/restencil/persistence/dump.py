@@ -1,12 +1,12 @@
-"""Dumps: what a store holds as one JSON object, and a storage that is filled from one.
+"""Dumps: the content of a store as one JSON object, and a storage that is filled from one.
 
     {"restencil": "dump/1", "times": [[fetched_at, date, expires_at], …],
-     "tables": {TABLE: {"incomplete": false, "rows": {PK: [SHAPE, place in times, RECORD or LIST, null: deleted]}}},
+     "tables": {TABLE: {"incomplete": false, "rows": {PK: [SHAPE, index in times, RECORD or LIST, null: deleted]}}},
      "index": {TABLE: {FIELD: {TEXT: PK}}},
-     "results": {KEY: [SHAPE, place in times, invalidated, RESULT, which is missing where there is none]}}
+     "results": {KEY: [SHAPE, index in times, invalidated, RESULT, absent if there is none]}}
 
-Times are in ms, null for what never ends. Tables, fields and keys are sorted, rows are in order of arrival, so the same
-state gives the same bytes.
+Times are in ms, null for a time that never comes. Tables, fields and keys are sorted, and rows are in order of arrival,
+so that equal states have equal dumps.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "dump/1"
 TIMES: Final = ("kept", "now", "stale")
-"""What `Store.load` makes of the times of a dump."""
+"""The options of `Store.load` for the times of a dump."""
 
 _STALE: Final = 1.0
-"""Turned stale so long ago that everybody sees it, and is shown all the same."""
+"""The expiry of stale entries: a marker for stale, though usable."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def dump(store_state: StoreState, persistence: StoragePersistence | None) -> bytes:
-    """What memory holds of the base state, as JSON (locked); what is not stored anywhere is not in it."""
+    """Return the base state in memory as JSON (locked), without values that are never stored."""
     if persistence is not None and isinstance(persistence.connection.storage, DumpStorage):
         persistence.connection.opened()
         return persistence.connection.storage.dump()
@@ -58,7 +58,7 @@ def dump(store_state: StoreState, persistence: StoragePersistence | None) -> byt
 
 
 def _text_of(space: Namespace) -> bytes:
-    """The dump of what a storage holds."""
+    """Return the dump of the content of a storage."""
     times: dict[Meta, int] = {}
 
     def item(shape: str, at: Meta, *members: Any) -> list[Any]:
@@ -104,7 +104,7 @@ def _number(time: float) -> float | None:
 
 
 class _Dumping:
-    """Fills a storage with what memory holds."""
+    """Fills a storage with the values in memory."""
 
     def __init__(self, store_state: StoreState, persistence: StoragePersistence | None, space: Namespace) -> None:
         self._store_state = store_state
@@ -126,7 +126,7 @@ class _Dumping:
         )
 
     def fill(self) -> None:
-        """Puts all of it in."""
+        """Write all tables and results to the storage."""
         base = self._base
         for table in sorted(base.entities):
             if is_collection(table):
@@ -220,13 +220,13 @@ class _Dumping:
 
 
 def _outward(times: Meta) -> Meta:
-    """Times without the fractions that order requests of one ms: all that a loaded store receives is later."""
+    """Round down `fetched_at`, whose fraction orders requests of one ms, so that later requests count as later."""
     fetched_at = times.fetched_at
     return times._replace(fetched_at=float(floor(fetched_at))) if isfinite(fetched_at) else times
 
 
 def _every_class(table: str) -> Iterable[EntityModel]:
-    """The entity classes of this process that share a table."""
+    """Yield the entity classes of this process that share a table."""
     waiting: list[type[Any]] = [Entity]
     for cls in waiting:
         waiting += type.__subclasses__(cls)
@@ -261,7 +261,7 @@ class DumpStorage(MemoryStorage):
             space.index.update(loaded.index)
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:
-        """There is one namespace for all places; what counts as received now was received at the first time."""
+        """Open the one namespace for all origins; the first call moves times to now if `times` is "now"."""
         if self._moves:
             self._moves = False
             moment = now()
@@ -273,19 +273,19 @@ class DumpStorage(MemoryStorage):
         return super().open("", now)
 
     def dump(self) -> bytes:
-        """The dump of its content."""
+        """Return the dump of its content."""
         with self.filling("", changes=False) as space:
             return _text_of(space)
 
 
 def _moved(times: Meta, now: float) -> Meta:
-    """Times as if something was received now, with its lifetime; what was told to be stale stays so."""
+    """Return times as if an entry was received now, with its lifetime; stale markers stay."""
     fetched_at, date, expires_at = times
     return Meta(now - max(1, date - fetched_at), now, expires_at if expires_at <= 1 else now + (expires_at - date))
 
 
 class _Loading:
-    """Parses a dump; errors name the place."""
+    """Parses a dump; errors contain the path of the invalid value."""
 
     def __init__(self, data: bytes | str, *, is_stale: bool) -> None:
         document = self._decoded(data)
@@ -394,7 +394,10 @@ def _misfit(where: str, expected: str, found: Any) -> StorageError:
 
 
 def storage_of(data: bytes | str, times: str) -> DumpStorage:
-    """A storage that is filled from a dump. Raises StorageError for what is none, ValueError for other `times`."""
+    """Return a storage that is filled from a dump.
+
+    Raises StorageError for an invalid dump, and ValueError for an unknown option `times`.
+    """
     if times not in TIMES:
         raise ValueError(f"times is one of {', '.join(TIMES)}, not {times!r}")
     return DumpStorage(data, times)
