@@ -1,4 +1,4 @@
-"""One exchange: an outgoing request is built, sent, redirected where it leads, and its response read."""
+"""Builds and sends an outgoing request, follows its redirects, and reads its response."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 # --- event hooks -----------------------------------------------------------------------------------------------------
 #
-# An HTTP client may send several requests for one call: its `auth` answers challenges. It hands over the last response
-# alone, and of a redirect to no URL not even that. The hooks see every request and response before the `auth` does.
-# For requests that the user sends through the same client they do nothing.
+# An HTTP client may send several requests for one call, because its `auth` answers challenges. It returns only the last
+# response, and for a redirect to an invalid URL not even that. The hooks get every request and response before `auth`.
+# They do nothing for requests that the user sends through the same client.
 
 
 class BodyNotRepeatableError(Exception):
-    """The HTTP client wants to send a request again whose body cannot be read a second time."""
+    """Raised if the HTTP client sends a request again whose body cannot be read a second time."""
 
     def __init__(self, obstacle: str, response: RawResponse) -> None:
         super().__init__(obstacle)
@@ -54,7 +54,7 @@ class BodyNotRepeatableError(Exception):
 
 
 def receive(outgoing: OutgoingRequest, response: RawResponse) -> None:
-    """Limits the body of a response and keeps its cookies; a second call does nothing."""
+    """Limit the body of a response and store its cookies; a second call does nothing."""
     if response.extensions.get(ORDER) is outgoing:
         return
     response.extensions[ORDER] = outgoing
@@ -89,17 +89,17 @@ async def _after_async(response: RawResponse) -> None:
 
 
 Hooks: TypeAlias = tuple[tuple[str, Any], tuple[str, Any]]
-"""The hooks of a client, each with the event that it is called at; the HTTP library leaves their types open."""
+"""Event hooks of a client, each with the name of its event; the HTTP library does not specify their types."""
 
 BLOCKING_HOOKS: Final[Hooks] = (("request", _before), ("response", _after))
-"""Those of a client for blocking code."""
+"""The event hooks of a blocking client."""
 
 AWAITED_HOOKS: Final[Hooks] = (("request", _before_async), ("response", _after_async))
-"""Those of a client for asyncio."""
+"""The event hooks of an async client."""
 
 
 def add_hooks(client: AnyClient, hooks: Hooks) -> None:
-    """Adds the hooks to a client, behind those of the user, unless it has them."""
+    """Add the hooks to a client, after those of the user, unless it has them already."""
     present = client.event_hooks
     for event, hook in hooks:
         if hook not in present[event]:
@@ -108,8 +108,9 @@ def add_hooks(client: AnyClient, hooks: Hooks) -> None:
 
 # --- redirects -------------------------------------------------------------------------------------------------------
 #
-# Where a redirect leads is worked out by the HTTP library (`next_request`). It is followed here, because the libraries
-# silently make a GET of a change, send a body and unknown headers to any origin, and read bodies of any size.
+# The HTTP library determines the next request of a redirect (`next_request`). Redirects are followed here, because the
+# libraries silently change a mutation to GET, send a body and unknown headers to any origin, and read bodies of any
+# size.
 
 
 MAX_REDIRECTS: Final = 20
@@ -117,9 +118,9 @@ _NOT_MODIFIED: Final = 304
 
 
 def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawRequest:
-    """The request that a redirect leads to. Raises StatusError for one that cannot be, or must not be, sent."""
+    """Return the next request of a redirect. Raises StatusError if it cannot or must not be sent."""
     following = response.next_request
-    if following is None:  # httpx2 gives None for a Location that is no URL; httpx has raised
+    if following is None:  # httpx2 returns None for a Location that is not a URL; httpx has raised
         raise unusable_location(outgoing, response, ValueError("it cannot be read"))
     if following.url.scheme not in ("http", "https"):
         raise unusable_location(outgoing, response, ValueError(f"its scheme is {following.url.scheme!r}"))
@@ -129,7 +130,7 @@ def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawR
     if sends_body_elsewhere(response.request, following) and not outgoing.init.get(CROSS_ORIGIN_BODY):
         raise body_left_origin(outgoing, response, following)
     if following.method != response.request.method:
-        following.headers.pop("content-type", None)  # it goes on without content
+        following.headers.pop("content-type", None)  # the request has no content now
     obstacle = rewind(following)
     if obstacle is not None:
         raise body_not_repeatable(outgoing, response, obstacle)
@@ -137,7 +138,7 @@ def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawR
 
 
 def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: RawResponse) -> StepsOf[RawResponse]:
-    """Steps: the final response, from the first one. Raises NetworkError for a final response that is an error."""
+    """Steps that follow redirects and return the final response. Raises NetworkError if it is an error response."""
     library = outgoing.transport.library
     redirect = outgoing.init.get("redirect") or "follow"
     origin = origin_of(response.request.url)
@@ -193,8 +194,8 @@ class _Send:
     def take(self, transport: object) -> RawResponse:
         try:
             response = self._client.send(self._request, stream=True, auth=self._auth, follow_redirects=False)
-            receive(self._outgoing, response)  # a client whose `send` is the user's own may call no hooks
-            return response  # type: ignore[no-any-return]  # as its client gives it
+            receive(self._outgoing, response)  # a client with an overridden `send` may not call the hooks
+            return response  # type: ignore[no-any-return]  # the client is Any
         except Exception as error:
             return _stopped(self._outgoing, error)
 
@@ -202,26 +203,26 @@ class _Send:
         try:
             response = await self._client.send(self._request, stream=True, auth=self._auth, follow_redirects=False)
             receive(self._outgoing, response)
-            return response  # type: ignore[no-any-return]  # as its client gives it
+            return response  # type: ignore[no-any-return]  # the client is Any
         except Exception as error:
             return _stopped(self._outgoing, error)
 
 
 def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
-    """The last response to a request that cannot be repeated. Raises any other error, or what it means."""
+    """Return the last response if its request cannot be repeated. Raises other errors, or a StatusError for them."""
     if isinstance(error, BodyNotRepeatableError):
         error.response.extensions[NOT_REPEATED] = error.obstacle
         return error.response
     library, redirect = outgoing.transport.library, outgoing.last_response
     unreadable = isinstance(error, (library.RequestError, library.InvalidURL, UnicodeError))
     if unreadable and redirect is not None and redirect.has_redirect_location:
-        # httpx reads the Location before it returns the response.
+        # httpx parses the Location before it returns the response.
         raise unusable_location(outgoing, redirect, error) from error
     raise error
 
 
 def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
-    """True for a success whose body is to be read: no redirect, no error, no stream."""
+    """Return whether a response is a success whose body must be read: not a redirect, an error or a stream."""
     if log.isEnabledFor(logging.DEBUG):
         headers = redacted(response.request.headers)
         log.debug(_SENT, outgoing.init.get("method"), outgoing.public, response.status_code, outgoing.elapsed, headers)
@@ -229,7 +230,7 @@ def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
 
 
 def _finished(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
-    """The final response as the user may see it; its call keeps it too."""
+    """Remove secrets from the final response, store it in its call, and return it."""
     outgoing.end()
     redact_response(outgoing, response)
     if outgoing.call is not None:
@@ -238,7 +239,7 @@ def _finished(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
 
 
 def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> NetworkError:
-    """The NetworkError for a failure, without secrets in it or its causes."""
+    """Return the NetworkError for a failure, after removing secrets from it and its causes."""
     raised = error if isinstance(error, NetworkError) else failure_of(outgoing, error)
     for failure in (error, error.__cause__, error.__context__):
         if failure is not None:
@@ -250,7 +251,7 @@ def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> Networ
 
 
 def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
-    """The final response to a request, through this client. Raises NetworkError, ValueError."""
+    """Send a request through this client and return the final response. Raises NetworkError and ValueError."""
     transport = outgoing.transport
     token = None
     try:
@@ -269,14 +270,14 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
     except transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
-        # No call of a function of ours is here, so that an interruption at a call leaves nothing set.
+        # There are no calls of our functions here, so that an interruption at a call leaves nothing set.
         outgoing.call = outgoing.last_response = None  # its response refers to it
         if token is not None:
             current_request.reset(token)
 
 
 async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawResponse:
-    """The final response to a request, through this client. Raises NetworkError, ValueError."""
+    """Send a request through this client and return the final response. Raises NetworkError and ValueError."""
     transport = cast("TracedTransport", outgoing.transport)
     token = None
     try:

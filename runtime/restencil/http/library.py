@@ -1,8 +1,8 @@
-"""The two HTTP libraries, httpx and httpx2: which of them is in use, and what of it restencil uses.
+"""The HTTP libraries httpx and httpx2: the choice of one, and the names that restencil uses of it.
 
-No other file names them. A `Library` holds names of one, and classes of ours that are made subclasses of its own: what
-a client is given comes from its own library. Neither is imported before the first client is opened, as that takes
-longer than everything else here. Type checkers read the names as those of httpx; httpx2 has the same.
+No other file refers to them. A `Library` contains names of one of them, and subclasses of its classes, so that all
+objects passed to a client are from its own library. Neither is imported before the first client is opened, because
+the import takes long. Type checkers read the names as those of httpx; httpx2 has the same.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ Url: TypeAlias = "httpx.URL"
 T = TypeVar("T")
 
 LIBRARIES: Final = ("httpx", "httpx2")
-"""The libraries, in the order in which they are tried where no name is given."""
+"""The libraries, in the order in which they are tried without a name."""
 
 _INSTALLED_BY: Final = {"httpx": "pip install httpx", "httpx2": "pip install 'restencil[httpx2]'"}
 
 
 class Library:
-    """What restencil uses of one HTTP library."""
+    """The names of one HTTP library that restencil uses."""
 
     def __init__(self, module: Any) -> None:
         self.name: str = module.__name__
         self.version: str = module.__version__
-        #: Its own `User-Agent`.
+        #: The `User-Agent` of the library.
         self.user_agent = f"python-{self.name}/{self.version}"
         #: The name of the package that opens its connections.
         self.core = core = self.name.replace("httpx", "httpcore")
-        #: Loggers that show the URL of each request, or the headers of each response.
+        #: Loggers that log the URL of each request, or the headers of each response.
         self.loggers = (
             self.name,
             *(f"{core}.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
@@ -58,7 +58,7 @@ class Library:
         self.Client: type[httpx.Client] = module.Client
         self.AsyncClient: type[httpx.AsyncClient] = module.AsyncClient
         self.URL: type[httpx.URL] = module.URL
-        #: A URL, parsed once for its repeated requests ("direct call"). Raises `InvalidURL`.
+        #: Parses a URL, with a cache for repeated requests (benchmark "direct call"). Raises `InvalidURL`.
         self.parsed_url: Callable[[str], httpx.URL] = lru_cache(maxsize=512)(module.URL)
         self.Headers: type[httpx.Headers] = module.Headers
         self.Cookies: type[httpx.Cookies] = module.Cookies
@@ -73,11 +73,11 @@ class Library:
         self.create_ssl_context: Callable[[], ssl.SSLContext] = module.create_ssl_context
         self.use_client_default: Any = module.USE_CLIENT_DEFAULT
 
-        #: A URL that cannot be requested.
+        #: The error for an invalid URL.
         self.InvalidURL: type[Exception] = module.InvalidURL
         self.RequestError: type[httpx.RequestError] = module.RequestError
         self.TransportError: type[Exception] = module.TransportError
-        #: Its errors of a connection, by name; those of its core have the same names.
+        #: The connection errors of the library by name; those of its core have the same names.
         self.transport_errors: dict[str, type[Exception]] = {
             name: kind
             for name, kind in cast("dict[str, Any]", vars(module)).items()
@@ -88,14 +88,14 @@ class Library:
         self.TimeoutException: type[Exception] = module.TimeoutException
         self.ReadTimeout: type[httpx.ReadTimeout] = module.ReadTimeout
         self.ConnectError: type[httpx.ConnectError] = module.ConnectError
-        #: The name of a timeout in messages, by the step of the request that took too long.
+        #: The name of a timeout in messages, by the class of its error.
         self.timeouts: dict[type[BaseException], str] = {
             module.ConnectTimeout: "connect",
             module.ReadTimeout: "read",
             module.WriteTimeout: "write",
             module.PoolTimeout: "pool",
         }
-        #: Failures while a request is sent or its response read, which become one NetworkError.
+        #: Errors while a request is sent or its response is read, which are converted to NetworkError.
         self.failures: tuple[type[Exception], ...] = (
             NetworkError,
             module.RequestError,
@@ -104,13 +104,13 @@ class Library:
             OSError,
             UnicodeError,
         )
-        #: A URL that no request can reach; a host that can have no name is a UnicodeError.
+        #: Errors for a URL that cannot be requested; that for an invalid host name is a UnicodeError.
         self.unreachable: tuple[type[Exception], ...] = (module.UnsupportedProtocol, module.InvalidURL, UnicodeError)
 
         self._subclasses: dict[type, Any] = {}
 
     def subclass(self, form: type[T], base: type) -> type[T]:
-        """The class `form` as a subclass of a class of this library; made once."""
+        """Return the class `form` as a subclass of a class of this library, created once."""
         made = self._subclasses.get(form)
         if made is None:
             made = self._subclasses[form] = type(form.__name__, (form, base), {"__doc__": form.__doc__})
@@ -125,7 +125,7 @@ _lock: Final = threading.Lock()
 
 
 def _library(name: str) -> Library:
-    """The library of this name, whose module is imported."""
+    """Return the library of this name, whose module was imported already."""
     found = _libraries.get(name)
     if found is None:
         with _lock:
@@ -137,10 +137,10 @@ def _library(name: str) -> Library:
 
 
 def library_behind(thing: object) -> Library | None:
-    """The library that this object's class is from, or one of its bases; None for an object of neither.
+    """Return the library with the class of an object, or with one of its base classes; None if it is from neither.
 
-    It looks at the module of each class and never imports: the library of a client is imported already, and the name of
-    one may be an alias of the other (`httpx2.alias_httpx()`).
+    It compares the modules of the classes without an import: the library of a client is imported already, and the name
+    of one may be an alias of the other (`httpx2.alias_httpx()`).
     """
     for kind in thing.__class__.__mro__:
         name = kind.__module__.partition(".")[0]
@@ -150,7 +150,7 @@ def library_behind(thing: object) -> Library | None:
 
 
 def library_of(thing: object) -> Library:
-    """The library of a client or a response. Raises TypeError for an object of neither library."""
+    """Return the library of a client or a response. Raises TypeError for an object of neither library."""
     library = library_behind(thing)
     if library is None:
         raise TypeError(f"{described(thing)} is of neither httpx nor httpx2")
@@ -158,15 +158,15 @@ def library_of(thing: object) -> Library:
 
 
 def check_name(name: str, source: str) -> None:
-    """Raises ValueError for a name of no library; `source` is the argument or variable that has it."""
+    """Raise ValueError for the name of an unknown library; `source` is the argument or variable with the name."""
     if name not in LIBRARIES:
         raise ValueError(f"{source} is 'httpx' or 'httpx2', not {name!r}")
 
 
 def library_named(name: str | None) -> Library:
-    """The library of this name, imported; without a name httpx, or httpx2 where there is no httpx.
+    """Import and return the library of this name; without a name httpx, or httpx2 if httpx is not installed.
 
-    Raises ImportError, with the command that installs it, for one that is not installed.
+    Raises ImportError, with the command that installs it, if it is not installed.
     """
     for wanted in LIBRARIES if name is None else (name,):
         try:
@@ -184,7 +184,7 @@ def library_named(name: str | None) -> Library:
 
 
 def is_asynchronous(client: object) -> bool:
-    """True for an `AsyncClient`, False for a `Client`. Raises TypeError for anything else."""
+    """Return whether a client is an `AsyncClient`, not a `Client`. Raises TypeError for anything else."""
     library = library_behind(client)
     if library is not None:
         if isinstance(client, library.Client):
@@ -197,7 +197,7 @@ def is_asynchronous(client: object) -> bool:
 
 
 def check_client(client: object, *, blocking: bool) -> None:
-    """Raises TypeError for a client of the other kind, or for an object that is no client."""
+    """Raise TypeError for a client of the other kind, or for an object that is not a client."""
     if is_asynchronous(client) is blocking:
         given, wanted = ("an AsyncClient", "a Client") if blocking else ("a Client", "an AsyncClient")
         other = "the asynchronous controller or client" if blocking else "the one for blocking code"

@@ -13,18 +13,18 @@ from ..base.values import Struct
 Prepared: TypeAlias = tuple[str, dict[str, str]]
 
 Use: TypeAlias = tuple[tuple[str, ...], ...]
-"""Alternatives of scheme names: the first whose schemes all have a credential is used; `()` needs none."""
+"""Alternatives of scheme names: requests use the first whose schemes all have a credential; `()` needs none."""
 
 SHORT: Final = "token"
-"""The name of the only scheme of an API that names none."""
+"""The name of an unnamed scheme of an API."""
 
 _LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]{1,3}){3}|::1").fullmatch
 
 
 class TokenServer(Struct):
-    """A token server, and the parameters of its requests; equal ones give the same tokens for the same credentials.
+    """A token server, and the parameters of its requests; equal ones share tokens for the same credentials.
 
-    `params` pairs names with values, `env` credentials with environment variables, both sorted by name.
+    `params` are pairs of name and value, `env` of credential and environment variable, both sorted by name.
     """
 
     url: str
@@ -36,10 +36,10 @@ class TokenServer(Struct):
 
 
 class Auth(Struct):
-    """How a credential is sent. Made by one of the class methods.
+    """An authentication scheme: how a credential is sent. Create it with one of the class methods.
 
-    `env` names the environment variable that may hold it, and `prefix` precedes it in a header or cookie.
-    `deprecated` is set for a scheme that should no longer be used, and may be the reason.
+    `env` is the name of an environment variable with the credential, and `prefix` precedes it in a header or cookie.
+    `deprecated` is set for a scheme that should no longer be used; it is the reason, which may be empty.
     """
 
     kind: Literal["header", "bearer", "basic", "cookie", "query", "oauth2"]
@@ -51,27 +51,27 @@ class Auth(Struct):
 
     @classmethod
     def header(cls, name: str, *, prefix: str = "", env: str | None = None, deprecated: str | None = None) -> Auth:
-        """The credential is the value of this header."""
+        """Send the credential as the value of this header."""
         return cls("header", name, env, prefix, deprecated)
 
     @classmethod
     def bearer(cls, *, env: str | None = None, deprecated: str | None = None) -> Auth:
-        """`Authorization: Bearer TOKEN`."""
+        """Send the credential as `Authorization: Bearer TOKEN`."""
         return cls("bearer", "Authorization", env, "", deprecated)
 
     @classmethod
     def basic(cls, *, env: str | None = None, deprecated: str | None = None) -> Auth:
-        """`Authorization: Basic …`; the credential is `user:password`."""
+        """Send the credential, which is `user:password`, as `Authorization: Basic …`."""
         return cls("basic", "Authorization", env, "", deprecated)
 
     @classmethod
     def cookie(cls, name: str, *, prefix: str = "", env: str | None = None, deprecated: str | None = None) -> Auth:
-        """The credential is sent as a cookie of this name."""
+        """Send the credential as a cookie with this name."""
         return cls("cookie", name, env, prefix, deprecated)
 
     @classmethod
     def query(cls, name: str, *, env: str | None = None, deprecated: str | None = None) -> Auth:
-        """The credential is sent as a search parameter of this name; it is part of no key and of no error."""
+        """Send the credential as a query parameter with this name; keys and errors do not contain it."""
         return cls("query", name, env, "", deprecated)
 
     @classmethod
@@ -86,11 +86,11 @@ class Auth(Struct):
         env: Mapping[str, str] | None = None,
         deprecated: str | None = None,
     ) -> Auth:
-        """Tokens are requested at `token_url`, and sent as `Authorization: Bearer TOKEN`.
+        """Request tokens at `token_url`, and send them as `Authorization: Bearer TOKEN`.
 
-        `client_auth` is how the client authenticates there: by basic authentication, or in the body. `params` are sent
-        along. `env` names the environment variables of `client_id`, `client_secret`, `refresh_token` and
-        `access_token`. Raises ValueError for a URL that is neither https nor on this machine.
+        `client_auth` is how the client authenticates there: by basic authentication, or in the body. `params` are more
+        parameters of these requests. `env` maps `client_id`, `client_secret`, `refresh_token` and `access_token` to
+        environment variables. Raises ValueError for a URL that is neither https nor on this machine.
         """
         _check_url(token_url)
         server = TokenServer(token_url, grant, tuple(scopes), client_auth, _pairs(params or {}), _pairs(env or {}))
@@ -98,18 +98,18 @@ class Auth(Struct):
 
     @property
     def carrier(self) -> str | None:
-        """The header that the credential is in, in lower case; None where it is in the URL."""
+        """The name of the header with the credential, in lower case; None if it is in the URL."""
         if self.kind == "query":
             return None
         return "cookie" if self.kind == "cookie" else self.name.lower()
 
     @property
     def parameter(self) -> str | None:
-        """The search parameter that the credential is in; None where it is in a header."""
+        """The name of the query parameter with the credential; None if it is in a header."""
         return self.name if self.kind == "query" else None
 
     def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
-        """The URL and headers of a request with the token added."""
+        """Return the URL and headers of a request with the token added."""
         if self.kind == "query":
             joint = "&" if "?" in url else "?"
             return f"{url}{joint}{urls.quote(self.name, safe='')}={urls.quote(token, safe='')}", headers
@@ -130,14 +130,14 @@ class Auth(Struct):
 
 
 class Schemes(Struct):
-    """The authentication schemes of an API, by name, and which of them requests use.
+    """The authentication schemes of an API by name, and the alternatives that requests use.
 
         Schemes({"token": Auth.bearer(), "key": Auth.header("X-Key"), "app": Auth.header("X-App")},
                 use=(("token",), ("key", "app")))
 
-    `use` has alternatives in order: the first one whose schemes all have a credential, given to the client or in the
-    environment, is used; `()` as the last one sends none. Without it each scheme is an alternative. Raises ValueError
-    for a name that is none of the schemes'.
+    `use` contains alternatives in order. Requests use the first one whose schemes all have a credential, from the
+    client or the environment; `()` as the last one sends none. By default each scheme is an alternative. Raises
+    ValueError for the name of an unknown scheme.
     """
 
     schemes: Mapping[str, Auth]
@@ -150,7 +150,7 @@ class Schemes(Struct):
 
 
 def check_use(use: Any, schemes: Mapping[str, Auth], what: str) -> None:
-    """Raises ValueError for alternatives with a scheme that the API does not have."""
+    """Raise ValueError for alternatives with an unknown scheme."""
     for names in use:
         for name in names:
             if name not in schemes:

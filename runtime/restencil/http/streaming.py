@@ -1,4 +1,4 @@
-"""Responses whose body the user reads piece by piece."""
+"""Streamed responses, whose body the user reads in chunks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class StreamedResponse:
         with endpoint(...) as response:
             for chunk in response.iter_bytes(): ...
 
-    The body is read once, through one of the iterators; leaving the context, or `close()`/`aclose()`, returns the
-    connection. Past `max_response_bytes` an iterator raises NetworkError. Once the signal of the request is aborted,
-    the next chunk raises AbortError; the asynchronous iterators do not wait for that chunk. `owner` is a transport that
-    serves this call alone and is closed with it.
+    The body can be read once, through one of the iterators; leaving the context, or `close()`/`aclose()`, releases the
+    connection. An iterator raises NetworkError beyond `max_response_bytes`. After the signal of the request is aborted,
+    the next chunk raises AbortError; the async iterators do not wait for that chunk. `owner` is a transport that serves
+    only this call and is closed with the response.
     """
 
     def __init__(self, response: RawResponse, owner: Transport | None = None) -> None:
@@ -41,16 +41,19 @@ class StreamedResponse:
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
+        """The HTTP status code."""
         return self._raw.status_code
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The response's headers; names are compared without case."""
+        """The headers of the response, with case-insensitive names."""
         return self._raw.headers
 
     def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
-        """The body, decompressed, in chunks. Raises NetworkError where the connection breaks or the limit is passed."""
+        """Iterate over the decompressed body in chunks.
+
+        Raises NetworkError if the connection breaks or the body exceeds the limit.
+        """
         with _as_network_errors(self._raw), contextlib.closing(self._raw):
             for chunk in self._raw.iter_bytes(chunk_size):
                 if self._signal is not None:
@@ -58,17 +61,17 @@ class StreamedResponse:
                 yield chunk
 
     def iter_lines(self) -> Iterator[str]:
-        """The lines of the body, decoded, without their ends, which are LF, CR LF or CR."""
+        """Iterate over the decoded lines of the body, without their ends (LF, CR LF or CR)."""
         return _lines(self._raw, self.iter_bytes())
 
     def read(self) -> bytes:
-        """The whole body."""
+        """Return the whole body."""
         return b"".join(self.iter_bytes())
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
-        """The body of a response of the asynchronous client, decompressed, in chunks.
+        """Iterate over the decompressed body of a response of the async client in chunks.
 
-        Raises NetworkError where the connection breaks or the limit is passed.
+        Raises NetworkError if the connection breaks or the body exceeds the limit.
         """
         with _as_network_errors(self._raw):
             try:
@@ -83,7 +86,7 @@ class StreamedResponse:
                 await self._raw.aclose()
 
     async def aiter_lines(self) -> AsyncIterator[str]:
-        """The lines of the body of a response of the asynchronous client, decoded, without their ends."""
+        """Iterate over the decoded lines of the body of a response of the async client, without their ends."""
         splitter = _LineSplitter(self._raw)
         async for chunk in self.aiter_bytes():
             for line in splitter.feed(chunk):
@@ -92,17 +95,17 @@ class StreamedResponse:
             yield line
 
     async def aread(self) -> bytes:
-        """The whole body of a response of the asynchronous client."""
+        """Return the whole body of a response of the async client."""
         return b"".join([chunk async for chunk in self.aiter_bytes()])
 
     def close(self) -> None:
-        """Returns the connection; the rest of the body is not read."""
+        """Release the connection without reading the rest of the body."""
         self._raw.close()
         if isinstance(self._owner, BlockingTransport):
             self._owner.close()
 
     async def aclose(self) -> None:
-        """Returns the connection of the asynchronous client; the rest of the body is not read."""
+        """Release the connection of the async client without reading the rest of the body."""
         await self._raw.aclose()
         if isinstance(self._owner, AwaitingTransport):
             await self._owner.aclose()
@@ -154,7 +157,7 @@ class _LineSplitter:
 
 
 def _split(text: str) -> list[str]:
-    """The lines of a string; `str.splitlines` would also split at characters that JSON strings contain."""
+    """Split a string into lines; `str.splitlines` would also split at characters that JSON strings may contain."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -178,7 +181,7 @@ def _as_network_errors(response: Any) -> Generator[None]:
 
 
 def unread_content(response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
-    """The body of a response whose content was read too early, as `error` reports. Raises any other error."""
+    """Read the body of a response whose `content` raised `error` because it was not read yet. Raises other errors."""
     from .library import library_behind
 
     library = library_behind(error)
