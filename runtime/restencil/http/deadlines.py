@@ -1,12 +1,12 @@
-"""The strict deadline of an attempt, on clients that restencil opens.
+"""The strict deadline of an attempt, for clients that restencil opens.
 
-The HTTP libraries limit each wait of a request, not the request: a server that sends one byte of its status line every
-second is never too late. Their transports take no total and no network backend, so the transports here open a
-connection pool of httpcore themselves, with a backend that gives each wait what the attempt has left. Connections, TLS
-and HTTP/1.1 stay httpcore's.
+The HTTP libraries limit each wait of a request, not its total time: a server that sends one byte of its status line
+every second never times out. Their transports accept neither a total timeout nor a network backend, so the transports
+here open a connection pool of httpcore themselves, with a backend that limits each wait to the remaining time of the
+attempt. httpcore still implements connections, TLS and HTTP/1.1.
 
-A client of the user's own keeps its transport; there the deadline is checked between the chunks of a body (`limits`).
-The same holds where the environment names a proxy, which a client finds by itself only with its own transports.
+A user's own client keeps its transport; its deadline is checked between the chunks of a body (`limits`). The same
+applies if environment variables configure a proxy, because clients use these only with their default transports.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _IDLE_SECONDS: Final = 5.0
 """Limits of a connection pool, the same as those of the clients of the HTTP libraries."""
 
 _WRITE_SIZE: Final = 16_384
-"""Bytes that one wait for a slow reader sends at least."""
+"""The size in bytes of the parts in which data is written, each with the remaining time as its timeout."""
 
 
 def open_client(library: Library) -> Client:
-    """A client for blocking code that keeps no cookies, whose connections respect the deadline of a request."""
+    """Open a blocking client without cookies, whose connections respect the deadline of a request."""
     if _environment_names_proxy():
         return library.Client(cookies=empty_jar())
     transport: Any = library.subclass(_Transport, library.BaseTransport)(library)
@@ -44,7 +44,7 @@ def open_client(library: Library) -> Client:
 
 
 def open_async_client(library: Library) -> AsyncClient:
-    """A client for asyncio that keeps no cookies, whose connections respect the deadline of a request."""
+    """Open an async client without cookies, whose connections respect the deadline of a request."""
     if _environment_names_proxy():
         return library.AsyncClient(cookies=empty_jar())
     transport: Any = library.subclass(_AsyncTransport, library.AsyncBaseTransport)(library)
@@ -56,7 +56,7 @@ def _environment_names_proxy() -> bool:
 
 
 def limit_steps(request: RawRequest, deadline: float | None) -> None:
-    """Gives each step of a further request of one attempt no more than the attempt has left."""
+    """Limit the timeouts of a redirected request to the remaining time of the attempt."""
     limits: Any = request.extensions.get("timeout")
     if deadline is not None and limits:
         left = max(deadline - time.monotonic(), 0.001)
@@ -70,7 +70,7 @@ def _deadline() -> float | None:
 
 
 def _time_left(timeout: float | None, late: type[Exception]) -> float | None:
-    """The seconds that a step may take: its own timeout, or what the attempt has left, and `late` is raised without."""
+    """Return the timeout of a step in seconds, at most the remaining time. Raises `late` if no time remains."""
     end = _deadline()
     if end is None:
         return timeout
@@ -83,13 +83,13 @@ def _time_left(timeout: float | None, late: type[Exception]) -> float | None:
 def addresses_of(
     host: str, port: int, timeout: float | None, look_up: Callable[..., list[Any]] = socket.getaddrinfo
 ) -> list[Any]:
-    """The addresses of a host, as `getaddrinfo` gives them. Raises TimeoutError after `timeout` seconds.
+    """Return the addresses of a host, in the form of `getaddrinfo`. Raises TimeoutError after `timeout` seconds.
 
-    The lookup of a name cannot be interrupted, so it runs in a thread, which ends when the operating system answers.
+    A name lookup cannot be interrupted, so it runs in a thread, which ends when the operating system returns.
     """
     try:
         return look_up(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except socket.gaierror:  # it is a name
+    except socket.gaierror:  # a name, not a numeric address
         pass
     found: list[Any] = []
     errors: list[Exception] = []
@@ -114,14 +114,14 @@ def addresses_of(
 
 
 class _Backend:
-    """Opens connections for blocking code."""
+    """The network backend of blocking clients."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
         self._backend = core.SyncBackend()
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> _Stream:
-        """A connection to the first address of the host that takes one, all of them tried within the time left."""
+        """Connect to the first address of the host that accepts, trying all within the remaining time."""
         late = self._core.ConnectTimeout
         if _deadline() is None:
             return _Stream(self._core, self._backend.connect_tcp(host, port, timeout, **options))
@@ -141,12 +141,12 @@ class _Backend:
         raise problem
 
     def sleep(self, seconds: float) -> None:
-        """Waits between attempts to connect."""
+        """Wait between attempts to connect."""
         self._backend.sleep(seconds)
 
 
 class _Stream:
-    """A connection of blocking code."""
+    """A connection of a blocking client."""
 
     def __init__(self, core: Any, stream: Any) -> None:
         self._core = core
@@ -177,7 +177,7 @@ class _Stream:
 
 
 class _AsyncBackend:
-    """Opens connections for asyncio."""
+    """The network backend of async clients."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -188,12 +188,12 @@ class _AsyncBackend:
         return _AsyncStream(self._core, await self._backend.connect_tcp(host, port, left, **options))
 
     async def sleep(self, seconds: float) -> None:
-        """Waits between attempts to connect."""
+        """Wait between attempts to connect."""
         await self._backend.sleep(seconds)
 
 
 class _AsyncStream:
-    """A connection of asyncio."""
+    """A connection of an async client."""
 
     def __init__(self, core: Any, stream: Any) -> None:
         self._core = core
@@ -227,7 +227,7 @@ class _AsyncStream:
 
 
 class _PoolTransport:
-    """What transports of both kinds share: the pool, and requests and errors in the terms of the other library."""
+    """Base of both transports: the connection pool, and the conversion of requests and errors from and to httpcore."""
 
     def __init__(self, library: Library, pool: str, backend: Any) -> None:
         self._library = library
@@ -249,7 +249,7 @@ class _PoolTransport:
 
     @contextlib.contextmanager
     def errors(self) -> Generator[None]:
-        """Raises what httpcore raises as the error of the same name of the HTTP library."""
+        """Convert errors of httpcore to the errors of the same names of the HTTP library."""
         try:
             yield
         except Exception as error:
@@ -263,14 +263,14 @@ class _PoolTransport:
 
 
 class _Transport(_PoolTransport):
-    """The transport of a client for blocking code; made for each library as a subclass of its `BaseTransport`."""
+    """The transport of a blocking client; each library gets a subclass that derives from its `BaseTransport` too."""
 
     def __init__(self, library: Library) -> None:
         super().__init__(library, "ConnectionPool", _Backend)
         self._body = library.subclass(_Body, library.SyncByteStream)
 
     def handle_request(self, request: RawRequest) -> RawResponse:
-        """The response to a request, its body still to be read."""
+        """Send a request and return the response, whose body is not read yet."""
         with self.errors():
             response = self._pool.handle_request(self._request(request))
         stream: Any = self._body(self, response.stream)
@@ -279,12 +279,12 @@ class _Transport(_PoolTransport):
         )
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         self._pool.close()
 
 
 class _Body:
-    """The body of a response for blocking code."""
+    """The body of a response of a blocking client."""
 
     def __init__(self, transport: _PoolTransport, stream: Any) -> None:
         self._transport = transport
@@ -295,19 +295,19 @@ class _Body:
             yield from self._stream
 
     def close(self) -> None:
-        """Gives the connection back."""
+        """Release the connection."""
         self._stream.close()
 
 
 class _AsyncTransport(_PoolTransport):
-    """The transport of a client for asyncio; made for each library as a subclass of its `AsyncBaseTransport`."""
+    """The transport of an async client; each library gets a subclass that derives from its `AsyncBaseTransport` too."""
 
     def __init__(self, library: Library) -> None:
         super().__init__(library, "AsyncConnectionPool", _AsyncBackend)
         self._body = library.subclass(_AsyncBody, library.AsyncByteStream)
 
     async def handle_async_request(self, request: RawRequest) -> RawResponse:
-        """The response to a request, its body still to be read."""
+        """Send a request and return the response, whose body is not read yet."""
         with self.errors():
             response = await self._pool.handle_async_request(self._request(request))
         stream: Any = self._body(self, response.stream)
@@ -316,12 +316,12 @@ class _AsyncTransport(_PoolTransport):
         )
 
     async def aclose(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         await self._pool.aclose()
 
 
 class _AsyncBody:
-    """The body of a response for asyncio."""
+    """The body of a response of an async client."""
 
     def __init__(self, transport: _PoolTransport, stream: Any) -> None:
         self._transport = transport
@@ -333,5 +333,5 @@ class _AsyncBody:
                 yield chunk
 
     async def aclose(self) -> None:
-        """Gives the connection back."""
+        """Release the connection."""
         await self._stream.aclose()

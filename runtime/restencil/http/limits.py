@@ -1,8 +1,8 @@
-"""Limits of a response: the size of its body after decompression, and the time until which it must have arrived.
+"""Limits of a response: the size of its body after decompression, and the deadline for its arrival.
 
-The HTTP libraries read a body of any size, and unpack each chunk at once: a few kilobytes of gzip become gigabytes. So
-bodies are unpacked here, in pieces of a bounded size, and rejected as soon as they are too large or too late. This is
-also how the timeout of a whole request is checked on a client of the user's own; see `deadlines`.
+The HTTP libraries read bodies of any size, and decompress each chunk in one step: a few kilobytes of gzip can become
+gigabytes. So bodies are decompressed here, in pieces of a bounded size, and rejected as soon as they are too large or
+too late. This also checks the timeout of a whole request with the user's own client; see `deadlines`.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 # --- bounded decompression -------------------------------------------------------------------------------------------
 
 PIECE: Final = 65_536
-"""The most bytes that one step of unpacking yields."""
+"""The maximum size in bytes of a decompressed piece."""
 
 _FEED: Final = 4_096
-"""The bytes that are unpacked at once: the rest of them is copied after each step."""
+"""The bytes that are decompressed in one step; it is small, because each step copies the unused rest."""
 
 _MAX_CODINGS: Final = 2
-"""The most codings of one body. Each of them may enlarge it a thousandfold."""
+"""The maximum number of codings of a body, each of which may enlarge it a thousandfold."""
 
 _GZIP: Final = zlib.MAX_WBITS | 16
 _UNPACKED: Final = ("gzip", "x-gzip", "deflate")
 _UNSUPPORTED: Final = ("br", "zstd", "compress", "x-compress")
-"""Codings that cannot be unpacked within bounds here, and are requested only where a call names them itself."""
+"""Codings that cannot be decompressed within bounds here, and are never requested."""
 
 
 class Coding:
-    """Unpacks one coding of a body that arrives in chunks. Raises zlib.error for data that is not in that coding."""
+    """Decompresses one coding of a body that arrives in chunks. Raises zlib.error for data in another coding."""
 
     def __init__(self, name: str) -> None:
         self._wbits = _GZIP if name != "deflate" else 0
@@ -46,10 +46,10 @@ class Coding:
         self._unpacker = zlib.decompressobj(_GZIP) if self._wbits else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Unpacks the next bytes, in pieces of a bounded size."""
+        """Decompress the next bytes, in pieces of a bounded size."""
         unpacker = self._unpacker
         if unpacker is None:
-            # Servers send "deflate" with the header of zlib and without it; the first two bytes show which.
+            # Servers send "deflate" with and without the zlib header; the first two bytes show which.
             self._start = data = self._start + data
             if len(data) < 2:
                 return
@@ -57,7 +57,7 @@ class Coding:
             unpacker = self._unpacker = zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
         for start in range(0, len(data), _FEED):
             piece, rest = b"", data[start : start + _FEED]
-            while not unpacker.eof:  # data behind the end of the packed body is dropped
+            while not unpacker.eof:  # data after the end of the compressed body is ignored
                 piece = unpacker.decompress(rest, PIECE)
                 rest = unpacker.unconsumed_tail
                 if piece:
@@ -67,10 +67,10 @@ class Coding:
 
 
 def codings_of(header: str) -> list[str]:
-    """The codings in a `Content-Encoding`, in the order in which they were applied.
+    """Return the codings in a `Content-Encoding`, in the order in which they were applied.
 
-    Words that are no coding of HTTP (`utf-8`, `identity`) are ignored. Raises ValueError, with the reason, for a body
-    that cannot be unpacked within bounds.
+    Values that are not HTTP codings (`utf-8`, `identity`) are ignored. Raises ValueError, with the reason, for a body
+    that cannot be decompressed within bounds.
     """
     if not header:
         return []
@@ -85,7 +85,7 @@ def codings_of(header: str) -> list[str]:
 
 
 def unpacked(chunk: bytes, codings: Sequence[Coding]) -> Iterator[bytes]:
-    """Unpacks a chunk through these codings, the last of them first."""
+    """Decompress a chunk through these codings, the last one first."""
     if not codings:
         yield chunk
         return
@@ -95,7 +95,7 @@ def unpacked(chunk: bytes, codings: Sequence[Coding]) -> Iterator[bytes]:
 
 @lru_cache(maxsize=16)
 def accepted(requested: str) -> str:
-    """An `Accept-Encoding` without the codings that are not unpacked here; computed once ("direct call")."""
+    """Remove unsupported codings from an `Accept-Encoding`; cached for the benchmark "direct call"."""
     names = [name.strip() for name in requested.split(",")]
     return ", ".join(name for name in names if name.partition(";")[0].rstrip().lower() not in _UNSUPPORTED)
 
@@ -103,18 +103,18 @@ def accepted(requested: str) -> str:
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 DEFAULT_LIMIT: Final = 256 * 1024 * 1024
-"""Bytes of a body that is read whole, where nobody gave a limit."""
+"""The default limit in bytes of a body that is read whole."""
 
 _LIMIT: Final = "restencil_limit"
-"""The extension of a response that holds its `BodyLimit`."""
+"""The extension of a response that contains its `BodyLimit`."""
 
 
 class BodyLimit:
-    """Unpacks the body of a response while it arrives. Raises NetworkError once it is larger than it may be.
+    """Decompresses the body of a response while it arrives. Raises NetworkError once it exceeds the limit.
 
-    `limit` counts bytes after decompression; None is `DEFAULT_LIMIT` where the body is read `whole`. `deadline` is a
-    time of the monotonic clock, until which a body that is read whole must be there. Raises NetworkError for a body
-    that cannot be unpacked within bounds.
+    `limit` is in bytes after decompression; None is `DEFAULT_LIMIT` if the body is read `whole`. `deadline` is the time
+    of the monotonic clock until which a body that is read whole must have arrived. Raises NetworkError for a body that
+    cannot be decompressed within bounds.
     """
 
     __slots__ = ("_codings", "_deadline", "_library", "_limit", "_response", "_size", "whole")
@@ -126,7 +126,7 @@ class BodyLimit:
         self._deadline = deadline
         self._size = 0
         self.whole = True
-        """Whether the body is collected before it is handed on, so that it is never in memory twice."""
+        """Whether the body is read whole: it is collected here and yielded as one chunk, to avoid a second copy."""
         is_read = response.is_stream_consumed
         try:
             self._codings = [] if is_read else [Coding(name) for name in codings_of(_content_coding(response))]
@@ -141,10 +141,10 @@ class BodyLimit:
         form: Any = _AsyncLimitedBody if asynchronous else _LimitedBody
         response.stream = library.subclass(form, base)(response.stream, self)
         if self._codings:
-            del response.headers["content-encoding"]  # nobody else unpacks it
+            del response.headers["content-encoding"]  # so that the HTTP library does not decompress it again
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        """Yields what a chunk of the body unpacks to, in pieces that are checked one by one."""
+        """Decompress a chunk of the body, and yield its pieces, each checked against the limits."""
         self._check(0)
         try:
             for piece in unpacked(chunk, self._codings):
@@ -171,7 +171,7 @@ class BodyLimit:
 
 
 def limit_of_body(response: RawResponse) -> BodyLimit | None:
-    """The limit of the body of a response, if it has one."""
+    """Return the limit of the body of a response; None without one."""
     found: BodyLimit | None = response.extensions.get(_LIMIT)
     return found
 
@@ -183,7 +183,7 @@ def _content_coding(response: RawResponse) -> str:
 
 
 class _Limited:
-    """The body of a response whose chunks go through a limit."""
+    """The body of a response with a limit for its chunks."""
 
     def __init__(self, stream: Any, limit: BodyLimit) -> None:
         self._stream = stream
@@ -191,7 +191,7 @@ class _Limited:
 
     @property
     def elapsed(self) -> Any:
-        """How long the request took: httpx2 reads it from the stream, httpx sets it on the response."""
+        """The duration of the request: httpx2 reads it from the stream, httpx sets it on the response."""
         return getattr(self._stream, "elapsed", None)
 
 
@@ -234,7 +234,7 @@ class _AsyncLimitedBody(_Limited):
 
 
 class Read:
-    """A step that reads the whole body of a limited response, and gives the response."""
+    """A step that reads the whole body of a limited response, and returns the response."""
 
     __slots__ = ("_response",)
 
@@ -249,7 +249,7 @@ class Read:
 
 
 def read(response: RawResponse) -> RawResponse:
-    """The response with its body; a connection whose body cannot be read is closed."""
+    """Read the body of a response, and return the response; if reading fails, its connection is closed."""
     try:
         response.read()
     except BaseException:
@@ -259,7 +259,7 @@ def read(response: RawResponse) -> RawResponse:
 
 
 async def read_async(response: RawResponse) -> RawResponse:
-    """The response of the asynchronous client with its body; a connection whose body cannot be read is closed."""
+    """Read the body of a response of the async client, and return it; if reading fails, its connection is closed."""
     try:
         await response.aread()
     except BaseException:

@@ -1,4 +1,4 @@
-"""A request as restencil sends it, and what becomes of it."""
+"""Outgoing requests with their state while they are sent."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ Headers: TypeAlias = dict[str, str]
 
 
 def headers_in(init: RequestInit) -> Headers:
-    """The headers that an endpoint wants sent, as a dict."""
+    """Return the headers in a `RequestInit` as a dict."""
     own: Any = init.get("headers")
     return cast("Headers", own if type(own) is dict else dict(own or ()))
 
 
 class OutgoingRequest:
-    """A request of an endpoint, ready to be sent, and what becomes of it.
+    """A request that is ready to be sent, and its state while it is sent.
 
     method                of the first request
-    url                   where it goes; `public` is the URL for messages, `shown` the same where it differs from `url`
-    init                  the request as the endpoint made it: method, body, redirect and so on
-    headers               its own headers, with those of its credential
+    url                   its URL; `public` is the URL for messages, `shown` the same if a `url` with secrets differs
+    init                  the `RequestInit` of the endpoint: method, body, redirect and so on
+    headers               its headers, including those with credentials
     timeout               milliseconds or a Timeout; `deadline` is the time of the monotonic clock at which it ends
-    stream                whether the body of the response is left unread
-    call                  while it is sent, the call that it is for; None for a request to someone else than the API
-    missing_credential    says that it goes without the credential that its API asks for, and what would help
-    is_bare               whether it takes nothing of the HTTP client along, as it goes to someone else than the API
-    is_conditional        whether a 304 is an answer to it
-    has_own_cookies       whether its transport keeps the cookies of responses, and not the client of the user
-    request               the first request of the HTTP library that was made of it
-    last_response         the response to the last request, from its headers on; None while one is being sent
+    stream                whether the body of the response is not read
+    call                  while it is sent, its call; None for a request to a server other than the API
+    missing_credential    the message, with a fix, if it lacks the credential that its API requires
+    is_bare               whether it omits headers, parameters and auth of the HTTP client, as for a token server
+    is_conditional        whether 304 is a valid status of its response
+    has_own_cookies       whether its transport stores cookies, instead of the client of the user
+    request               its first request object of the HTTP library
+    last_response         the response to the last request, whose body may be unread; None while a request is sent
     """
 
     __slots__ = (
@@ -110,34 +110,34 @@ class OutgoingRequest:
 
     @property
     def label(self) -> str:
-        """Method and address, for messages."""
+        """Method and URL, for messages."""
         return f"{self.method} {self.public}"
 
     @property
     def request_id(self) -> str | None:
-        """The header in which the API names its requests, if it is none of the usual ones."""
+        """The response header with the request id, if it is not one of the usual ones."""
         return self.transport.request_id
 
     def end(self) -> None:
-        """Stops the time: the response is there, or will not come."""
+        """Stop measuring the elapsed time, because the response arrived or failed."""
         self._ended = time.perf_counter()
 
     @property
     def elapsed(self) -> float:
-        """Milliseconds until the end, or until now."""
+        """The milliseconds from the start until `end`, or until now."""
         return ((self._ended or time.perf_counter()) - self._began) * 1000
 
     def query_secrets(self) -> set[str]:
-        """The values that were added to the query, as they were sent and before they were encoded."""
+        """Return the values that were added to the query string, both encoded and not encoded."""
         return set() if self.shown is None else query_secrets(self.url, self.public)
 
     def secrets_hider(self) -> Callable[[str], str]:
-        """A function that hides in texts of the server whatever may be a secret that was sent to it."""
+        """Return a function that hides all possible secrets of this request in strings of the server."""
         return hider_of(self.query_secrets() | header_secrets(self._sent_headers()))
 
     def credential_hider(self) -> Callable[[str], str]:
-        """A function that hides in texts of the server the credential that was sent to it."""
-        if self._credential_hider is None:  # a response has several texts
+        """Return a function that hides the credential of this request in strings of the server."""
+        if self._credential_hider is None:  # cached, because a response has several strings
             found = credentials(self._sent_headers(), self.headers, headers_in(self.init))
             self._credential_hider = hider_of(self.query_secrets() | found)
         return self._credential_hider
@@ -147,15 +147,15 @@ class OutgoingRequest:
 
 
 current_request: Final[ContextVar[OutgoingRequest | None]] = ContextVar("restencil_request", default=None)
-"""The request that is being sent in this thread or task; None for what a user sends through the same HTTP client.
+"""The request that this thread or task is sending; None for requests of the user through the same HTTP client.
 
-The HTTP library calls some of our code without saying for which request: the network backend, the cookie jar, the event
-hooks and the filters of its loggers.
+The HTTP library calls some of our code without the request: the network backend, the cookie jar, the event hooks and
+the filters of its loggers.
 """
 
 
 class SendingTransport(Protocol):
-    """What an outgoing request depends on of its transport, which is of either kind."""
+    """The members of a blocking or async transport that an outgoing request uses."""
 
     request_id: str | None
     limit: int | None
@@ -181,10 +181,10 @@ def outgoing_request(
     stream: bool = False,
     is_bare: bool = False,
 ) -> OutgoingRequest:
-    """The request for what an endpoint made; `prepared` has the URL and the headers that are really sent.
+    """Create the outgoing request of a `RequestInit`; `prepared` contains the URL and headers with credentials.
 
-    Its timeout is its own one, else `timeout`, that of the endpoint, else that of the transport. Raises ValueError for
-    a relative URL without a base.
+    Its timeout is that of `init`, else `timeout`, else that of the transport. Raises ValueError for a relative URL
+    without a base URL.
     """
     this = cast("SendingTransport", transport)  # pyright does not see that a cached property is a property
     own: Any = init.get("timeout")
@@ -198,7 +198,7 @@ def outgoing_request(
         address, headers = url, headers_in(init)
     absolute = public = address if has_scheme(address) else _absolute(address, this.base)
     if prepared is not None:
-        # What was added to the query may be a secret; where the request really goes is none.
+        # Additions to the query string may be secret; the rest of the URL is not.
         path, _, query = absolute.partition("?")
         given = url.partition("?")[2]
         if query != given:
@@ -220,7 +220,7 @@ def outgoing_request(
 
 
 def _absolute(url: str, base: str) -> str:
-    """The absolute URL of a relative one. Raises ValueError without a base."""
+    """Join a relative URL with the base URL. Raises ValueError without a base URL."""
     if not base:
         raise ValueError(
             f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
