@@ -1,4 +1,4 @@
-"""What a call, or a view, says of requests besides arguments and endpoint: headers, timeout, URL, search parameters."""
+"""Options of a call or a view besides arguments: headers, timeout, URL and query parameters."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 # --- headers that are arguments --------------------------------------------------------------------------------------
 #
-# What a call gives is split from its arguments when they are bound. Those headers that are part of keys stay beside
-# the other parameters, under their names in Python, where keys and identities of collections find them; all of them
-# are options of the call, which go over the headers of the endpoint when its request is sent.
+# Header parameters are split from the arguments of a call when these are bound. Headers that are part of keys are also
+# added to the other parameters, under their names in Python, for keys and identities of collections. All of them are
+# options of the call, which override the headers of the endpoint when its request is sent.
 
 
 def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Bound arguments with the headers of a call; `given` are its values by the keyword, in any form.
+    """Add the header parameters of a call to its bound arguments; `given` are their values by keyword.
 
-    Raises TypeError or ValueError for a value that no header can have.
+    Raises TypeError or ValueError for a value that is invalid in a header.
     """
     headers: dict[str, ArgumentText] = {}
     keyed: dict[str, str] = {}
@@ -65,7 +65,7 @@ def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) 
 
 
 def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: bool) -> tuple[Any, ...]:
-    """Bound arguments with headers beside the parameters."""
+    """Add headers that are part of keys to the parameters in bound arguments."""
     only_body = has_body and len(own) == 1
     params: Mapping[str, Any] = {} if only_body or not own else own[0] or {}
     rest = own if only_body else own[1:]
@@ -73,13 +73,13 @@ def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: boo
 
 
 def has_partitions(endpoint: Any) -> bool:
-    """Whether calls of an endpoint may have a store of their own."""
+    """Return whether header parameters of an endpoint may require a separate store."""
     params: Mapping[str, HeaderParam] = getattr(endpoint, "header_params", None) or {}
     return any(param.parts for param in params.values())
 
 
 def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Positional and keyword arguments without headers, and the headers."""
+    """Split arguments of a call: return positional and keyword arguments without headers, and the headers."""
     if args and is_mapping(args[0]) and not params.keys().isdisjoint(args[0]):
         first = args[0]
         rest = {name: value for name, value in first.items() if name not in params}
@@ -91,7 +91,7 @@ def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapp
 
 
 def key_suffix(params: Mapping[str, HeaderParam], given: Any) -> str:
-    """What the key of a reading endpoint ends with: the headers that are part of it, sorted, after a space."""
+    """Return the end of the key of a read: a space and the header parameters that are part of it, sorted."""
     if not is_mapping(given):
         return ""
     found = {
@@ -103,7 +103,7 @@ def key_suffix(params: Mapping[str, HeaderParam], given: Any) -> str:
 
 
 def refuse_partition(endpoint: Any, options: CallOptions) -> None:
-    """Raises RuntimeError for a header that has a store of its own, if the call was not made through that store."""
+    """Raise RuntimeError for a header parameter with separate stores, if the call does not use the store for it."""
     if options.partitions:
         keyword = options.partitions[0]
         name = endpoint.header_params[keyword].name
@@ -115,8 +115,8 @@ def refuse_partition(endpoint: Any, options: CallOptions) -> None:
 
 # --- options of calls and of views -----------------------------------------------------------------------------------
 #
-# What `with_options` was given is written into the view's form of an endpoint, made once for each endpoint that the
-# view calls. It has the rules of the original, so that both find the same in a store.
+# A view applies the arguments of `with_options` to a copy of each endpoint that it calls, made once. The copy shares the
+# rules of the original, so that both find the same data in a store.
 
 
 E = TypeVar("E")
@@ -140,17 +140,17 @@ OPERATIONS: Final = (
     "subscribe",
     "unsubscribe",
 )
-"""What controllers do with an endpoint that they are given, and bound endpoints with their own."""
+"""The methods of controllers that accept an endpoint, which bound endpoints have for their own."""
 
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class CallOptions(NamedTuple):
-    """What one call says of its request beside its arguments; it is the same for all attempts to send it.
+    """Options of one call besides its arguments, which are the same for all attempts to send its request.
 
-    `headers` go over those of the endpoint, `url` replaces that of the arguments, and `timeout` is what is left of its
-    own. Only requests with the same
-    `vary_key` share a response. `partitions` are keywords of headers that have a store for each value.
+    `headers` override those of the endpoint, `url` replaces that of the arguments, and `timeout` is the remaining time
+    in milliseconds. Only requests with the same `vary_key` share a response. `partitions` are keywords of headers that
+    have a store for each value.
     """
 
     headers: Mapping[str, str] = NO_HEADERS
@@ -164,33 +164,33 @@ NO_CALL_OPTIONS: Final = CallOptions()
 
 
 def options_of(args: tuple[Any, ...]) -> CallOptions | None:
-    """What the call with these bound arguments says beside them."""
+    """Return the options of the call with these bound arguments; None without any."""
     return cast("CallOptions | None", args.options) if isinstance(args, Arguments) else None
 
 
 def with_options(args: tuple[Any, ...], changed: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Other arguments for the same call, with what it says beside them."""
+    """Return changed arguments with the options of the original ones."""
     options = options_of(args)
     return changed if options is None else Arguments(changed, changed, options)
 
 
 def overlaid(headers: Any, over: Mapping[str, str]) -> dict[str, Any]:
-    """Headers with others over them, whose names may be written in another case."""
+    """Override headers with others, comparing names without case."""
     names = {name.lower() for name in over}
     return {**{name: value for name, value in dict(headers or {}).items() if name.lower() not in names}, **over}
 
 
 _KEPT_FORMS: Final = 4_096
-"""So many endpoints a view keeps in its own form."""
+"""The maximum number of copies of endpoints that a view caches."""
 
 
 class ViewOptions:
-    """What a view says of each of its calls.
+    """The options that a view applies to each of its calls.
 
-    `headers` are by their names in lower case, as the name and the value to send; None takes one away. `query` are
-    search parameters that count as those of the call, `quiet` those that are in the URL alone. Only requests with the
-    same `vary_key` share a response. `core` stands behind the controller whose calls these are; `transport` sends them,
-    if it is another than that of the core.
+    `headers` map names in lower case to name and value; the value None removes a header. `query` are query parameters
+    that are treated like those of the call, `quiet` are only part of the URL. Only requests with the same `vary_key`
+    share a response. `core` is the core of the view's controller; `transport` sends the requests, if it is not that of
+    the core.
     """
 
     __slots__ = ("_forms", "core", "headers", "query", "quiet", "retries", "timeout", "transport", "vary_key")
@@ -218,9 +218,9 @@ class ViewOptions:
         self._forms: dict[Any, Any] = {}
 
     def of(self, endpoint: E) -> E:
-        """An endpoint as the view calls it, made once; the endpoint itself is unchanged.
+        """Return the view's copy of an endpoint, made once; the endpoint itself is unchanged.
 
-        Raises TypeError if its class computes what is to be set.
+        Raises TypeError if the class of the endpoint computes an option that the view sets.
         """
         found = self._forms.get(endpoint)
         if found is None:
@@ -230,7 +230,7 @@ class ViewOptions:
         return cast("E", found)
 
     def _form(self, whole: Any) -> Any:
-        rules = whole.rules  # both have them, so that a read finds what lies ready, whoever asked for it
+        rules = whole.rules  # shared, so that reads of both find the same cached results
         members: dict[str, Any] = {"view_options": self}
         if self.timeout is not None:
             members["timeout"] = self.timeout
@@ -250,7 +250,7 @@ class ViewOptions:
         return made
 
     def place(self, endpoint: Any, args: tuple[Any, ...], url: str) -> str:
-        """The part of the URL of a call that says what is meant, and not only how it is asked for."""
+        """Return the URL of a call without the `quiet` parameters, which do not identify its result."""
         if not self.quiet:
             return url
         derived: dict[str, Any] = endpoint._derived
@@ -262,7 +262,7 @@ class ViewOptions:
         return found
 
     def _init(self, init: RequestInit) -> dict[str, Any]:
-        """The request init with these headers over its own, and without its timeout where there is one here."""
+        """Return a request init with the headers of the view, and without its timeout if the view has one."""
         own: Any = init.get("headers") or {}
         headers = {name: value for name, value in dict(own).items() if name.lower() not in self.headers}
         headers.update((name, value) for name, value in self.headers.values() if value is not None)
@@ -289,7 +289,7 @@ def _refuse_query(name: str, parameter: str, args: tuple[Any, ...], kwargs: Mapp
 
 
 def _bound(plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The bound arguments of a call with search parameters under its own."""
+    """Bind the arguments of a call, with query parameters of the view as defaults."""
     own: tuple[Any, ...] = plain.bind_args(args, kwargs)
     params: Any
     rest: tuple[Any, ...]
@@ -297,7 +297,7 @@ def _bound(plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: 
         params, rest = (own[0], own[1:]) if len(own) > 1 else ({}, own or (None,))
     else:
         if len(own) == 1 and own[0] is None:
-            return own  # it wants nothing
+            return own  # an inactive request
         params, rest = (own[0], own[1:]) if own else ({}, ())
     if params is not None and not is_mapping(params):
         return own

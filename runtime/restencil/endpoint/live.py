@@ -1,4 +1,4 @@
-"""What a live read offers: a read that stays, in blocking code and under asyncio."""
+"""The interfaces of live reads, which follow the changes of a result, for blocking code and for asyncio."""
 
 from __future__ import annotations
 
@@ -12,38 +12,37 @@ if TYPE_CHECKING:
 
 
 class AnyLiveRead(ABC, Generic[R]):
-    """What live reads of both kinds offer.
+    """Base of live reads of both kinds.
 
-    While it is open, the endpoint is subscribed to (where it has a `poll_frequency`, or where a manager of the user's
-    own may know how to keep it up to date), what it shows is kept from garbage collection, and `revalidate` of the
-    controller fetches it when it is stale. Staleness is decided once per result: time that passes while the read is
-    held does not start fetches by itself.
+    While it is open, the endpoint is subscribed to (if it has a `poll_frequency`, or if a manager of the user may keep
+    it up to date), its data is not garbage collected, and `revalidate` of the controller fetches it if it is stale.
+    Staleness is determined once per result: the passing of time alone does not start fetches.
     """
 
     @property
     @abstractmethod
     def data(self) -> R | None:
-        """What the store has now, stale or not, or None."""
+        """The data in the store now, stale or not, or None."""
 
     @property
     @abstractmethod
     def state(self) -> EndpointState[R]:
-        """Data, error and loading; starts the fetch that a read would start, and waits for nothing."""
+        """Data, error and loading; starts the fetch that a read would start, without waiting for it."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the subscription and lets go of the data; iteration stops. A second call does nothing."""
+        """End the subscription, release the data and stop iteration. A second call does nothing."""
 
     @abstractmethod
     def revalidate(self) -> None:
-        """Fetches in the background if the data is stale."""
+        """Fetch in the background if the data is stale."""
 
 
 class LiveRead(AnyLiveRead[R]):
-    """A live read of blocking code: `with bound.live(id=1) as live: for article in live: …`
+    """A live read for blocking code: `with bound.live(id=1) as live: for article in live: …`
 
-    Iterating gives the data first as a suspending read does, then again whenever it is another object; it raises the
-    endpoint's errors as they come and can be continued after one. `close()`, from any thread, ends it.
+    Iteration first yields the data like a read that waits, then again whenever it is another object. It raises the
+    endpoint's errors as they occur, and can continue after one. `close()`, from any thread, ends it.
     """
 
     @abstractmethod
@@ -60,10 +59,10 @@ class LiveRead(AnyLiveRead[R]):
 
 
 class AsyncLiveRead(AnyLiveRead[R]):
-    """A live read of asyncio code: `async with bound.live(id=1) as live: async for article in live: …`
+    """A live read for asyncio: `async with bound.live(id=1) as live: async for article in live: …`
 
-    Iterating gives the data first as a suspending read does, then again whenever it is another object; it raises the
-    endpoint's errors as they come and can be continued after one. `close()` ends it.
+    Iteration first yields the data like a read that waits, then again whenever it is another object. It raises the
+    endpoint's errors as they occur, and can continue after one. `close()` ends it.
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What a run over the pages of a list offers: an iterator that can be bounded, and gone on with later."""
+"""The interfaces of iterators over the pages of a list, which can be limited, and resumed later."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Run(ABC):
-    """What runs of all kinds offer."""
+    """Base of iterators over pages or their items."""
 
     @property
     @abstractmethod
     def position(self) -> str | int | None:
-        """The position of the last page that was taken whole; None before the first one. It can be kept as JSON."""
+        """The position of the last page that was consumed completely, as JSON; None before the first one."""
 
     @abstractmethod
     def start_at(self, position: str | int | None, /) -> Self:
-        """Goes on after the page that a former run had taken whole, which is its `position`. None: from the beginning.
+        """Start after the page with this `position` of an earlier iterator. None: from the beginning.
 
-        Raises RuntimeError after the first item, TypeError and ValueError for what is no position of this list, such as
-        a URL of another origin.
+        Raises RuntimeError after the first item, and TypeError or ValueError for an invalid position of this list, such
+        as a URL of another origin.
         """
 
 
 class _OfItems(Run):
     @abstractmethod
     def limit(self, count: int, /) -> Self:
-        """No more than this many items, and no page that they do not need. Raises ValueError for a negative number.
+        """Limit the number of items; pages after them are not fetched. Raises ValueError for a negative number.
 
         `for article in news.articles.get_list.iterate().limit(100): ...`
         """
 
 
 class Items(_OfItems, Iterator[T_co]):
-    """The items of all pages, one page at a time, each item once; for blocking code."""
+    """Iterator over the items of all pages, fetching one page at a time, each item once; for blocking code."""
 
 
 class AsyncItems(_OfItems, AsyncIterator[T_co]):
-    """The items of all pages, one page at a time, each item once; for asyncio."""
+    """Iterator over the items of all pages, fetching one page at a time, each item once; for asyncio."""
 
 
 class PageRun(Run, Generic[T_co]):
-    """The pages of a list, one after the other, each fetched; for blocking code."""
+    """Iterator that fetches the pages of a list one after the other; for blocking code."""
 
     def __iter__(self) -> Self:
         return self
@@ -57,7 +57,7 @@ class PageRun(Run, Generic[T_co]):
 
 
 class AsyncPageRun(Run, Generic[T_co]):
-    """The pages of a list, one after the other, each fetched; for asyncio."""
+    """Iterator that fetches the pages of a list one after the other; for asyncio."""
 
     def __aiter__(self) -> Self:
         return self

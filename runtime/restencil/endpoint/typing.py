@@ -1,4 +1,4 @@
-"""Type parameters of endpoints, and marks by which type checkers tell kinds of endpoints and controllers apart."""
+"""Type parameters of endpoints, and marker classes that distinguish kinds of endpoints and controllers."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ class Awaiting:
 
 
 class Has(Generic[R]):
-    """Marks, for type checkers alone, that a list endpoint has what gives this result."""
+    """Marker for type checkers: a list endpoint has a derived endpoint that returns this type."""
 
 
 class HasItems(Has[R], Generic[R, ItemR]):
-    """Marks, for type checkers alone, that pages give this result, and that these are the items in it."""
+    """Marker for type checkers: pages of a list endpoint return this type, with items of that type."""
 
 
 class Assigns(Generic[R]):
-    """Marks, for type checkers alone, that a list endpoint is a map whose `assign` gives this result."""
+    """Marker for type checkers: a list endpoint is a map whose `assign` returns this type."""
 
 
 class Absent:
-    """Marks, for type checkers alone, that a list endpoint lacks something."""
+    """Marker for type checkers: a list endpoint does not have a derived endpoint."""
 
 
 class Binder(Generic[ControllerType]):
-    """Base of what hands endpoints out bound to its controller: `Resource`."""
+    """Base of classes whose endpoints are bound to a controller: `Resource`."""
 
     controller: ControllerType
 
@@ -72,5 +72,5 @@ class Binder(Generic[ControllerType]):
 
 
 def is_binder(value: Any) -> TypeGuard[Binder[Any]]:
-    """True for a resource that is bound to a controller."""
+    """Return whether a value is a resource that is bound to a controller."""
     return isinstance(value, Binder)

@@ -34,7 +34,7 @@ _MAX_CODINGS: Final = 2
 _GZIP: Final = zlib.MAX_WBITS | 16
 _UNPACKED: Final = ("gzip", "x-gzip", "deflate")
 _UNSUPPORTED: Final = ("br", "zstd", "compress", "x-compress")
-"""Codings that cannot be decompressed within bounds here, and are never requested."""
+"""Codings that cannot be decompressed within bounds here; requested only if a call sets Accept-Encoding itself."""
 
 
 class Coding:
