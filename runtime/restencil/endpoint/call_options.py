@@ -115,8 +115,8 @@ def refuse_partition(endpoint: Any, options: CallOptions) -> None:
 
 # --- options of calls and of views -----------------------------------------------------------------------------------
 #
-# A view applies the arguments of `with_options` to a copy of each endpoint that it calls, made once. The copy shares the
-# rules of the original, so that both find the same data in a store.
+# A view applies the arguments of `with_options` to a copy of each endpoint that it calls, made once. The copy shares
+# the rules of the original, so that both find the same data in a store.
 
 
 E = TypeVar("E")

@@ -29,7 +29,7 @@ _FEED: Final = 4_096
 """The bytes that are decompressed in one step; it is small, because each step copies the unused rest."""
 
 _MAX_CODINGS: Final = 2
-"""The maximum number of codings of a body, each of which may enlarge it a thousandfold."""
+"""The maximum number of codings of a body; each may enlarge it a thousandfold."""
 
 _GZIP: Final = zlib.MAX_WBITS | 16
 _UNPACKED: Final = ("gzip", "x-gzip", "deflate")
