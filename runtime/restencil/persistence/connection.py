@@ -85,7 +85,7 @@ class VersionMap:
         self.left_out: dict[tuple[str, str], LeftOut] = {}
         """The members that were left out of rows."""
         self.came_meanwhile: dict[tuple[str, str], int] = {}
-        """The revs of rows that were loaded while requests were under way, whose responses may be older or newer."""
+        """The revs of rows that were loaded while requests were in flight, whose responses may be older or newer."""
         self.epoch = 0
         self.reset = 0
         self.number = 0

@@ -100,7 +100,7 @@ class ReadSet:
 
     @property
     def touched(self) -> Iterator[EntityPath]:
-        """All cells that were referred to or asked for."""
+        """All cells that were referred to or requested."""
         for table, pks in self.requested.items():
             yield from ((table, pk) for pk in pks)
         for node, seen in self._seen.items():

@@ -224,7 +224,7 @@ class StoragePersistence:
             return True
         return self.read_through.finds(key, asks=may_load)
 
-    # -- what memory holds
+    # -- eviction
 
     def evicted(self, paths: Collection[EntityPath], keys: Collection[str], /) -> None:
         """Forget the revisions of rows and results that memory has evicted."""

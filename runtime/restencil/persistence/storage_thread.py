@@ -98,9 +98,8 @@ class StorageThread:
         if poll is not None:
             self._poll = poll
         if self._thread is None and not self._is_over:
-            encode_exactly(
-                {}
-            )  # it imports here what it would import there: a fork in the middle of that locks the child
+            # This imports the JSON encoder here: a fork during an import in the thread would block the child.
+            encode_exactly({})
             self._thread = threading.Thread(target=self._run, name="restencil-storage", daemon=True)
             self._thread.start()
 
