@@ -1,4 +1,4 @@
-"""What stands behind a controller: what its operations, live reads, paging and managers need and users do not."""
+"""The internals of a controller, which its operations, live reads, pagination and managers use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .retry import Retries
 
     Managers: TypeAlias = Sequence[Manager] | Callable[[], Sequence[Manager]]
-    "Managers of a client, or a function that makes them, for each of its partitions too."
+    "The managers of a client, or a function that creates them and is called for each of its partitions too."
 
 # --- the core --------------------------------------------------------------------------------------------------------
 
@@ -42,14 +42,14 @@ _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutMan
 
 
 class _Live(Protocol):
-    """What a controller does with the live reads that were opened on it."""
+    """The methods of live reads that their controller calls."""
 
     def close(self) -> None: ...
     def revalidate(self) -> None: ...
 
 
 class Views(Protocol):
-    """What a core knows of the views before it and of its partitions."""
+    """The views and partitions of a client, as its core uses them."""
 
     base: Any
 
@@ -61,14 +61,14 @@ class Views(Protocol):
 
 
 class Core(ABC):
-    """The managers of a controller, the way of an action through them, and that of a fetch into the store.
+    """The managers of a controller, the chain of actions through them, and fetches through the cache.
 
-    How requests are sent and waited for is the business of its two kinds, for blocking code and for asyncio. `chain`
-    hands an action to the first manager, and so to the store; `dispatch` is where managers send their actions: to the
-    chain, too, unless the user's controller has a `dispatch` of its own.
+    The subclasses for blocking code and for asyncio send requests and wait for them. `chain` passes an action to the
+    first manager, and so to the store; managers dispatch their actions with `dispatch`, which is `chain` unless the
+    class of the controller overrides `dispatch`.
     """
 
-    #: A call blocks its thread; false for the asynchronous kind.
+    #: Whether calls block their thread; False for asyncio.
     is_blocking: ClassVar[bool]
 
     def __init__(
@@ -86,21 +86,21 @@ class Core(ABC):
         self.managers: tuple[Manager, ...] = _made_managers(managers)
         self.opened = False
         self._managed: Managed | None = None
-        """The controller, as its managers know it."""
+        """The controller in the form that its managers receive."""
         self.is_overridden = False
-        """Whether managers send their actions to a `dispatch` of the user's own."""
+        """Whether the class of the controller overrides `dispatch`."""
         self.views: Views | None = None
-        """The views of the client; None as long as there are none."""
+        """The views of the client; None until the first one is created."""
         self.views_of_it: weakref.WeakSet[Any] = weakref.WeakSet()
-        """The views that stand before this core."""
+        """The views that use this core."""
         self.host: Callable[[], Any] | None = None
-        """Gives the client, as long as there is one."""
+        """Returns the client, or None if it was garbage collected."""
         self.home: Any = None
-        """Of a partition, the view that its managers know."""
+        """For a partition: the view that its managers receive as their controller."""
         self.credential: Hashable = None
-        """Of a partition, its principal if that is not the client's own."""
+        """For a partition: its token, if it differs from the client's own."""
         self.names: tuple[str, ...] = ()
-        """Of a partition, the headers for which it is there."""
+        """For a partition: the names of the headers that select it."""
         self.network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
         self.lifetimes = self.network or NetworkManager()
         self.preparation = preparation
@@ -114,20 +114,19 @@ class Core(ABC):
             and [manager for manager in self.managers if _looks_at_requests(manager)] == [self.network]
             and type(self.network).handle is NetworkManager.handle
         )
-        """No manager but the library's own one sees fetches and responses pass."""
+        """Whether the NetworkManager of the library is the only manager that handles fetches and responses."""
 
     # resources
 
     def resource(self, name: str) -> Any:
-        """The class of the client's resource that has this name; None where there is none."""
+        """Return the class of the client's resource with this name, or None."""
         client = self.home if self.home is not None or self.host is None else self.host()
         found = None if client is None else getattr(client, name, None)
         return kind_of(cast("object", found)) if isinstance(found, Resource) else None
 
-    # life
-
+    # opening and closing
     def open(self, controller: object) -> None:
-        """Starts the managers for this controller, unless they run."""
+        """Start the managers for this controller, unless they are running."""
         if self.opened:
             return
         self.opened = True
@@ -139,7 +138,7 @@ class Core(ABC):
             self.views.open()
 
     def stop(self) -> None:
-        """Closes live reads and stops the managers, those of partitions too."""
+        """Close live reads and stop the managers, including those of partitions."""
         self.opened = False
         if self.views is not None:
             self.views.stop()
@@ -150,7 +149,7 @@ class Core(ABC):
         self._managed = None
 
     def override_dispatch(self, dispatch: Callable[[Action], Any]) -> None:
-        """Managers send their actions here, to a method of the user's own."""
+        """Set the function to which managers dispatch their actions, the overridden `dispatch` of the controller."""
         self.dispatch = dispatch
         self.sends_alone = False
         self.is_overridden = True
@@ -159,11 +158,11 @@ class Core(ABC):
 
     @property
     def makes_managers(self) -> bool:
-        """Whether a function of the user's own makes the managers."""
+        """Whether the argument `managers` is a function."""
         return callable(self._given_managers)
 
     def managers_anew(self, owner: object) -> tuple[Manager, ...]:
-        """Managers for one more controller; TypeError where they were given as they are, as each serves one alone."""
+        """Create the managers of a partition. Raises TypeError if the argument `managers` is a list."""
         if self._given_managers is None or callable(self._given_managers):
             return _made_managers(self._given_managers)
         raise TypeError(
@@ -173,16 +172,16 @@ class Core(ABC):
 
     @property
     def is_watched(self) -> bool:
-        """Whether someone still waits for something of it: a live read, a subscription, or an answer."""
+        """Whether there are live reads, subscriptions or requests in flight."""
         subscribed = any(isinstance(manager, SubscriptionManager) and manager.is_used for manager in self.managers)
         return bool(subscribed or len(self._lives) or self.store.in_flight.by_id)
 
     @abstractmethod
     def sibling(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
-        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+        """Return the core of a partition: a copy of this one with another store, managers and transport."""
 
     def transport_with(self, token: Any, *, own_cookies: bool) -> Any:
-        """A transport for requests that carry this token (or these, by scheme), over the same connections."""
+        """Return a transport that sends this token (or a dict of them by scheme) and shares the connections."""
         credentials = token if is_mapping(token) else {SHORT: token}
         preparation = self.preparation
         if preparation is not None:
@@ -190,42 +189,42 @@ class Core(ABC):
         return self.transport.sibling(preparation, own_cookies=own_cookies)
 
     def transport_of(self, in_flight: InFlight) -> Any:
-        """What the request goes through."""
+        """Return the transport of a request."""
         options: ViewOptions | None = in_flight.endpoint.view_options
         return self.transport if options is None or options.transport is None else options.transport
 
-    # what is open
+    # live reads and addresses
 
     def track(self, live: _Live) -> None:
-        """Closes this live read together with the controller, and revalidates it."""
+        """Register a live read, to close it with the controller and to revalidate it."""
         self._lives.add(live)
 
     def revalidate(self) -> None:
-        """Fetches each stale live read."""
+        """Fetch each stale live read again."""
         for live in list(self._lives):
             live.revalidate()
 
     def locate(self, url: str) -> str:
-        """Where a request to this URL really goes: a client may have a `url_prefix` of its own."""
+        """Return the URL of a request after replacing the prefixes that the client's arguments override."""
         return url if self.preparation is None else self.preparation.locate(url)
 
     def address(self, url: str) -> str:
-        """Where a request to this URL really goes, in full."""
+        """Return the absolute URL of a request after replacing its prefix."""
         address: str = self.transport.absolute(self.locate(url))
         return address
 
     def keeps_up_to_date(self, request: Request) -> bool:
-        """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
+        """Whether a subscription may have an effect, because the endpoint is polled or there are custom managers."""
         endpoint: Any = request.endpoint
         return endpoint.poll_frequency is not None or any(type(m) not in _OWN_MANAGERS for m in self.managers)
 
     # fetching
 
     def start(self, request: Request, within: float | None = None) -> Any:
-        """Starts a fetch, or joins one of the same identity: what is in flight, for `complete`.
+        """Start a fetch, or join one of the same identity; return the request in flight, for `complete`.
 
-        A manager that answers the fetch itself gives its value in place of that. `within`: how old an answer of another
-        process may be that will do, in ms; None where the server is to be asked.
+        Returns a value instead if a manager handles the fetch itself. `within` is the maximum age, in ms, of a response
+        of another process that is used instead of a request; None: always send a request.
         """
         store = self.store
         store.check_hook("fetch")
@@ -252,7 +251,7 @@ class Core(ABC):
         return in_flight
 
     def ask_steps(self, request: Request) -> tuple[InFlight, StepsOf[Response[Any]]]:
-        """A request that is not shared and not stored, and the steps that give its response."""
+        """Return a request that is neither coalesced nor stored, and the steps that return its response."""
         if not self.opened:
             raise RuntimeError("this controller is closed; open() it before the next request")
         store, network = self.store, self.lifetimes
@@ -265,19 +264,19 @@ class Core(ABC):
         return response_of(in_flight, None if call is None else call.value)
 
     def abandon_unsent(self, in_flight: Any) -> None:
-        """Who was to send this has been interrupted: where no one else does, it fails, so that no one waits for it."""
+        """Let an unsent request fail after its sender was interrupted, so that no caller waits for it forever."""
         if isinstance(in_flight, InFlight) and not in_flight.is_sent and not in_flight.done:
             in_flight.sender.abandon(in_flight)
 
     def refetch(self, request: Request, /, within: float = WHAT_IS_FRESH) -> None:
-        """Fetches in the background; errors are recorded in the store and logged, never raised."""
+        """Fetch in the background; errors are stored and logged, never raised."""
         try:
             self.fetch_in_background(request, within)
         except Exception:
             logger.exception("background fetch of %r could not start", request.endpoint.name)
 
     def fetch_in_background(self, request: Request, within: float = WHAT_IS_FRESH) -> Any:
-        """Fetches without anyone waiting; returns the request in flight, which may be another caller's."""
+        """Fetch without waiting; return the request in flight, which may be another caller's."""
         store = self.store
         if store.in_flight.joinable:
             present = store.in_flight.joinable.get(request.identity)
@@ -293,28 +292,28 @@ class Core(ABC):
 
     @abstractmethod
     def complete(self, in_flight: Any, /) -> Any:
-        """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
+        """Send the request, unless it was sent; return the value of the fetch once it is stored."""
 
     @abstractmethod
     def complete_in_background(self, in_flight: Any) -> None:
-        """Sends the request of a fetch that nobody waits for."""
+        """Send the request of a fetch without waiting for it."""
 
     @abstractmethod
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
-        """Does the work after `delay` milliseconds, on the store's scheduler or in the loop."""
+        """Call `work` after `delay` milliseconds, on the store's scheduler or in the event loop."""
 
     # reading
 
     def cached(self, request: Request) -> Any:
-        """The data that the store has, stale or not, or None; never asks the network."""
+        """Return the stored data, stale or not, or None; never sends a request."""
         data = self.store.cached(request)
         if data is None:
-            # Every cached read passes here, so mistakes are looked for only where nothing is found.
+            # Arguments are checked only if nothing is found, to keep cached reads fast.
             refuse_empty(request.endpoint, request.args)
         return data
 
     def state(self, request: Request) -> EndpointState[Any]:
-        """What the store knows now of the result of a request; never asks the network."""
+        """Return the current state of the result of a request; never sends a request."""
         store = self.store
         reading = store.read(request)
         joinable = store.in_flight.joinable
@@ -323,10 +322,10 @@ class Core(ABC):
 
     @abstractmethod
     def read(self, request: Request) -> Any:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it."""
+        """Read through the cache: return fresh data, or stale data while it is fetched again, else wait for a fetch."""
 
     def idle_steps(self) -> Steps:
-        """Steps: waits until all that is in flight now has been answered, except for what would wait for this wait."""
+        """Steps: wait until all requests in flight have completed, except those of this thread or its event loop."""
         for in_flight in list(self.store.in_flight.by_id.values()):
             if self.is_blocking and in_flight.owned_here:
                 continue
@@ -337,46 +336,46 @@ class Core(ABC):
 
 
 def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a call in either form; ValueError for `""` as a whole path segment, as before any request."""
+    """Bind the arguments of a call. Raises ValueError for `""` as a whole path segment."""
     bound = endpoint.bind_args(args, kwargs)
     refuse_empty(endpoint, bound)
     return bound
 
 
 def refuse_empty(endpoint: EndpointLike, args: tuple[Any, ...]) -> None:
-    """ValueError for `""` as a whole path segment, as before any request."""
+    """Raise ValueError for `""` as a whole path segment, as a request would."""
     if args and type(args[0]) is dict and "" in args[0].values():
         endpoint.request_url(args)
 
 
 def looking(store: Store, request: Request) -> StepsOf[Reading]:
-    """Steps: what a view finds, once all that its storage has of it is in memory."""
+    """Steps: load a result from storage and read it, including optimistic updates."""
     if store.is_persistent:
         yield from store.ensure_loaded(request)
     return store.read(request)
 
 
 def looking_for_call(store: Store, request: Request) -> StepsOf[Reading]:
-    """Steps: what a call finds, once all that its storage has of it is in memory."""
+    """Steps: load a result from storage and read it for a call; see `read_for_call`."""
     if store.is_persistent:
         yield from store.ensure_loaded(request)
     return read_for_call(store, request)
 
 
 def read_for_call(store: Store, request: Request) -> Reading:
-    """What a call of a read finds: in generated packages a change under way is not yet made."""
+    """Read a result for a call, which in generated packages excludes optimistic updates."""
     return store.read_base(request) if request.rules.response.gives_own_response else store.read(request)
 
 
 def recorded(reading: Reading) -> BaseException:
-    """The error that a reading shows as one to be raised: what the store keeps is never raised itself."""
+    """Return a copy of the stored error of a reading, which is never raised itself."""
     if reading.error is None:
         raise AssertionError("the store reported neither data nor an error")
     return copy_of(reading.error)
 
 
 def unusable_data(request: Request) -> InvalidDataError:
-    """What a read raises where a fetch did not help."""
+    """Return the error of a read for which the fetched data is unusable."""
     return InvalidDataError(
         f"{request.label!r} was fetched, but its data is not usable: the response lacks what "
         f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
@@ -384,14 +383,14 @@ def unusable_data(request: Request) -> InvalidDataError:
 
 
 def _made_managers(given: Managers | None) -> tuple[Manager, ...]:
-    """The managers of one controller: those that were given, that a function makes, or the library's own."""
+    """Return the managers of one controller: the given ones, those that a function returns, or the default."""
     if given is None:
         return NetworkManager(), SubscriptionManager()
     return tuple(given() if callable(given) else given)
 
 
 def _looks_at_requests(manager: Manager) -> bool:
-    """Fetches and responses mean something to this manager; those of the library for other things hand them on."""
+    """Whether a manager may handle fetches and responses; False for unmodified library managers that pass them on."""
     own = "handle" not in getattr(manager, "__dict__", ())
     return not own or getattr(type(manager), "handle", None) not in (SubscriptionManager.handle, LogoutManager.handle)
 
@@ -405,10 +404,10 @@ def _link(manager: Manager, following: Callable[[Action], Any]) -> Callable[[Act
 
 
 def read_through(core: Core, request: Request, reading: Reading) -> Steps:
-    """Steps: what a read gives that found this, by the decision of the policy.
+    """Steps: return the data for a reading according to its decision, fetching if necessary.
 
-    A stale reading starts a fetch in the background. One that is to wait fetches, and then looks again: it gives
-    what is there now, or raises why there is nothing.
+    A stale reading starts a fetch in the background. If there is no usable data, it fetches and reads again; then it
+    returns the data or raises the error.
     """
     decision = reading.decision
     if decision is Decision.GIVE:
@@ -433,7 +432,7 @@ def read_through(core: Core, request: Request, reading: Reading) -> Steps:
         raise
     except Exception as error:
         if core.store.resets != resets:
-            raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
+            raise  # the store was emptied meanwhile, for instance by a logout, so the error is not stored
         failure = error
     except BaseException:
         core.abandon_unsent(in_flight)
@@ -442,15 +441,15 @@ def read_through(core: Core, request: Request, reading: Reading) -> Steps:
 
 
 def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure: Exception | None) -> Steps:
-    """Steps: what a call gives after its fetch, which gave a value or failed.
+    """Steps: return the data of a call after its fetch, which returned `value` or failed with `failure`.
 
-    `resets` is how often the store had been reset when the call began.
+    `resets` is the number of resets of the store when the call began.
     """
     reading = yield from looking_for_call(core.store, request)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
     if core.store.resets != resets:
-        # Whatever is there now is not what was asked for: another user may have logged in.
+        # The data in the store now is not that of the call: another user may have logged in.
         raise ResetError(f"the store was reset while {request.label!r} was being read")
     if reading.error is not None:
         raise recorded(reading)
@@ -463,9 +462,9 @@ def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure:
 
 
 def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[Reading]:
-    """Steps: fetches the records that alone make a reading stale; what a read finds then.
+    """Steps: fetch the referenced records that alone make a reading stale; return the reading after that.
 
-    Where one of them cannot be had, the reading stays stale, so that the request itself is sent.
+    If one of these fetches fails, the reading stays stale, so that the request itself is sent.
     """
     requested: set[str] = set()
     while references := [one for one in reading.references if one.key not in requested]:
@@ -490,7 +489,7 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
 
 
 def _with_options_of(request: Request, reference: Request) -> Request:
-    """The request of a record that a result refers to, with the options of the result's own call."""
+    """Return the request of a record that a result refers to, with the view options of the result's endpoint."""
     options: ViewOptions | None = cast("Any", request.endpoint).view_options
     if options is None:
         return reference
@@ -499,7 +498,7 @@ def _with_options_of(request: Request, reference: Request) -> Request:
 
 
 def fetch_stale(core: Core, request: Request, reading: Reading) -> list[Any]:
-    """Fetches in the background what makes a reading stale: the records that it refers to, or all of it.
+    """Fetch in the background the referenced records that make a reading stale, or the whole result.
 
     Returns the requests in flight.
     """
@@ -507,11 +506,11 @@ def fetch_stale(core: Core, request: Request, reading: Reading) -> list[Any]:
 
 
 def stale_requests(request: Request, reading: Reading) -> list[Request]:
-    """The requests that make a stale reading fresh: those of the records that it refers to, or its own."""
+    """Return the requests that make a stale reading fresh: those of its referenced records, or its own."""
     return [_with_options_of(request, reference) for reference in reading.references] or [request]
 
 
 def was_overtaken(core: Core, request: Request, reading: Reading) -> bool:
-    """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
+    """Whether the result just fetched was invalidated, collected or evicted since."""
     meta = core.store.endpoint_meta(request.key)
     return meta is None or meta.invalidated or reading.expires_at == 1

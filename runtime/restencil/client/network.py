@@ -1,4 +1,4 @@
-"""The manager that sends requests: each is started once, joined by all who want the same, written to the store."""
+"""The manager that sends requests, coalesces equal ones, and stores their responses."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from .retry import Retries
 
 
-#: The `resets` of a response that must not reach the store: no store was ever reset so often.
+#: The `resets` of a response that must not be stored; the count of resets of a store is never negative.
 DROPPED: Final = -1
 
 
 class _Core(Protocol):
-    """What this manager needs of the controller that it serves."""
+    """The members of the controller's core that this manager uses."""
 
     is_blocking: ClassVar[bool]
 
@@ -52,13 +52,13 @@ class _Core(Protocol):
 
 
 class NetworkManager(Manager):
-    """Runs fetches. Lifetimes (milliseconds, `"5m"`, a timedelta) hold for endpoints that set none of their own.
+    """Runs fetches. Lifetimes (milliseconds, `"5m"`, a timedelta) apply to endpoints that set none.
 
         Controller(managers=[NetworkManager(data_expiry_length=300_000), SubscriptionManager()])
 
-    At most one request of an endpoint without side effect is in flight per key and URL, across all controllers of a
-    store, in whatever threads and tasks; further fetches get the same outcome. Mutations are always sent. Raises
-    ValueError for a negative lifetime.
+    At most one request of an endpoint without side effect is in flight per key and URL, across all controllers,
+    threads and tasks of a store; further fetches get the same outcome. Mutations are always sent. Raises ValueError for
+    a negative lifetime.
     """
 
     def __init__(self, data_expiry_length: Duration = 60_000, error_expiry_length: Duration = 1_000) -> None:
@@ -73,14 +73,14 @@ class NetworkManager(Manager):
         reset_in_child.add(self)
 
     def init(self, controller: Any, /) -> None:
-        """Results are written from now on. RuntimeError where the manager serves another controller."""
+        """Store results from now on. Raises RuntimeError if the manager serves another controller."""
         core: _Core = core_of(controller)
         serves_one(self, self._core if self._open else None, core)
         self._core = core
         self._open = True
 
     def cleanup(self) -> None:
-        """Results of what is in flight are not written any more; who waits for them gets AbortError."""
+        """Drop the requests in flight: results are not stored, and callers that wait for them raise AbortError."""
         core = self._core
         if core is None or not self._open:
             return
@@ -95,7 +95,7 @@ class NetworkManager(Manager):
             in_flight.cancel()
 
     def forked(self) -> None:
-        """This is a forked process: what others have in flight stays with the parent, and no one waits for it here."""
+        """Drop, in a forked process, the requests in flight that the parent sends."""
         core = self._core
         if core is None:
             return
@@ -107,7 +107,7 @@ class NetworkManager(Manager):
                 _drop(in_flight)
 
     def handle(self, action: Action, next: Next, /) -> Any:
-        """Starts fetches, completes those whose response or error passes, and rejects them on a reset."""
+        """Start fetches, complete those with a response or error, and reject them on a reset."""
         if isinstance(action, SetResponse) or isinstance(action, SetError):  # noqa: SIM101 - twice as fast as a tuple
             return self._receive(action, next)
         if isinstance(action, Fetch):
@@ -119,19 +119,19 @@ class NetworkManager(Manager):
         return next(action)
 
     def data_length(self, request: Request) -> float:
-        """How long data of this request's endpoint stays fresh, in milliseconds."""
+        """Return how long data of this request's endpoint stays fresh, in milliseconds."""
         length = request.rules.read.data_expiry_length
         return self.data_expiry_length if length is None else length
 
     def error_length(self, request: Request) -> float:
-        """How long an error of this request's endpoint is kept, in milliseconds."""
+        """Return how long an error of this request's endpoint stays fresh, in milliseconds."""
         length = request.rules.read.error_expiry_length
         return self.error_expiry_length if length is None else length
 
-    # the sender of what is in flight
+    # the sender of requests in flight
 
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
-        """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
+        """Send the request, store its response, and return the value of the fetch, blocking."""
         in_flight.transport = transport
         try:
             return drive(self._sending(in_flight), transport)
@@ -139,7 +139,7 @@ class NetworkManager(Manager):
             raise in_flight.raised_to_caller(error)  # noqa: B904 - itself or a copy
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
-        """The request until its response is in the store, as a task; no error is raised but those that end a task."""
+        """Send the request and store its response, as a task, which raises only errors that are no `Exception`."""
         try:
             in_flight.task = asyncio.current_task()
             in_flight.cancellation = cancellable()
@@ -153,20 +153,19 @@ class NetworkManager(Manager):
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other manager sees the responses pass."""
+        """Whether no other manager handles responses."""
         return self._attached().sends_alone
 
     def abandon(self, in_flight: InFlight, /) -> None:
-        """The request is not wanted any more: it fails as if it had been aborted at this moment."""
+        """Let the request fail with AbortError, because it is not needed anymore."""
         if not in_flight.done:
             self._dispatch_error(in_flight, AbortError("the request was cancelled"))
             in_flight.resets = DROPPED
             in_flight.settle(error=AbortError("the request was cancelled"))
 
-    # what passes
-
+    # actions
     def _start(self, action: Fetch, next: Next) -> InFlight:
-        """A new request in flight, or the one that a fetch of this identity joins."""
+        """Return a new request in flight, or the present one of the same identity, which the fetch joins."""
         core = self._attached()
         if not self._open:
             raise RuntimeError("this controller is closed; open() it before the next fetch")
@@ -196,7 +195,7 @@ class NetworkManager(Manager):
                 store.in_flight.joinable[identity] = started
         if request.rules.is_optimistic:
             next(action)
-            if started.resets == DROPPED:  # closed in this very moment, by another thread
+            if started.resets == DROPPED:  # closed meanwhile by another thread
                 _drop(started)
         return started
 
@@ -206,7 +205,7 @@ class NetworkManager(Manager):
         if action.fetch_id is not None:
             completed = store.in_flight.by_id.get(action.fetch_id)
         else:
-            # A response from elsewhere completes the fetch of the same key and URL.
+            # A response from another source completes the fetch of the same key and URL.
             completed = store.in_flight.joinable.get(action.request.identity) if store.in_flight.joinable else None
         try:
             value = next(action)
@@ -236,7 +235,7 @@ class NetworkManager(Manager):
                 requested = in_flight.request.label
                 in_flight.settle(error=ResetError(f"the store was reset while {requested!r} was being fetched"))
 
-    # what becomes of a request
+    # outcomes of requests
 
     def _attached(self) -> _Core:
         if self._core is None:
@@ -244,7 +243,7 @@ class NetworkManager(Manager):
         return self._core
 
     def _write(self, in_flight: InFlight, call: CallContext, core: _Core) -> Any:
-        """Writes the response to the store; the value of the fetch."""
+        """Store the response, and return the value of the fetch."""
         request, store = in_flight.request, in_flight.store
         answer: Any = in_flight.response
         date = store.clock()
@@ -273,25 +272,25 @@ class NetworkManager(Manager):
                     mark=in_flight.mark,
                     validators=validators,
                     terms=terms,
-                    # A `fetch` of the user's own may have made something else of it.
+                    # A custom `fetch` may have replaced the value.
                     assumed=response is not None and response is call.assumed,
                 )
                 value = core.dispatch(action)
                 if settled:
                     return in_flight.result()
         except BaseException as error:
-            if not isinstance(error, RestencilError):  # it may not have come to the store
+            if not isinstance(error, RestencilError):  # it may not have been stored
                 self._dispatch_error(in_flight, AbortError("the request was cancelled"))
             in_flight.settle(error=_for_others(error))
             raise
         finally:
             request.answer = None
-        if not in_flight.done:  # by the action, or by who replaced it
+        if not in_flight.done:  # by the action, or by a manager that replaced it
             in_flight.settle(value)
         return value
 
     def _times(self, in_flight: InFlight, date: float, headers: Mapping[str, str] | None) -> tuple[Meta, Terms | None]:
-        """The times of an answer that came at this moment, and how long it is good where the server is asked that."""
+        """Return the times of a response received at `date`, and its HTTP freshness if the endpoint uses that."""
         request = in_flight.request
         expires_at = date + self.data_length(request)
         bounds = request.rules.read.server_lifetime
@@ -301,7 +300,7 @@ class NetworkManager(Manager):
         return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
 
     def _freshen(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
-        """Writes that the last response is still valid; False where not all of it is in the store any more."""
+        """Freshen the stored response; return False if a part of it is not stored anymore."""
         request, store = in_flight.request, in_flight.store
         answer: Any = in_flight.response
         date = store.clock()
@@ -319,7 +318,7 @@ class NetworkManager(Manager):
         return True
 
     def _write_error(self, in_flight: InFlight, error: BaseException) -> bool:
-        """Writes the error to the store; False where the fetch has got its outcome from elsewhere."""
+        """Store the error; return False if the fetch already has an outcome from another source."""
         settled = in_flight.done
         if in_flight.resets != DROPPED:
             self._dispatch_error(in_flight, error)
@@ -328,7 +327,7 @@ class NetworkManager(Manager):
     def _dispatch_error(self, in_flight: InFlight, error: BaseException) -> None:
         error = _for_others(error)
         date = in_flight.store.now()
-        # An error of a token server is shown, and never instead of another try.
+        # An error of a token server is stored as stale, so that it never prevents another try.
         expires_at = 1 if isinstance(error, AuthError) else date + self.error_length(in_flight.request)
         meta = Meta(in_flight.fetched_at, date, expires_at)
         key = in_flight.identity[0]
@@ -340,14 +339,14 @@ class NetworkManager(Manager):
         )
 
     def _sending(self, in_flight: InFlight) -> StepsOf[Any]:
-        """Steps: the value of a fetch, once its response is in the store."""
+        """Steps: send the request, store its response, and return the value of the fetch."""
         sharing, core = in_flight.sharing, self._attached()
         try:
             try:
                 if sharing is not None:
                     if (yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)):
                         return in_flight.result()
-                    in_flight.fetched_at = in_flight.store.next_number()  # the server is asked after all that was heard
+                    in_flight.fetched_at = in_flight.store.next_number()  # the request is newer than all changes so far
                 call = yield from self.fetcher.steps(in_flight, core)
                 if call is not None and call.is_not_modified and in_flight.known is not None:
                     if self._freshen(in_flight, in_flight.known, core) or not in_flight.is_wanted():
@@ -364,7 +363,7 @@ class NetworkManager(Manager):
 
 
 def _for_others(error: BaseException) -> Exception:
-    """What others get, who wait for the same, for an error that ends the thread or task of the request."""
+    """Return the error for other callers that wait for a request: AbortError if `error` ends a thread or task."""
     if isinstance(error, Exception):
         return error
     aborted = AbortError("the request was cancelled")
@@ -373,10 +372,10 @@ def _for_others(error: BaseException) -> Exception:
 
 
 def _drop(in_flight: InFlight) -> None:
-    """Ends a fetch whose outcome does not count any more."""
+    """End a fetch with an outcome that is dropped."""
     store, error = in_flight.store, orphan_error()
     if in_flight.mutation:
-        # Its optimistic response goes: other controllers of the store would show it for ever.
+        # Roll its optimistic response back: other controllers of the store would show it forever.
         now = Meta(in_flight.fetched_at, store.now(), store.now())
         store.apply(SetError(in_flight.request, error, now, in_flight.fetch_id, DROPPED))
     in_flight.settle(error=error)

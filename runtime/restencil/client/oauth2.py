@@ -1,7 +1,7 @@
-"""Tokens that are asked for: once for all who wait, before they end and after the server refused one.
+"""OAuth 2 tokens: requested once for all waiting callers, before they expire and after the server rejected one.
 
-What is known of the tokens of one scheme is a `Ledger`. The controllers of a store that were given the same credentials
-have one in common, and so have all clients that were given the same `OAuth2`.
+A `Ledger` keeps the tokens of one scheme. Controllers of a store with equal credentials share a ledger, and so do all
+clients with the same `OAuth2` object.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from ..http.schemes import Auth, TokenServer
 
 MARGIN: Final = 30_000
-"""So many milliseconds before its end a token is renewed; one that holds for less, at half its time."""
+"""A token is renewed so many milliseconds before it expires, or after half its lifetime if that is later."""
 
 _NAMES: Final = ("client_id", "client_secret", "refresh_token", "access_token")
 
 
 class Tokens(Struct):
-    """What a token server gave, for `on_renewed`: what another `OAuth2` goes on with. Its repr shows no secret.
+    """The tokens from a token server, the argument of `on_renewed`, to be passed to a later `OAuth2`.
 
-    `expires_at` is in milliseconds, as the store's clock counts; None where the server did not say.
+    `expires_at` is in milliseconds of the store's clock; None if the server did not send it. The repr contains no
+    secret.
     """
 
     access_token: str
@@ -52,25 +53,25 @@ class Tokens(Struct):
 
 
 OnRenewed: TypeAlias = Callable[[Tokens], object] | Callable[[Tokens], Awaitable[object]]
-"""What is called with new tokens; a coroutine function for asyncio alone."""
+"""A function that is called with new tokens; coroutine functions need an async client."""
 
 
 class OAuth2:
-    """What a client has to ask for tokens with, where its API has a scheme of the kind `oauth2`.
+    """The credentials of a client for requesting tokens, for APIs with an auth scheme of the kind `oauth2`.
 
         Shop(machine=OAuth2(client_id="shop", client_secret=read_secret, on_renewed=save))
 
-    Each secret is a string or a function that gives it, called when a token is asked for (an async one with an async
-    client only); where none is given, the environment variables that the spec names are read.
+    Each secret is a string or a function that returns it and is called when a token is requested (async functions need
+    an async client); the environment variables in the spec replace missing ones.
 
-    client_id, client_secret   what the token server knows the client by
-    refresh_token              for the grant of that name; a new one that the server gives takes its place
-    access_token, expires_at   a token to begin with, and when it ends: a datetime, or milliseconds since 1970 as the
-                               store's clock counts; None: it is sent until the server refuses it
-    on_renewed                 called with the new `Tokens`, for instance to keep them; what it raises is logged
+    client_id, client_secret   the credentials of the client at the token server
+    refresh_token              for the grant of that name; a new one from the server replaces it
+    access_token, expires_at   the first token, and when it expires: a datetime, or milliseconds since 1970 of the
+                               store's clock; None: it is sent until the server rejects it
+    on_renewed                 called with the new `Tokens`, for instance to save them; its errors are logged
 
-    Clients that are given the same object renew once for all of them. Raises TypeError for what is neither text nor
-    function. Its repr shows no secret.
+    Clients with the same object share its tokens. Raises TypeError for a secret that is neither a string nor a
+    function. The repr contains no secret.
     """
 
     __slots__ = ("_ledgers", "access_token", "client_id", "client_secret", "expires_at", "on_renewed", "refresh_token")
@@ -108,7 +109,7 @@ class OAuth2:
         raise TypeError("an OAuth2 holds secrets, so it is not pickled or copied")
 
     def ledger(self, store: Store, server: TokenServer) -> Ledger:
-        """Who keeps the tokens that clients get with it from a token server."""
+        """Return the ledger of the tokens that a token server issues for these credentials."""
         with _lock:
             known = self._ledgers.get(server)
             if known is None:
@@ -116,7 +117,7 @@ class OAuth2:
             return known
 
     def _parts(self) -> Hashable:
-        """What two of them have alike that give the same tokens."""
+        """Return a key that is equal for equal credentials, which share tokens."""
         parts = (*(getattr(self, name) for name in _NAMES), self.expires_at, self.on_renewed)
         try:
             hash(parts)
@@ -126,7 +127,7 @@ class OAuth2:
 
 
 def _moment(value: Any) -> float | None:
-    """A moment in milliseconds. Raises TypeError for what is none, ValueError for a datetime without a zone."""
+    """Convert `expires_at` to milliseconds. Raises TypeError for other types, ValueError for a naive datetime."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     if isinstance(value, datetime.datetime):
@@ -140,11 +141,11 @@ _NOTHING: Final = OAuth2()
 
 
 _asking: Final[ContextVar[frozenset[Ledger]]] = ContextVar("restencil_asking", default=frozenset())
-"""The ledgers for which a function that gives a secret is running here."""
+"""The ledgers for which a function that returns a secret is running in this context."""
 
 
 class Ledger:
-    """What is known of the tokens of one scheme, for all who send them. The store's lock guards it."""
+    """The tokens of one scheme, shared by all requests with them. The store's lock guards it."""
 
     def __init__(self, store: Store, server: TokenServer, given: OAuth2 | None) -> None:
         self._store = store
@@ -152,23 +153,23 @@ class Ledger:
         self._given = _NOTHING if given is None else given
         self._token: str | None = None
         self._due: float | None = None
-        """When the token is to be renewed, by the store's clock; None: when the server refuses it."""
+        """When to renew the token, in milliseconds of the store's clock; None: when the server rejects it."""
         self._rotated: str | None = None
-        """The refresh token that the server gave last."""
+        """The last refresh token from the server."""
         self._is_new = True
-        """No token was sent yet: the one that was given is the first."""
+        """Whether there was no token yet, so that the argument `access_token` is the first."""
         self._renewals = renewals_of(store)
 
-    # what the preparation of a request asks
+    # used when requests are prepared
 
     def is_there(self) -> bool:
-        """Whether there is a token, or something to ask for one with, without calling functions."""
+        """Whether there is a token, or credentials to request one, without calling functions."""
         return self._token is not None or self._can_renew() or self._source("access_token") is not None
 
     def token(self, *, blocking: bool) -> Steps:
-        """Steps: a token to send now. None where there is none and nothing to ask with; AuthError where asking failed.
+        """Steps: return a valid token, or None without credentials. Raises AuthError if the request for one failed.
 
-        One request is sent for all who wait, in whatever threads and tasks.
+        One request is sent for all waiting threads and tasks.
         """
         store = self._store
         while True:
@@ -179,13 +180,13 @@ class Ledger:
             if renewal is not None:
                 if self in _asking.get() or (blocking and renewal.owned_here):
                     raise self._in_circle()
-                with suppress(AbortError):  # it was interrupted, or its event loop has ended: look again
+                with suppress(AbortError):  # it was interrupted, or its event loop has ended: try again
                     return (yield WaitFor(renewal))
                 continue
             first = (yield from self._value("access_token")) if self._is_new else None
             credentials = yield from self._credentials()
             if credentials is None:
-                return first  # past its end, perhaps: the server will say
+                return first  # it may have expired; the server will reject it then
             with store.lock:
                 if first is not None and self._is_new:
                     self._token, self._due, self._is_new = first, _due(self._given.expires_at, store.now()), False
@@ -196,7 +197,7 @@ class Ledger:
                 return (yield _Renewing(self, renewal, credentials))
 
     def refuse(self, token: str) -> bool:
-        """The server refused this token, so it is sent no more; False where no other one can be had."""
+        """Drop a token that the server rejected; return False if no new one can be requested."""
         if not self._can_renew():
             return False
         with self._store.lock:
@@ -204,15 +205,15 @@ class Ledger:
                 self._token = self._due = None
         return True
 
-    # what is there
+    # present tokens and credentials
 
     def _present(self) -> str | None:
-        """The token, where it can be sent now."""
+        """Return the token if it need not be renewed, else None."""
         due = self._due
         return self._token if due is None or self._store.now() < due else None
 
     def _can_renew(self) -> bool:
-        """Whether there is something to ask with, as far as that is known without calling functions."""
+        """Whether there are credentials to request a token, as far as known without calling functions."""
         needed = _needed(self._server)
         return all(self._rotated is not None or self._source(name) is not None for name in needed)
 
@@ -224,7 +225,7 @@ class Ledger:
         return None if variable is None else os.environ.get(variable) or None
 
     def _value(self, name: str) -> Steps:
-        """Steps: one of the secrets; None where there is none."""
+        """Steps: return one of the secrets, or None if it is missing."""
         found = self._source(name)
         if callable(found):
             outer = _asking.get()
@@ -248,7 +249,7 @@ class Ledger:
         )
 
     def _credentials(self) -> Steps:
-        """Steps: what a token can be asked for with; None where something is lacking."""
+        """Steps: return the credentials to request a token, or None if one of them is missing."""
         found: dict[str, str | None] = {}
         for name in _NAMES[:3]:
             if name == "refresh_token" and self._server.grant != name:
@@ -263,7 +264,7 @@ class Ledger:
     # renewing
 
     def _settled(self, renewal: SharedFuture[str], granted: Granted, credentials: Credentials) -> Tokens:
-        """The tokens are those that the server gave, and all who wait go on."""
+        """Keep the tokens from the server, and return the access token to all waiting callers."""
         store = self._store
         with store.lock:
             now = store.now()
@@ -276,18 +277,18 @@ class Ledger:
         return tokens
 
     def end(self, renewal: SharedFuture[str], error: BaseException) -> None:
-        """There is no token: who waits gets the error, or looks again if this request was only interrupted."""
+        """End a failed renewal: waiting callers raise the error, or try again if it was only interrupted."""
         self._renewals.end(self, renewal, error=error)
 
     def steps(self, renewal: SharedFuture[str], credentials: Credentials) -> Steps:
-        """Steps: asks the token server, and tells all who wait; gives the token."""
+        """Steps: request a token, pass it to all waiting callers, and return it."""
         try:
             granted: Granted = yield TokenRequest(self._server, credentials)
             tokens = self._settled(renewal, granted, credentials)
         except BaseException as error:
             self.end(renewal, error)
             if isinstance(error, AuthError):
-                renewal.raised_to_caller(error)  # those who wait get copies of it
+                renewal.raised_to_caller(error)  # waiting callers raise copies of it
             raise
         on_renewed = self._given.on_renewed
         if on_renewed is not None:
@@ -305,14 +306,14 @@ def _needed(server: TokenServer) -> tuple[str, ...]:
 
 
 def _due(ends: float | None, now: float) -> float | None:
-    """When a token that ends then is to be renewed."""
+    """Return when to renew a token that expires at `ends`."""
     return None if ends is None else ends - min(MARGIN, max(0.0, ends - now) / 2)
 
 
 class _Renewing:
-    """A step: asks the token server for all who wait; in asyncio as a task, which goes on where its caller leaves.
+    """A step: request a token for all waiting callers; in asyncio as a task, which a cancelled caller does not cancel.
 
-    An answer that nobody waits for any more may hold the only refresh token that still counts.
+    The response must not be lost, because it may contain the only refresh token that is still valid.
     """
 
     __slots__ = ("_credentials", "_ledger", "_renewal")
@@ -334,9 +335,9 @@ class _Renewing:
     def _ended(self, task: Any) -> None:
         _tasks.discard(task)
         if task.cancelled():
-            self._ledger.end(self._renewal, AbortError())  # it may not have come to its first step
+            self._ledger.end(self._renewal, AbortError())  # it may have been cancelled before its first step
         else:
-            task.exception()  # those who wait were told
+            task.exception()  # marks it as retrieved; waiting callers got it already
 
     async def _run(self, transport: AwaitingTransport) -> Any:
         cancellable()
@@ -344,7 +345,7 @@ class _Renewing:
 
 
 class LedgerOf:
-    """Who gives the tokens of a scheme to the requests of one client."""
+    """The ledger of a scheme as used by one client, which is blocking or async."""
 
     __slots__ = ("_blocking", "_ledger")
 
@@ -353,20 +354,20 @@ class LedgerOf:
         self._blocking = blocking
 
     def is_there(self) -> bool:
-        """Whether there is a token, or something to ask for one with."""
+        """Whether there is a token, or credentials to request one."""
         return self._ledger.is_there()
 
     def token(self) -> Steps:
-        """Steps: a token to send now."""
+        """Steps: return a valid token; see `Ledger.token`."""
         return self._ledger.token(blocking=self._blocking)
 
     def refuse(self, token: str) -> bool:
-        """The server refused this token."""
+        """Drop a token that the server rejected; see `Ledger.refuse`."""
         return self._ledger.refuse(token)
 
 
 def ledger_of(store: Store, scheme: Auth, given: OAuth2 | None) -> Ledger:
-    """The ledger of a scheme for what a client of this store was given: one that others have already, or a new one."""
+    """Return the ledger of a scheme for the credentials of a client: a shared one if it exists, else a new one."""
     server = scheme.server
     assert server is not None
     if given is not None:
@@ -386,4 +387,4 @@ def _of_store(store: Store, server: TokenServer, given: OAuth2 | None, parts: Ha
 
 _lock: Final = threading.Lock()
 _tasks: Final[set[Any]] = set()
-"""Tasks that ask for tokens: a loop holds its tasks weakly."""
+"""Tasks that request tokens, held here because event loops hold tasks weakly."""

@@ -1,8 +1,8 @@
-"""Views: clients with options for each call, and partitions: the stores that some of them have of their own.
+"""Views, which are clients with options for each call, and partitions, which are separate stores for some of them.
 
-A view is what its client is, with the same resources, and each of its endpoints is a copy that has the options written
-into it. Where options may change what is answered (a header such as `Accept-Language`, another token), the view stands
-before a core and a store of its own, a *partition*, which all views share that differ in nothing of that kind.
+A view has the resources of its client, and its endpoints are copies that contain the options. If options may change
+the content of responses (a header such as `Accept-Language`, another token), the view uses a separate core and store, a
+*partition*, which all views with the same such options share.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from .core import Core
 
 VIEWS: Final = 64
-"""So many views a client keeps, the latest ones; others live for as long as someone has them."""
+"""The number of views that a client keeps, the latest ones; others exist while they are referenced."""
 PARTITIONS: Final = 32
-"""So many partitions."""
+"""The number of partitions that a client keeps."""
 _KEPT_KEYS: Final = 256
 _ENDPOINTS: Final = 4_096
 
 _OF_ENDPOINTS: Final = (*OPERATIONS, "read")
-"""The operations of controllers that take an endpoint first."""
+"""The operations of controllers with an endpoint as their first argument."""
 
 
 class Views:
@@ -43,30 +43,30 @@ class Views:
 
     def __init__(self, controller: Any, core: Core, api: Api | None) -> None:
         self.base = NO_OPTIONS
-        """What the client itself tells its calls."""
+        """The options of the client itself: none."""
         self._controller = controller
         self._core = core
         self._api = api
         self._lock = threading.RLock()
         self._keys: dict[Any, Hashable] = {}
-        """The keys of options in the form they were given in, so that they are checked once."""
+        """The keys of options by the arguments of `with_options`, so that equal arguments are checked once."""
         self._latest: OrderedDict[Hashable, Any] = OrderedDict()
         self._alive: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._partitions: OrderedDict[Hashable, Core] = OrderedDict()
         self._partitions_alive: WeakValueDictionary[Hashable, Core] = WeakValueDictionary()
         self._left: list[Core] = []
-        """Partitions that are kept no more, and whose managers have to be stopped once no one has a view of them."""
+        """Dropped partitions, with managers to stop when their views are not referenced anymore."""
         reset_in_child.add(self)
 
     def forked(self) -> None:
-        """This is a forked process: whoever was making a view is not here."""
+        """Replace the lock in a forked process, where the thread that may hold it does not exist."""
         self._lock = threading.RLock()
 
     def view(self, base: Options, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any) -> Any:
-        """The view with these options over those of another; the client itself if there are none."""
+        """Return the view with these options merged over `base`; the client itself without any options."""
         cache_key: Any = None
         secret = None if token is None else Hidden(token)
-        if query is None:  # values that are equal, as 1 and True are, may not be the same in a URL
+        if query is None:  # equal values, such as 1 and True, may differ in a URL
             try:
                 kinds = timeout.__class__, retries.__class__, vary.__class__  # nor are both options
                 cache_key = base, headers and (*headers.items(),), timeout, retries, secret, vary, *kinds
@@ -107,7 +107,7 @@ class Views:
                 self._keys.clear()
             self._keys[cache_key] = key
         except TypeError:
-            pass  # what cannot be compared is looked at each time
+            pass  # arguments without a hash are checked each time
 
     def _view(self, options: Options) -> Any:
         found = self._alive.get(options.key)
@@ -118,7 +118,7 @@ class Views:
         return found
 
     def _made(self, options: Options, core: Core) -> Any:
-        """A view before this core: an instance of the client's own class that has what the client has."""
+        """Create a view that uses this core, as an instance of a subclass of the client's with its attributes."""
         client = self._controller
         view: Any = object.__new__(_view_type(client.__class__))
         retries = core.retries if options.retries is None else options.retries
@@ -131,7 +131,7 @@ class Views:
     # partitions
 
     def _partition(self, options: Options) -> Core:
-        """The core behind the views that differ from the client in this."""
+        """Return the core of the partition for these options."""
         core = self._partitions_alive.get(options.apart)
         if core is None:
             core = self._partitions_alive[options.apart] = self._made_partition(options.of_partition())
@@ -142,13 +142,13 @@ class Views:
         return core
 
     def _least_used(self, but: Hashable) -> Hashable:
-        """The partition whose views were not requested for the longest time; it is another one than this."""
+        """Return the least recently used partition other than `but`, by the requests for its views."""
         last_used = {id(view._core): place for place, (_, view) in enumerate(self._by_use())}
         others = [(apart, core) for apart, core in self._partitions.items() if apart != but]
         return min(others, key=lambda other: last_used.get(id(other[1]), -1))[0]
 
     def _by_use(self) -> list[tuple[Hashable, Any]]:
-        """The latest views with their keys, the latest one last."""
+        """Return the latest views with their keys, the most recently used last."""
         while True:
             try:
                 return list(self._latest.items())
@@ -172,7 +172,7 @@ class Views:
         return core
 
     def _account(self, options: Options) -> Any:
-        """The transport of a partition: that of the others who ask with its token, as they have cookies in common."""
+        """Return the transport of a partition; partitions with the same token share one, and so their cookies."""
         if options.credential is None:
             return self._core.transport
         for other in self._cores():
@@ -199,15 +199,15 @@ class Views:
                 self._left.remove(left)
             self._left.append(core)
 
-    # the life of the client
+    # opening and closing
 
     def open(self) -> None:
-        """The client opens, and so do its partitions."""
+        """Open the partitions, because the client opens."""
         for core in self._cores():
             core.open(core.home)
 
     def stop(self) -> None:
-        """The client closes, and so do its partitions."""
+        """Stop the partitions, because the client closes."""
         for core in self._cores():
             core.stop()
 
@@ -221,7 +221,7 @@ def _family(store: Store) -> Peers:
 
 
 def _view_options(core: Core, options: Options) -> ViewOptions | None:
-    """The options of each call of a view; None if its partition is all that is different."""
+    """Return the options of each call of a view; None if it differs from the client only in its partition."""
     quiet_token = options.quiet_token
     if not (options.headers or options.query or options.vary_key):
         return None
@@ -238,13 +238,13 @@ def _view_options(core: Core, options: Options) -> ViewOptions | None:
 
 
 def _rebind(client: Any, view: Any) -> None:
-    """What the client holds that is bound to it, the view holds bound to itself, once it is requested or now."""
+    """Bind the view's copies of resources and endpoints to the view: on first use where possible, else now."""
     members: dict[str, Any] = client.__dict__
     kind: type[Any] = client.__class__
     for name, value in members.items():
         if isinstance(value, Binder) and cast(Any, value).controller is client:
             del view.__dict__[name]
-            if not hasattr(kind, name):  # else it is made when it is first requested
+            if not hasattr(kind, name):  # else it is created on first use
                 view.__dict__[name] = cast(Any, value).__class__(view)
         elif isinstance(value, AnyBoundEndpoint) and cast(Any, value).controller is client:
             view.__dict__[name] = view.bind(cast(Any, value).endpoint)
@@ -254,14 +254,14 @@ def _rebind(client: Any, view: Any) -> None:
 
 
 class _View:
-    """What is different about a view: endpoints are called with its options, and it owns nothing."""
+    """Base class of views: endpoints are called with its options, and `open` and `close` do nothing."""
 
     _core: Core
 
-    # Names that no class of a user has: a view has all attributes of its client besides these.
+    # Private names cannot collide with the attributes of the client, which are attributes of the view too.
 
     def _tie(self, views: Views, options: Options, call_options: ViewOptions | None) -> None:
-        """Makes a view of these options of what has all that its client has."""
+        """Initialize the view, which has all attributes of its client already."""
         self.__views = views
         self.__options = options
         self.__call_options = call_options
@@ -271,7 +271,7 @@ class _View:
         return f"<{type(self).__name__} {'open' if self._core.opened else 'closed'} with {self.__options!r}>"
 
     def _form(self, endpoint: Any) -> Any:
-        """An endpoint as this view calls it."""
+        """Return the endpoint with the options of this view."""
         call_options, plain = self.__call_options, endpoint.plain
         if endpoint.view_options is call_options and (call_options is None or plain is not None):
             return endpoint
@@ -282,7 +282,7 @@ class _View:
         return call_options.of(endpoint)
 
     def bind(self, endpoint: Any, /) -> Any:
-        """The endpoint with the operations of this view on it; the identical one each time."""
+        """Return the endpoint with the operations of this view; each call returns the identical one."""
         plain = endpoint.plain or endpoint
         bound = self.__bound.get(plain)
         if bound is None:
@@ -301,11 +301,11 @@ class _View:
         token: Any = None,
         vary: Any = True,
     ) -> Any:
-        """A view with these options over those of this one; they are those that the client takes."""
+        """Return a view with these options merged over those of this one; see `with_options` of the client."""
         return self.__views.view(self.__options, headers, query, timeout, retries, token, vary)
 
     def open(self) -> None:
-        """Does nothing: the client opens and closes for all its views."""
+        """Do nothing: the client opens and closes for all its views."""
 
 
 class _BlockingView(_View):
@@ -316,7 +316,7 @@ class _BlockingView(_View):
         self.close()
 
     def close(self) -> None:
-        """Does nothing: a view owns nothing; close the client."""
+        """Do nothing: a view owns no connections; close the client."""
 
 
 class _AwaitingView(_View):
@@ -329,11 +329,11 @@ class _AwaitingView(_View):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Does nothing: a view owns nothing; close the client."""
+        """Do nothing: a view owns no connections; close the client."""
 
 
 def _view_type(kind: type[Any]) -> type[Any]:
-    """The class of the views of a client: its own, but for what is different about views."""
+    """Return the class of the views of a client, a subclass of the client's class and of `_View`."""
     made: type[Any] | None = kind.__dict__.get("_view_type")
     if made is None:
         form = _AwaitingView if hasattr(kind, "aclose") else _BlockingView
