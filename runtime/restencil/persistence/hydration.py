@@ -307,7 +307,7 @@ class Hydrator(Provenance):
         return dict(zip([row.pk for row in rows], found, strict=True))
 
     def _value_of(self, row: StoredRow) -> Any:
-        """The value of a row; UNDEFINED if it is unusable."""
+        """Return the value of a row; UNDEFINED if it is unusable."""
         cell = row.table, row.pk
         self.left_out.pop(cell, None)
         if row.value is None:
