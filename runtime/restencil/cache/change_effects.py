@@ -1,7 +1,8 @@
-"""What a change makes stale: docs/reference/semantics.md, "What a change makes stale".
+"""The effects of mutations on freshness: docs/reference/semantics.md, "What a change makes stale".
 
-A change is a call of an endpoint with a side effect. What its response brings whole is certain, and so are the lists
-that follow it; all else that it may have changed is stale. These rules hold for generated packages.
+A mutation is a call of an endpoint with a side effect. Complete records in its response are fresh, and so are the lists
+that were updated with them; all other data that it may have changed becomes stale. These rules apply to generated
+packages.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from .transaction import Transaction
 
 _GONE: Final = frozenset({404, 409, 410, 412})
-"""Answers to a change which say that its record is not what was known."""
+"""Response statuses of a mutation which mean that its stored record is outdated."""
 
 _SERVER_ERROR: Final = 500
 
 
 class ChangeEffects(NamedTuple):
-    """The tables and records that a change touched, and what it makes stale."""
+    """The tables and records that a mutation touched, and the data that it makes stale."""
 
     tables: tuple[str, ...]
     records: frozenset[EntityPath]
@@ -36,13 +37,16 @@ class ChangeEffects(NamedTuple):
 
 
 def changed(tx: Transaction) -> ChangeEffects:
-    """What a change makes stale whose response was written."""
+    """Return the effects of a mutation whose response was written."""
     effects = _Effects(tx)
     return effects.of_response(tx.followed) if tx.request.rules.mutation.marks_changes else effects.done()
 
 
 def failed(tx: Transaction, status: int | None) -> ChangeEffects:
-    """What a change makes stale that got no response (None), or an error; after a 5xx it may have been made."""
+    """Return the effects of a mutation without a response (`status` None) or with an error status.
+
+    Without a response, or with a 5xx status, the server may have processed it.
+    """
     effects = _Effects(tx)
     if not tx.request.rules.mutation.marks_changes:
         return effects.done()
@@ -54,13 +58,13 @@ def failed(tx: Transaction, status: int | None) -> ChangeEffects:
 
 
 def unread(tx: Transaction) -> ChangeEffects:
-    """What a change makes stale that was made, and whose response could not be read."""
+    """Return the effects of a successful mutation whose response could not be read."""
     effects = _Effects(tx)
     return effects.of_nothing(is_certain=True) if tx.request.rules.mutation.marks_changes else effects.done()
 
 
 def gone(tx: Transaction) -> StaleSet:
-    """What is stale because the address of a record was answered by 404 or 410."""
+    """Return what becomes stale because the URL of a record had a 404 or 410 response."""
     effects = _Effects(tx, event=f"its record is not there: {tx.request.label}")
     if tx.request.rules.mutation.marks_changes:
         effects.mark_named(existence=True)
@@ -68,11 +72,11 @@ def gone(tx: Transaction) -> StaleSet:
 
 
 def elsewhere(tx: Transaction) -> ChangeEffects:
-    """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
+    """Return the effects of a mutation on another store: all data that it touched, as if the response was empty."""
     effects = _Effects(tx)
     if tx.request.rules.mutation.marks_changes:
         effects.of_nothing(is_certain=False)
-        effects.stale.lists.update(effects.tables)  # those of reads under way, too
+        effects.stale.lists.update(effects.tables)  # also lists whose requests are in flight
     for table in effects.tables:
         for pk in tx.change.entities.get(table, ()):
             effects.mark_record((table, pk), existence=True)
@@ -99,7 +103,7 @@ class _Effects:
             self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
 
-    # -- what is marked ------------------------------------------------------------------------------------------------
+    # -- marks ---------------------------------------------------------------------------------------------------------
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
@@ -111,11 +115,11 @@ class _Effects:
                 self._mark_subpaths(cell)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
-        """All lists of an entity are stale but those that followed the change."""
+        """Mark all lists of an entity as stale, except those that were updated with the mutation."""
         mark_lists(self.stale, self._writer.underlying, table, followed=followed)
 
     def _mark_lists_of_nested(self, followed: Sized[EntityPath]) -> None:
-        """The response may nest records of other entities that were not known: the change may have created them."""
+        """Mark lists of other entities with new records in the response, which the mutation may have created."""
         for table, written in self._writer.change.entities.items():
             is_new = table not in self.tables and any(
                 stored is not INVALID and self._writer.underlying.get(table, pk) is UNDEFINED
@@ -128,7 +132,7 @@ class _Effects:
         return self._writer.underlying.listings(table)
 
     def _mark_values(self) -> None:
-        """Results that show no entity are stale, except below the path of another record."""
+        """Mark results without entities as stale, except those below the path of another record."""
         siblings, schema = self._siblings, self._request.rules.schema
         if siblings is None:
             return
@@ -174,7 +178,7 @@ class _Effects:
         return self.done(received)
 
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
-        """The response brought nothing, or there was none; where it is not `is_certain`, it may have removed."""
+        """Return the effects without response data; if not `is_certain`, the server may not have applied it."""
         schema = self._request.rules.schema
         if schema is not None and schema.removes and is_certain:
             return self._of_deletion()
@@ -192,14 +196,14 @@ class _Effects:
         return self.done()
 
     def _all(self) -> None:
-        """The change names no record: it may have changed them all."""
+        """Mark all records, as the mutation identifies none."""
         self.stale.tables.update(self.tables)
         for table in self.tables:
             self._mark_lists(table, ())
         if self._siblings is not None:
             self.stale.resources.add(self._siblings.resource)
         if self._path is not None:
-            self.stale.trees.update(paths_above(self._path)[:1])  # it may have removed any of them
+            self.stale.trees.update(paths_above(self._path)[:1])  # it may have deleted any of them
 
     def _of_deletion(self) -> ChangeEffects:
         deleted = [(schema.table_key, pk) for schema, pk in self._tx.deleted]
@@ -211,7 +215,7 @@ class _Effects:
         return self.done(deleted)
 
     def _removed(self, cell: EntityPath) -> None:
-        """A record is gone: collections that it leaves stay fresh; all else that shows it, or is under it, is stale."""
+        """Mark what shows a deleted record, or is below its path, except collections that it was removed from."""
         stale, (table, pk) = self.stale, cell
         stale.cells.add(cell)
         left = {listing.cell for listing in self._listings(table)}
@@ -221,7 +225,7 @@ class _Effects:
         self._mark_subpaths(cell)
 
     def _mark_subpaths(self, cell: EntityPath) -> None:
-        """Results under the path of a record that is gone, or may be, are stale."""
+        """Mark results below the path of a record that is, or may be, deleted."""
         get = None if self._siblings is None else self._siblings.get_request(*cell, self._writer.record_before(*cell))
         for path in (self._path, None if get is None else get.path):
             if path is not None:
@@ -230,9 +234,9 @@ class _Effects:
     def _same_address(
         self, whole: Sized[EntityPath] = (), followed: Sized[EntityPath] = (), gone: Sized[EntityPath] = ()
     ) -> None:
-        """What stands at the path of the change is stale, and so are the records at that path and above it.
+        """Mark the results at the path of the mutation, and the records at that path and above it.
 
-        Exempt is what is certain: records that were brought whole or are `gone`, and lists that followed.
+        Except records that were complete in the response or are deleted (`gone`), and lists that were updated.
         """
         path = self._path
         if path is None:
@@ -241,7 +245,7 @@ class _Effects:
         stale.paths.add(path)
         schema = self._request.rules.schema
         if not whole and not (schema is not None and schema.adds):
-            stale.trees.add(path)  # nothing says what the call did: it may have changed what lies below
+            stale.trees.add(path)  # the effect of the call is unknown: it may have changed results below its path
         at = self._records_at(path)
         own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
         if own_key is not None and at and all(cell in whole for cell in at):

@@ -1,7 +1,7 @@
-"""The only merge: what becomes of a record or a list when an operation comes to what is there.
+"""The merge of operations into stored records and lists.
 
-Memory calls it for each response, and what waits for a storage is rebased by it onto a row that another process has
-written meanwhile. Of each field the response that was requested later counts; a list is the one requested last.
+Memory uses it for each response, and writes to a storage use it to rebase onto rows that another process has written
+meanwhile. Each field has the value of the response that was requested last, and so has each list.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class StoredEntry(NamedTuple):
-    """What lies in a cell, in the form and time of memory."""
+    """The contents of a cell, in the form of memory, with times by the clock of memory."""
 
     stored: Any
-    """A record, an instance that is one, a collection, or INVALID."""
+    """A record or its instance, a collection, or INVALID."""
     times: Meta
     whole: Whole | None = None
-    """The response that last brought the record whole, or the list; None: the one that the times are of."""
+    """The last response with the complete record, or with the list; None: the response of `times`."""
 
 
 def apply(operation: Operation, pk: str, held: StoredEntry | None, times: Meta) -> StoredEntry | None:
-    """What the cell under a primary key holds after an operation with these times; None for nothing."""
+    """Return the contents of the cell of a primary key after an operation with these times; None if it is empty."""
     if isinstance(operation, MergeRecord):
         return _merged(operation, held, times)
     if isinstance(operation, ReplaceRecord):
@@ -55,7 +55,7 @@ def apply(operation: Operation, pk: str, held: StoredEntry | None, times: Meta) 
 
 
 def requested_by(held: StoredEntry, fetched_at: float) -> StoredEntry:
-    """An entry as if requested at this moment (ms) at the latest, because the order of requests is known."""
+    """Return an entry with request times limited to this time (ms), because the order of requests is known."""
     stored, times, whole = held
     times = times._replace(fetched_at=min(times.fetched_at, fetched_at))
     if whole is not None:
@@ -65,7 +65,7 @@ def requested_by(held: StoredEntry, fetched_at: float) -> StoredEntry:
 
 
 def differs(operation: Operation, held: StoredEntry) -> bool:
-    """Whether an operation and what is there say different things of the same."""
+    """Return whether an operation contradicts the stored entry."""
     if isinstance(operation, MergeRecord | ReplaceRecord):
         if held.stored is INVALID or isinstance(held.stored, list):
             return True
@@ -100,7 +100,7 @@ def _merged(operation: MergeRecord, held: StoredEntry | None, times: Meta) -> St
 
 
 def whole_of(held: StoredEntry) -> Whole:
-    """The response that last brought a record whole, or a list."""
+    """Return the last response with the complete record or list."""
     if held.whole is not None:
         return held.whole
     is_record = held.stored is not INVALID and not is_list(held.stored)
@@ -109,7 +109,7 @@ def whole_of(held: StoredEntry) -> Whole:
 
 
 def _by_field(whole: Whole, fetched_at: float, record: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """A record and one that was requested earlier than the last: of each field, the later request counts."""
+    """Merge a record that was requested earlier than the stored one; in each field, the later request wins."""
     merged = {**record, **before}
     since = whole.fetched_at
     return merged | {name: value for name, value in record.items() if fetched_at >= whole.later.get(name, since)}
@@ -118,7 +118,7 @@ def _by_field(whole: Whole, fetched_at: float, record: Mapping[str, Any], before
 def whole_after(
     whole: Whole, rules: Rules | None, node: EntityNode, record: Mapping[str, Any], stored: Any, times: Meta
 ) -> Whole:
-    """Which response last brought a record whole, after one that was requested here brought some of its fields."""
+    """Return the last response with the complete record, after a response with some of its fields."""
     number = times.fetched_at
 
     def has_needed(names: AbstractSet[str]) -> bool:
@@ -146,7 +146,7 @@ def _deleted(held: StoredEntry | None, times: Meta) -> StoredEntry:
 
 
 def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: Any) -> None:
-    """Notes which response last brought a record whole, unless that is the one that the change is of."""
+    """Record the last response with the complete record, unless it is the response of the change."""
     if whole.later or whole.number != change.times.fetched_at or len(whole.fields) != len(record_of(stored)):
         change.partial.setdefault(table, {})[pk] = whole
 
@@ -154,15 +154,15 @@ def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: Any
 def note_part(
     change: ChangeSet, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, Any], stored: Any
 ) -> None:
-    """Notes which response last brought a record whole, after one that brought only some of its fields."""
+    """Record the last response with the complete record, after a response with only some of its fields."""
     underlying = change.underlying
     before = underlying.whole(node.table_key, pk) if type(underlying) is Tables else None
-    if before is not None:  # else it is new, or what is only expected, which makes nothing fresh
+    if before is not None:  # else it is new, or optimistic, so that it refreshes nothing
         note_whole(change, node.table_key, pk, whole_after(before, rules, node, record, stored, change.times), stored)
 
 
 def keep_whole(change: ChangeSet) -> None:
-    """Leaves records as whole as they were: what a change writes is not what the server said of them."""
+    """Preserve the last responses with complete records, because a change does not contain data of the server."""
     underlying = change.underlying
     if type(underlying) is not Tables:
         return
@@ -177,7 +177,7 @@ def keep_whole(change: ChangeSet) -> None:
 
 
 def _list(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
-    """A list that was answered as a whole."""
+    """Return the entry of a list after a response with the complete list."""
     if held is None or isinstance(held.stored, Sentinel):
         return StoredEntry(items, times)
     before, were, _ = held
@@ -195,15 +195,15 @@ def _page(operation: PutList, held: StoredEntry | None, times: Meta) -> StoredEn
     if held is None or held.stored is INVALID:
         return StoredEntry(PartialEntries(items) if is_dict(items) else PartialKeys(items), times)
     if held.times.fetched_at > times.date:
-        return held  # the list was asked for after the page was answered
+        return held  # the list was requested after the response with the page
     stored = held.stored
     return _changed(operation, held, overlay(stored, items) if is_dict(stored) else append(stored, items), times)
 
 
 def _edited(operation: EditList, pk: str, held: StoredEntry | None, times: Meta) -> StoredEntry | None:
-    """A list once something joined it, or was taken out; the same where nothing becomes of that."""
+    """Return the entry of a list after items were added or removed; the same entry if nothing changes."""
     if held is None or held.stored is INVALID or held.times.fetched_at > times.date:
-        return held  # the list was asked for after these were answered, so it has them
+        return held  # the list was requested after the response with these items, so it contains the change
     changed = operation.change(pk, held.stored)
     if changed is held.stored and not operation.refreshes:
         return held
@@ -217,7 +217,7 @@ def _changed(operation: EditList | PutList, held: StoredEntry, changed: Any, tim
 
 
 def extended(items: Any, later: Any) -> Any:
-    """A collection with the entries that its pages have beyond it."""
+    """Return a collection extended by the entries of later pages."""
     if is_dict(items):
         return {**items, **later}
     return append(items, later)

@@ -1,4 +1,4 @@
-"""The reducers of responses: received, unchanged, expected, or received by another store of the client."""
+"""The reducers of responses: received, revalidated, optimistic, or received by another store of the client."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 
 def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition:
-    """The response goes into the tables and its result under its key; a response that does not fit is an error.
+    """Normalize a response into the tables; a response that does not match its schema becomes an error.
 
-    If the store started over meanwhile, nothing is stored: the value of the fetch is made of the response alone.
+    If the store was reset since the request, nothing is stored, and the value of the call is built from the response
+    alone.
     """
     store_state, request = reader.store_state, action.request
     _catch_up(store_state, request)
@@ -73,7 +74,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
 
 
 def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Outcome:
-    """What the call returns; by hand, the value is made only if a fetch may wait for it, or making it may fail."""
+    """Return the outcome of the call; for a response set by hand, the value is built only if it is used or may fail."""
     request, rules = tx.request, tx.request.rules
     if rules.schema is None:
         return Value(tx.change.results[request.key])
@@ -88,7 +89,7 @@ def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Out
 
 
 def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> WriteChange:
-    """The transition that commits a received response."""
+    """Return the transition that commits a received response."""
     request, rules, change, validators = tx.request, tx.request.rules, tx.change, action.validators
     transition = WriteChange(change, outcome, ended=action.fetch_id)
     transition.write_set = tx.writer.write_set
@@ -104,9 +105,10 @@ def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> 
 
 
 def _catch_up(store_state: StoreState, request: Request) -> None:
-    """An `update` and a page change what others may have changed, so memory is first brought up to date.
+    """Update memory from the storage before a response changes data that other processes may have changed.
 
-    So does what turns its entity stale: nobody else learns of that by a record that is not known here.
+    This is needed for an `update` hook and for pages, and for the entity of `expires: self`, which must be in memory to
+    become stale for other processes.
     """
     rules, persistence = request.rules, store_state.persistence
     if persistence is None:
@@ -118,9 +120,9 @@ def _catch_up(store_state: StoreState, request: Request) -> None:
 
 
 def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
-    """What the store has of the response before is as fresh as this one, if nothing of it changed since.
+    """Refresh the times of the last response of a key if its data is unchanged since.
 
-    Returns what a read of it finds, UNDEFINED if something did change.
+    The action's value is that of a read of the request; UNDEFINED if the data has changed.
     """
     store_state, request = reader.store_state, action.request
     record = store_state.response_records.get(request.key)
@@ -151,7 +153,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
 
 
 def expected_change(reader: CacheReader, action: actions.Fetch, underlying: State) -> ChangeSet:
-    """The change that the optimistic response of a fetch makes over a state, as if the network had sent it."""
+    """Return the changes of a fetch's optimistic response over a state, as if it was received."""
     request = action.request
     respond = request.rules.mutation.get_optimistic_response
     if respond is None:
@@ -170,9 +172,9 @@ def expected_change(reader: CacheReader, action: actions.Fetch, underlying: Stat
 
 
 def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
-    """What a response to another store would have written here is stale from now on; what it deleted is gone.
+    """Expire the data that a response to another store has changed, and delete what it deleted.
 
-    Returns whether anything was there.
+    The action's value is whether the store had any of this data.
     """
     answer = action.answer
     base, request = reader.store_state.base, answer.request
@@ -213,7 +215,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
 
 
 def _stale_only(tx: Transaction) -> Transition:
-    """What a change through another store makes stale if only its request is known."""
+    """Return the effects of a mutation of another store if only its request is known."""
     stale = elsewhere(tx).stale
     transition = NoWrite(Value(bool(stale)), notifies=bool(stale))
     transition.stale = stale

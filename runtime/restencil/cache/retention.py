@@ -1,7 +1,7 @@
-"""What a bounded store keeps: holds, the order of last use, and what was let go of.
+"""Eviction of bounded stores: protected data, the order of last use, and evicted paths.
 
-A store without a bound and without a collection policy never looks at the order of use. What was evicted or collected
-leaves a mark, so that a result which refers to it is fetched again instead of being shown shorter.
+A store without a bound and without a collection policy does not track the order of use. Evicted and collected entities
+leave a mark, so that results with references to them are fetched again instead of being shown without them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MARKS: Final = 64
-"""So many marks and results are always kept without a look at what they are good for."""
+"""The number of marks and results that are always kept."""
 
 
 class Retention:
-    """Holds and bounds of one store; everything here runs under the store's lock."""
+    """Protected data and bound of one store; all methods run under the store's lock."""
 
     def __init__(self, max_entities: int | None) -> None:
         self.max_entities = max_entities
@@ -36,18 +36,18 @@ class Retention:
         self._look_at = MARKS
 
     def reset(self) -> None:
-        """The store starts over; holds stay, as their holders do."""
+        """Forget everything except holds, because the store was reset."""
         for kept in (self._order, self._keys, self.evicted):
             kept.clear()
         self._look_at = MARKS
 
     def hold(self, places: Iterable[str | EntityPath]) -> None:
-        """Someone shows these keys and entities."""
+        """Protect keys and entities from eviction; calls are counted."""
         for place in places:
             self._held[place] = self._held.get(place, 0) + 1
 
     def release(self, places: Iterable[str | EntityPath]) -> list[str | EntityPath]:
-        """Someone does not any more; returns those that no one else does."""
+        """Undo one `hold` of each; return those that are no longer protected."""
         return [place for place in places if self._release(place)]
 
     def _release(self, place: str | EntityPath) -> bool:
@@ -59,18 +59,18 @@ class Retention:
         return True
 
     def is_held(self, place: str | EntityPath) -> bool:
-        """Whether someone holds a key or an entity."""
+        """Return whether a key or an entity is protected."""
         return place in self._held
 
     def used(self, key: str, cells: Iterable[EntityPath]) -> None:
-        """Someone read a key: it and what it touches were used last."""
+        """Record that a key, and the cells that its result touches, were read now."""
         _to_the_end(self._keys, key)
         order = self._order
         for cell in cells:
             _to_the_end(order, cell)
 
     def named(self, keys: Iterable[str]) -> list[str]:
-        """Keys without a result are recorded, and count among the results; returns the keys that are over the bound."""
+        """Record keys without results, which count as results; return the keys over the bound."""
         if self.max_entities is None:
             return []
         fresh = dict.fromkeys(keys)
@@ -80,9 +80,9 @@ class Retention:
     def written(
         self, change: ChangeSet, needed: Callable[[], Callable[[EntityPath], bool]]
     ) -> tuple[list[EntityPath], list[str]]:
-        """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
+        """Record the writes of a committed change as used now; return the entities and keys over the bound.
 
-        `needed()` tells which entities have to stay all the same.
+        `needed()` returns a test for entities that must not be evicted.
         """
         if self.evicted:
             partial = {cell for cell in change.cells() if is_partial(change.get(*cell))}
@@ -107,7 +107,7 @@ class Retention:
         return over, self._past(named, maximum)
 
     def came(self, change: ChangeSet) -> None:
-        """A storage had this: it is there again, and was used last."""
+        """Record data that was loaded from a storage as present and used now."""
         cells = [cell for cell in change.cells() if not is_partial(change.get(*cell))]
         self.evicted.difference_update(cells)
         if self.max_entities is not None:
@@ -119,7 +119,7 @@ class Retention:
                 self._keys[key] = None
 
     def over(self, needed: Callable[[], Callable[[EntityPath], bool]]) -> list[EntityPath]:
-        """The entities that are over the bound, and were used longest ago."""
+        """Return the least recently used entities over the bound."""
         maximum = self.max_entities
         if maximum is None or len(self._order) <= maximum:
             return []
@@ -127,17 +127,17 @@ class Retention:
         return _first(len(self._order) - maximum, (cell for cell in self._order if not is_needed(cell)), self._held)
 
     def _past(self, named: Container[str], maximum: int) -> list[str]:
-        # Results are bounded with the entities, generously: an entity may be the result of several keys.
+        # The bound of results is higher than that of entities: an entity may be the result of several keys.
         keys = self._keys
         return _first(len(keys) - max(MARKS, 2 * maximum), (key for key in keys if key not in named), self._held)
 
     def listed(self, tables: Iterable[str]) -> None:
-        """A response just listed all that is in these tables."""
+        """Record that a response has listed all entities of these tables."""
         for table in tables:
             self.evicted.discard((table, WHOLE_TABLE))
 
     def removed(self, cells: Iterable[EntityPath], keys: Iterable[str], base: Tables) -> None:
-        """These were taken out of the tables: what refers to them must be fetched again."""
+        """Record removed entities and keys, so that results with references to them are fetched again."""
         for cell in cells:
             self._order.pop(cell, None)
             self.evicted.add(cell)
@@ -148,20 +148,20 @@ class Retention:
             self._forget_marks(base)
 
     def _forget_marks(self, base: Tables) -> None:
-        """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""
+        """Drop marks without references; the more marks remain, the later this is repeated."""
         tables = {mark for mark in self.evicted if mark[1] == WHOLE_TABLE}
         gone = [mark for mark in self.evicted if mark[1] != WHOLE_TABLE and _is_missing(base.get(*mark))]
         self.evicted = tables | _referenced(gone, base)
         self._look_at = max(MARKS, 2 * len(self.evicted))
 
     def misses(self, state: State, cells: Iterable[EntityPath]) -> bool:
-        """Whether a read touches something that was let go of."""
+        """Return whether a read touches evicted data."""
         evicted = self.evicted
         return any(cell in evicted and _is_missing(state.get(*cell)) for cell in cells)
 
 
 def _is_missing(stored: Any) -> bool:
-    """Whether what was let go of did not come back, or only pages of it did."""
+    """Return whether evicted data was not fetched again, or only pages of it were."""
     return stored is UNDEFINED or is_partial(stored)
 
 
@@ -172,7 +172,7 @@ def _to_the_end(order: dict[T, None], place: T) -> None:
 
 
 def _first(number: int, places: Iterable[T], held: Container[object]) -> list[T]:
-    """The first places that are not held, at most so many."""
+    """Return the first places that are not protected, up to this number."""
     found: list[T] = []
     if number > 0:
         for place in places:
@@ -184,7 +184,7 @@ def _first(number: int, places: Iterable[T], held: Container[object]) -> list[T]
 
 
 def _referenced(cells: Iterable[EntityPath], base: Tables) -> set[EntityPath]:
-    """Those of the cells whose primary key stands anywhere in what is stored."""
+    """Return the cells whose primary key appears anywhere in stored data."""
     texts: set[str] = set()
     for stored in base.results.values():
         _collect_texts(stored, texts)

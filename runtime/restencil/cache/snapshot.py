@@ -1,4 +1,4 @@
-"""A state as it was at one moment, for optimistic responses and for whoever compares."""
+"""Immutable snapshots of a state, for optimistic responses and comparisons."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """A state as it stays while it is held; optimistic responses are computed from one.
+    """A state at one time, which later changes do not affect; optimistic responses are computed from snapshots.
 
-    `fetched_at` is the start time (ms) of the fetch being simulated, `abort` an error to raise where no optimistic
-    response can be made.
+    `fetched_at` is the start time (ms) of the fetch that is simulated; raise `abort` if no optimistic response can be
+    computed.
     """
 
     def __init__(self, cache_reader: CacheReader, state: State, fetched_at: float, base: Tables | None = None) -> None:
         self._cache_reader = cache_reader
         self.before_image = BeforeImage(base) if base is not None else None
-        """Where the store keeps what it changes from now on, None where the state itself stays."""
+        """The previous values of data that the store changes later; None if the state itself does not change."""
         self._state = (
             as_of(state, base, self.before_image) if base is not None and self.before_image is not None else state
         )
@@ -41,18 +41,18 @@ class Snapshot:
 
     @property
     def abort(self) -> AbortOptimistic:
-        """Raise it where no optimistic response can be made."""
+        """An error to raise if no optimistic response can be computed."""
         return AbortOptimistic("no optimistic response can be made from what is cached")
 
     def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """The entity, collection or query value of this state, `None` if absent."""
+        """Return an entity, collection or query value of this state; None if it is absent."""
         if kwargs:
             args = (*args, kwargs)
         with self._cache_reader.lock:
             return self._cache_reader.value_in(self._reader(args), schema, args)
 
     def record(self, schema: Any, /, *args: Any) -> Mapping[str, Any] | None:
-        """The record of the entity that `get` returns, as JSON values; None unless it is one entity."""
+        """Return the record of the entity that `get` returns, as JSON values; None unless it is one entity."""
         found = schema_of(schema)
         node = None if found is None else found.entity
         if node is None:
@@ -67,7 +67,7 @@ class Snapshot:
         return None if isinstance(stored, Sentinel) else record_of(stored)
 
     def held(self, schema: Any, key: str, /) -> Mapping[str, Any] | None:
-        """The record of the entity that is stored as result under a key; None for none."""
+        """Return the record of the entity that is the stored result of a key; None if there is none."""
         stored = self._state.result(key)
         name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
         nodes = (node for other, node in entities_of(schema_of(schema)) if other == name)
@@ -75,7 +75,7 @@ class Snapshot:
         return None if isinstance(found, Sentinel) else record_of(found)
 
     def get_response(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> Reading:
-        """What a read of the endpoint finds in this state."""
+        """Read a call of an endpoint from this state."""
         request = endpoint.request(endpoint.bind_args(args, kwargs))
         if request.inactive:
             return inactive()
@@ -83,7 +83,7 @@ class Snapshot:
             return self._cache_reader.reading_of_state(self._reader(request.args), request)
 
     def get_error(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> BaseException | None:
-        """The error that a read of the endpoint raises in this state, or None."""
+        """Return the error that a read of the endpoint raises in this state, or None."""
         return self.get_response(endpoint, *args, **kwargs).error
 
     def _reader(self, args: tuple[Any, ...]) -> Denormalization:

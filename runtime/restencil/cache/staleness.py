@@ -1,8 +1,8 @@
-"""Stale marks: what became stale, and at which request number; docs/reference/semantics.md, "Freshness".
+"""Stale marks, which record what became stale and at which request number; docs/reference/semantics.md, "Freshness".
 
-Every request of a store has a number when it starts. An event, such as a change that was answered, sets marks with the
-highest number given so far. A result is fresh only if all marks on what it is made of are lower than the number of the
-request that brought it. A mark never falls; a later request outruns it.
+Every request of a store gets a number when it starts. An event, such as the response of a mutation, sets marks with a
+number that is higher than all before. A result is fresh only if all marks on its parts are lower than the number of its
+request. Marks never decrease; a later request has a higher number.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..schema.collection import identity_of_text
 
 EntityPath: TypeAlias = tuple[str, str]
-"""One place of the state: the table and the primary key of an entity or collection."""
+"""The table and primary key of an entity or collection."""
 
 MAX_MARKS: Final = 1_000
-"""So many marks of one kind are kept; beyond that the oldest one becomes a mark on everything."""
+"""The maximum number of marks of one kind; beyond it, the oldest one becomes a mark on everything."""
 
 MAX_TESTS: Final = 32
-"""So many tests of keys are kept; beyond that the oldest one becomes a mark on everything."""
+"""The maximum number of key tests; beyond it, the oldest one becomes a mark on everything."""
 
 EVICTED: Final = "the store let go of it"
 """The event of an eviction."""
@@ -29,10 +29,10 @@ EVERY_RECORD: Final = "*"
 """The path of a mark on every record of a resource."""
 
 ELSEWHERE: Final = "another process has changed it"
-"""The event of what other stores of a storage made stale."""
+"""The event of marks that other stores of a storage have set."""
 
 NEVER: Final = -(2.0**51)
-"""The number of a request that was never sent: lower than that of any request, and higher than no mark."""
+"""The number of a request that was never sent: lower than that of any request, and higher than that of `NO_MARK`."""
 
 
 class Mark(NamedTuple):
@@ -46,7 +46,7 @@ NO_MARK: Final = Mark(NEVER - 1, "")
 
 
 class StaleSet:
-    """What one event makes stale; empty until something is added."""
+    """The data that one event makes stale, empty at first."""
 
     __slots__ = (
         "arguments",
@@ -75,15 +75,15 @@ class StaleSet:
         self.errors: set[str] = set()
         """Recorded errors of reads of an entity."""
         self.evicted: set[EntityPath] = set()
-        """Records, and memberships of lists, that the store let go of: nothing says that they have changed."""
+        """Evicted records and memberships of lists, which may be unchanged."""
         self.keys: set[str] = set()
         """Results, by key."""
         self.paths: set[str] = set()
         """Results whose request has this path, with any query."""
         self.spared: dict[str, float] = {}
-        """Results at these paths that are certain all the same: the highest request number that is so, by key."""
+        """Exempt results at these paths: by key, the number of the request whose result is still fresh."""
         self.tests: list[Callable[[str], bool]] = []
-        """Results whose key one of these accepts."""
+        """Results whose key matches one of these tests."""
         self.trees: set[str] = set()
         """Results whose request has a path below this one."""
         self.tables: set[str] = set()
@@ -95,23 +95,23 @@ class StaleSet:
         self.arguments: set[str] = set()
         """Memberships of lists that have an argument of this value."""
         self.spared_lists: dict[EntityPath, float] = {}
-        """Lists that are certain although all lists of the entity are stale: the number up to which that is so."""
+        """Exempt lists, if all lists of an entity are stale: by list, the number of the request that is still fresh."""
         self.plain_lists: set[str] = set()
         """Memberships of lists of an entity that are no collections."""
         self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
         self.values: set[tuple[str, str | None]] = set()
-        """Results of a resource that show no entity, below the path of a record or (None) below none."""
+        """Results of a resource without entities, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
         return bool(self.tests) or any(_of_all_kinds(self))
 
     def certain_lists(self) -> list[tuple[EntityPath, float]]:
-        """The lists that are spared, each with its number; one that anything makes stale is none of them."""
+        """Return the exempt lists that are not marked themselves, each with its number."""
         return [(cell, since) for cell, since in self.spared_lists.items() if cell not in self.cells]
 
     def update(self, other: StaleSet) -> None:
-        """Adds what another event of the same moment makes stale."""
+        """Add the data that another event at the same time makes stale."""
         for name in _KINDS:
             getattr(self, name).update(getattr(other, name))
         self.spared.update(other.spared)
@@ -142,21 +142,21 @@ class StaleMarks:
 
     def __init__(self) -> None:
         self._newest: dict[str, float] = {}
-        """By table of records or lists: the highest number of a mark on any of them."""
+        """By table of records or lists, the highest number of a mark on any of them."""
         self._floor = NO_MARK
         self._spared: dict[str, float] = {}
-        """By key, up to which number the marks of its path do not count."""
+        """By key, the number up to which marks of its path are ignored."""
         self._spared_lists: dict[EntityPath, float] = {}
-        """By list, up to which number the marks of all lists of its entities do not count."""
+        """By list, the number up to which marks of all lists of its entities are ignored."""
         self._tests: list[tuple[Callable[[str], bool], Mark]] = []
         self._untested: dict[str, float] = {}
-        """By key, up to which number the marks of tests do not count."""
+        """By key, the number up to which marks of tests are ignored."""
         self._marks: dict[str, dict[Any, Mark]] = {name: {} for name in _KINDS}
         self.stored: dict[tuple[str, Any], Mark] = {}
-        """By kind and place, the marks that a storage had of what was loaded from it."""
+        """By kind and place, the marks of data that was loaded from a storage."""
 
     def add(self, stale: StaleSet, number: float) -> None:
-        """Sets marks with a number on all that an event makes stale."""
+        """Set marks with this number on all data that an event makes stale."""
         mark = Mark(number, stale.event)
         for key, since in stale.spared.items():
             before = max((self._marks["paths"].get(path, NO_MARK).number for path in stale.paths), default=NEVER)
@@ -184,15 +184,15 @@ class StaleMarks:
                 self._raise_floor(marks.pop(next(iter(marks))).number)
 
     def miss_events(self, number: float) -> None:
-        """Events up to this number are not known: everything that was requested before it is stale."""
+        """Mark everything that was requested before this number as stale, because events may have been missed."""
         self._raise_floor(number)
 
     def _raise_floor(self, number: float) -> None:
-        """Forgets a mark: one on everything replaces it."""
+        """Replace a removed mark by a mark on everything."""
         self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
 
     def load(self, kind: str, place: Any, number: float) -> None:
-        """Sets a mark that a storage had; with the kind "spared" and "spared_lists", what those say."""
+        """Set a mark that was loaded from a storage, or an exemption for the kinds "spared" and "spared_lists"."""
         if kind == "spared":
             self._spared[place] = max(number, self._spared.get(place, NEVER))
         elif kind == "spared_lists":
@@ -205,13 +205,13 @@ class StaleMarks:
                 self._newest[place] = max(number, self._newest.get(place, NEVER))
 
     def answered_elsewhere(self, key: str, date: float) -> None:
-        """Another process got a response of this key then (ms): tests of keys before that do not count for it."""
+        """Ignore earlier key tests for a key, because another process received its response at this time (ms)."""
         before = [mark.number for test, mark in self._tests if mark.number < date and test(key)]
         if before:
             self._untested[key] = max(before)
 
     def forget(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
-        """Memory lets go of these: what a storage says of them is loaded with them again."""
+        """Forget stored marks of evicted data; they are loaded again with the data."""
         for cell in cells:
             self.stored.pop(("cells", cell), None)
         for key in keys:
@@ -223,13 +223,13 @@ class StaleMarks:
         return max(found, self.stored.get((kind, place), NO_MARK)) if self.stored else found
 
     def of_record(self, cell: EntityPath) -> Mark:
-        """The mark of a record, apart from that of its eviction."""
+        """Return the mark of a record, without its eviction."""
         if not self.stored and cell not in self._marks["cells"] and cell[0] not in self._marks["tables"]:
             return self._floor
         return max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
 
     def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
-        """The mark of the membership of a collection of these entities, apart from that of its eviction."""
+        """Return the mark of the membership of a collection of these entities, without its eviction."""
         found = max(self._of("cells", cell), self._floor)
         of_all = self._of_lists(cell, entities)
         if of_all.number > self._spared_lists.get(cell, NEVER):
@@ -240,11 +240,11 @@ class StaleMarks:
         return found
 
     def of_eviction(self, cell: EntityPath) -> Mark:
-        """The mark of the last eviction of a record or list."""
+        """Return the mark of the last eviction of a record or list."""
         return self._marks["evicted"].get(cell, NO_MARK)
 
     def _of_lists(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
-        """The mark of all lists of these entities that such a list is one of."""
+        """Return the mark of all lists of these entities, or of all lists with arguments if this list has some."""
         found, marks = NO_MARK, self._marks
         if self.stored or marks["lists"] or marks["filtered_lists"]:
             has_arguments = bool(identity_of_text(cell[1]))
@@ -257,9 +257,9 @@ class StaleMarks:
     def of_result(
         self, key: str, resource: str | None, plain_lists: Iterable[str], path: Callable[[], str | None]
     ) -> Mark:
-        """The mark of a result apart from what it shows: of its key, path, resource, and lists that are no collections.
+        """Return the mark of a result without its parts: of its key, path, resource, and lists that are no collections.
 
-        `path` gives the path of its request; it is called only if paths have marks.
+        `path` returns the path of its request; it is called only if paths have marks.
         """
         marks = self._marks
         found = max(self._of("keys", key), self._floor)
@@ -282,18 +282,18 @@ class StaleMarks:
         return found
 
     def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
-        """The mark of a result of a resource that shows no entity; it may stand below the path of a record."""
+        """Return the mark of a result of a resource without entities, which may be below the path of a record."""
         if not (self.stored or self._marks["values"]):
             return NO_MARK
         return max(self._of("values", (resource, place)) for place in {record_path(), EVERY_RECORD})
 
     def of_errors(self, entities: Iterable[str]) -> Mark:
-        """The mark of recorded errors of reads of these entities."""
+        """Return the mark of recorded errors of reads of these entities."""
         marks = self._marks["errors"]
         return max([self._floor, *(marks[entity] for entity in entities if entity in marks)])
 
     def newest_of(self, tables: Iterable[str]) -> float:
-        """The highest number of a mark on anything in these tables."""
+        """Return the highest number of a mark on anything in these tables."""
         number = self._floor.number
         for table in tables:
             number = max(number, self._newest.get(table, number))
@@ -301,12 +301,12 @@ class StaleMarks:
 
 
 def path_of(url: str) -> str:
-    """The path of a URL, with its origin and without its query; a slash at the end makes no difference."""
+    """Return a URL without its query, fragment and trailing slash."""
     return url.partition("#")[0].partition("?")[0].rstrip("/")
 
 
 def paths_above(path: str) -> list[str]:
-    """The paths that a path is below, the nearest first: of `/runs/1/input`, `/runs/1` and `/runs`."""
+    """Return the paths above a path, the nearest first: for `/runs/1/input`, `/runs/1` and `/runs`."""
     found: list[str] = []
     start = path.find("://")
     start = path.find("/", start + 3) if start >= 0 else 0

@@ -1,10 +1,10 @@
-"""All that a store holds, and the one place where it changes.
+"""The state of a store, and the only place that changes it.
 
-A *transition* is what an action brings about, worked out by a reducer while nothing changes yet. `StoreState.commit`
-carries it out: it writes the tables, drops what was built from what it changes, keeps before images for snapshots,
-marks optimistic updates to be computed again, and evicts what is over the bound. It runs no code of users and cannot
-fail. Only an interruption can come between, as by Ctrl-C: then all is done once more from its beginning, and each step
-is such that this makes no difference. So an action happens as a whole or not at all.
+A *transition* describes the effects of an action; a reducer computes it without changing anything. `StoreState.commit`
+applies it: it writes the tables, drops memoized values that were built from changed data, keeps before images for
+snapshots, marks optimistic updates for recomputation, and evicts entities over the bound. It runs no code of users and
+cannot fail. Only an interruption, such as Ctrl-C, can stop it: then it is repeated from its beginning, and all steps are
+idempotent. So actions are atomic.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def monotonic_clock(clock: Callable[[], float] | None) -> Callable[[], float]:
-    """The time (ms) of a clock, by default the system's, that never goes back.
+    """Return a function for the time (ms) of a clock, by default the system's, that never decreases.
 
-    It runs as the clock does, and jumps forward with it. After a step back it goes on from where it was: else later
-    responses would lose against earlier ones, and data would stay fresh until the clock has made up for its step.
+    It follows the clock, also when this jumps forward. After a step back it continues from its last value: otherwise
+    later responses would lose against earlier ones, and data would stay fresh until the clock has caught up.
     """
     lock = threading.Lock()
     unit: float = 1
@@ -61,10 +61,10 @@ def monotonic_clock(clock: Callable[[], float] | None) -> Callable[[], float]:
 
     def after_a_step() -> float:
         nonlocal latest, ahead
-        with lock:  # another thread may only have looked in between
+        with lock:  # another thread may have read the clock in between
             moment = clock() * unit + ahead
             if latest is not None and moment < latest:
-                ahead += latest + 1 - moment  # what begins after the step is later than what began before it
+                ahead += latest + 1 - moment  # requests after the step are later than those before it
                 moment = latest + 1
             latest = moment
             return moment
@@ -73,13 +73,13 @@ def monotonic_clock(clock: Callable[[], float] | None) -> Callable[[], float]:
 
 
 class LockProbe:
-    """Tells whether the current thread holds a lock: `Condition.notify` checks that, and with 0 does nothing else."""
+    """Checks whether the current thread holds a lock: `Condition.notify` checks it, and with 0 does nothing else."""
 
     def __init__(self, lock: RLock) -> None:
         self._condition = Condition(lock)
 
     def is_held(self) -> bool:
-        """Whether the current thread holds the lock."""
+        """Return whether the current thread holds the lock."""
         try:
             self._condition.notify(0)
         except RuntimeError:
@@ -88,10 +88,10 @@ class LockProbe:
 
 
 class ReentrancyGuard:
-    """Knows the thread in which hooks run: `with guard.hooks: …`, under the store's lock, nested as it comes.
+    """Records the thread in which hooks run: `with guard.hooks: …`, under the store's lock, also nested.
 
-    It is a lock because nothing can come between it and its end: a flag that an interruption left behind would keep the
-    thread from the store for ever.
+    It is a lock because an interruption cannot prevent its release: a flag that remained set would lock the thread out
+    of the store forever.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class ReentrancyGuard:
         self._probe = LockProbe(self.hooks)
 
     def reject(self, operation: str) -> None:
-        """Raises RuntimeError where the caller is a hook."""
+        """Raise RuntimeError if the caller is a hook; `operation` names what it called."""
         if self._probe.is_held():
             raise RuntimeError(
                 f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
@@ -115,38 +115,38 @@ def _calling_hook() -> str:
 
 
 class RequestsInFlight:
-    """Requests in flight and token refreshes under way; what they are is the network managers' business.
+    """Requests and token refreshes in flight, as opaque objects of the network managers.
 
-    The store has them because a reset by any of its controllers ends them all. The store's lock guards them.
+    They belong to the store because a reset by any of its controllers ends them all. The store's lock guards them.
     """
 
     __slots__ = ("by_id", "joinable", "mutations", "refreshed", "renewals", "tokens", "turns")
 
     def __init__(self) -> None:
         self.joinable: dict[Identity, Any] = {}
-        """Those that another fetch can join, by the identity of the request."""
+        """Requests that another fetch can join, by identity."""
         self.by_id: dict[int, Any] = {}
-        """All of them, by the id of their fetch."""
+        """All requests in flight, by the id of their fetch."""
         self.mutations: set[int] = set()
-        """The ids of those that may change something on the server."""
+        """The fetch ids of mutations."""
         self.renewals: Any = None
-        """Token renewals under way; None as long as there were none."""
+        """Token renewals in flight; None until the first one."""
         self.refreshed: dict[Any, tuple[int, bool]] = {}
-        """When the last refresh by each hook ended, as the id of a fetch, and whether there was a new token."""
+        """By hook, when its last token refresh ended, as the id of a fetch, and whether it returned a new token."""
         self.turns: dict[tuple[str, str], list[Any]] = {}
-        """Those that change an entity and wait for each other, by the entity, in their order."""
+        """By entity, the mutations of it that wait for each other, in order."""
         self.tokens: Any = None
-        """Tokens that are requested, by their grant; None as long as there are none."""
+        """Access tokens by grant; None until the first one is requested."""
 
 
 _LOOK_AT: Final = 10_000
-"""From so many ETags on it is looked which are of entities that are here no more."""
+"""The number of ETags from which on those of removed entities are dropped."""
 
 
 class EntityTags:
-    """The ETag that the last answer about each entity had, with when that was fetched (ms); changed under the lock.
+    """The ETag of the last response with each entity, and when that was fetched (ms); changed under the lock.
 
-    One stays until another replaces it, its entity is deleted or invalidated, or the store starts over.
+    An ETag stays until another replaces it, its entity is deleted or invalidated, or the store is reset.
     """
 
     def __init__(self, base: Tables) -> None:
@@ -155,7 +155,7 @@ class EntityTags:
         self._look_at = _LOOK_AT
 
     def get(self, cell: EntityPath) -> str | None:
-        """The ETag of an entity, None where none is known."""
+        """Return the ETag of an entity; None if unknown."""
         table, pk = cell
         found = self._tags.get(table, EMPTY).get(pk)
         return None if found is None else found[0]
@@ -163,7 +163,7 @@ class EntityTags:
     def note(
         self, change: ChangeSet, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]
     ) -> None:
-        """A change was written, whose answer had these ETags, or refused those of some entities."""
+        """Update ETags after a change: `found` are those of its response, `untagged` the entities with outdated ones."""
         for table, tags in self._tags.items():
             for pk, stored in change.entities.get(table, EMPTY).items():
                 if stored is INVALID:
@@ -188,63 +188,62 @@ class EntityTags:
 
 
 HotResult: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
-"""What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
-data, and when it turns stale."""
+"""The rules, number of schema redefinitions and arguments of a read, its data, and when that turns stale (ms)."""
 
 
 class StoreState:
-    """What a store holds: the base state, what pending mutations lay over it, and what was built from both.
+    """The state of a store: the base state, pending optimistic updates over it, and memoized values of both.
 
-    `respond` makes the change that the optimistic response of a fetch is expected to bring.
+    `respond` computes the changes of a fetch's optimistic response.
     """
 
     def __init__(self, clock: Callable[[], float], retention: Retention, respond: Respond) -> None:
         self.clock = clock
         self.guard = ReentrancyGuard()
         self.hooks = self.guard.hooks
-        """Marks where functions of users run."""
+        """Held while functions of users run."""
         self.in_flight = RequestsInFlight()
         self.request_log = RequestLog()
-        """What was answered while other requests were under way."""
+        """The responses that were received while other requests were in flight."""
         self.last_number: float = NEVER
-        """The highest number that was given to a request."""
+        """The highest request number so far."""
         self.retention = retention
         self.validate = "off"
         self.secrets: set[str] = set()
-        """Names that are those of secrets besides the usual ones: search parameters that hold a credential."""
+        """Additional names of secrets: query parameters that contain a credential."""
         self.resets = 0
-        """How often the store started over."""
+        """How often the store was reset."""
         self.last_reset: float = 0
         self._respond = respond
         self.before_images = BeforeImages()
-        """What changes is kept there for the snapshots that are held."""
+        """The previous values of changed data, for snapshots in use."""
         self.next_id: Callable[[], int] = count(1).__next__
-        """Gives an id that was never given before: of fetches, placeholders, refreshes. Needs no lock."""
+        """Returns a new id for fetches, placeholders and refreshes; needs no lock."""
         self.hot_results: dict[str, HotResult] = {}
-        """What was handed out by key since the last change; only where a read shows the base as it is."""
+        """By key, the data that was read since the last change, if reads show the base state."""
         self._unfinished: list[EntityPath] = []
-        """What is being taken out of the tables."""
+        """The cells that are being removed from the tables."""
         self.persistence: PersistencePort | None = None
         """The persistence of a store with a storage."""
         self.has_unverified = False
-        """Whether something in memory has to be compared with the storage before it is believed."""
+        """Whether data in memory must be compared with the storage before it is used."""
         self._hold_nothing()
 
     def _hold_nothing(self) -> None:
         base, memo = Tables(), DependencyGraph()
         optimistic = OptimisticUpdates(base, self._respond)
         self.base = base
-        """What responses brought, and nothing else."""
+        """The data of responses, without optimistic updates."""
         self.memo = memo
-        """What was built for reads."""
+        """The memoized values of reads."""
         self.optimistic = optimistic
         self.response_records: dict[str, ResponseRecord] = {}
-        """By key: what is here of its last answer, where the same one would change nothing."""
+        """By key, the record of its last response, if receiving it again would change nothing."""
         self.tags: EntityTags | None = None
-        """The ETags of entities, for those who change them; None as long as there are none."""
+        """The ETags of entities, for mutations; None until the first one."""
 
     def mark_stale(self, cells: Iterable[EntityPath], event: str) -> None:
-        """These records and lists are stale because of an event at this moment."""
+        """Mark records and lists as stale because of an event at this time."""
         stale = StaleSet(event)
         stale.cells.update(cells)
         if stale:
@@ -252,7 +251,7 @@ class StoreState:
             self.hot_results.clear()
 
     def is_marked(self, cell: EntityPath) -> bool:
-        """Whether a record or list is stale whatever shows it."""
+        """Return whether a record or list is marked as stale, independent of the result that shows it."""
         base, (table, pk) = self.base, cell
         meta = base.meta(table, pk)
         if meta is None:
@@ -264,31 +263,31 @@ class StoreState:
         return mark.number >= whole.number
 
     def next_number(self) -> float:
-        """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
+        """Return the number of a request that starts: the current time in ms, but higher than all earlier numbers."""
         now = self.clock()
         if now <= self.last_number:
             now = nextafter(self.last_number, inf)
         self.last_number = now
         return now
 
-    # -- the view: the base with pending optimistic updates over it ----------------------------------------------------
+    # -- the view: the base state with pending optimistic updates ------------------------------------------------------
 
     @property
     def view(self) -> State:
-        """What readers see, as of the last `refresh`."""
+        """The state that readers see, as of the last `refresh`."""
         return self.optimistic.top
 
     @property
     def shows_base(self) -> bool:
-        """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
+        """Whether reads show the base state: there are no optimistic updates, and reads do not affect evictions."""
         optimistic, retention = self.optimistic, self.retention
         if optimistic.stale or optimistic.updates or retention.active or self.has_unverified:
             return False
-        # What was let go of is loaded before anything is built with it, where there is a storage.
+        # With a storage, evicted data is loaded before it is read.
         return not retention.evicted or self.persistence is not None
 
     def refresh(self) -> None:
-        """Brings the view up to date; optimistic responses are computed here."""
+        """Update the view; this computes optimistic responses."""
         if self.optimistic.stale:
             try:
                 with self.hooks:
@@ -303,20 +302,21 @@ class StoreState:
                 self.hot_results.clear()  # optimistic responses may have read the base meanwhile
 
     def interrupted(self, error: BaseException) -> None:
-        """A read ended so: after an interruption what it had begun to build is not to be trusted."""
+        """Drop memoized values if this error interrupted a read, because they may be incomplete."""
         if not isinstance(error, Exception):
             self._forget_built()
 
     def _forget_built(self) -> None:
-        """All that is built from the tables is built anew."""
+        """Drop everything that was built from the tables."""
         self.memo.clear()
         self.optimistic.begin_anew()
         self.hot_results.clear()
 
     def _needed(self) -> Callable[[EntityPath], bool]:
-        """Tells what a bound does not touch: what pending optimistic updates write in the view, and marks of deletion.
+        """Return a test for cells that must not be evicted: writes of optimistic updates, and marks of deletion.
 
-        These are needed where a request is in flight that began before the deletion, whose answer must not undo it.
+        A mark of deletion is needed while a request is in flight that started before the deletion, because its response
+        must not restore the entity.
         """
         self.refresh()
         base, expected, persistence = self.base, self.optimistic.cells, self.persistence
@@ -335,7 +335,7 @@ class StoreState:
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def commit(self, transition: Transition) -> None:
-        """Carries out what an action brings about; if it is interrupted, to its end."""
+        """Apply the effects of an action completely, even if it is interrupted."""
         try:
             self._carry_out(transition)
         except BaseException:
@@ -384,7 +384,7 @@ class StoreState:
             self.tags.note(change, tags or {}, transition.untagged)
 
     def _note_origin(self, transition: WriteChange) -> None:
-        """Marks what a response brought that is stored nowhere; another response replaces the mark of its key alone."""
+        """Record data of a response that must not be stored; another response removes only the record of its key."""
         base, change = self.base, transition.change
         if transition.set_as is not None:
             base.set_as[transition.set_as] = None
@@ -398,13 +398,13 @@ class StoreState:
         self.retention.reset()
         debug(STORE, "reset: all that was stored is gone")
         self.request_log.clear()
-        self.before_images.clear()  # snapshots taken before keep the tables of before
+        self.before_images.clear()  # earlier snapshots keep the previous tables
         self._hold_nothing()
         self.resets += 1
         self.last_reset = moment
 
     def _write(self, change: ChangeSet) -> None:
-        """Writes a change into the tables, and drops what was built from what it changes."""
+        """Write a change into the tables, and drop memoized values that were built from changed data."""
         base, optimistic, retention = self.base, self.optimistic, self.retention
         if self.before_images:
             for before_image in self.before_images.held():
@@ -423,7 +423,7 @@ class StoreState:
             retention.listed(change.complete_tables)
 
     def take_in(self, change: ChangeSet) -> None:
-        """Writes what a storage had of what was not known here: that is no change, so snapshots see it as well."""
+        """Write data that was loaded from a storage: it was only unknown before, so snapshots see it as well."""
         base, retention = self.base, self.retention
         shown = self._drop_built(change)
         grown = base.commit(change)
@@ -437,22 +437,22 @@ class StoreState:
         self.hot_results.clear()
 
     def restore_response_record(self, key: str, validators: Validators, change: ChangeSet) -> None:
-        """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""
+        """Restore the record of a response whose data, the contents of the change, was loaded from a storage."""
         self.response_records[key] = ResponseRecord(None, validators, key, change, self.base)
 
     def bound(self) -> None:
-        """Lets go of what is over the bound since more was taken in."""
+        """Evict entities over the bound after data was loaded."""
         over = self.retention.over(self._needed)
         if over:
             self._remove(over, ())
 
     def _drop_built(self, change: ChangeSet) -> Collection[str]:
-        """Drops what was built from the cells that a change is to write; returns tables that look the same after it."""
+        """Drop values built from the cells that a change will write; return tables that look unchanged after it."""
         base, memo, optimistic = self.base, self.memo, self.optimistic
         changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
         shown: Collection[str] = ()
         if optimistic.covers:
-            # What an update expected, the view had already; bringing the view up to date finds what changed for it.
+            # The view already has the values of optimistic updates; `refresh` finds what changes there.
             changed = [cell for cell in changed if not optimistic.holds(*cell)]
             shown = {table for table, written in change.entities.items() if optimistic.had_already(table, written)}
         if changed:
@@ -474,7 +474,7 @@ class StoreState:
         self.optimistic.base_changed({("key", key) for key in keys})
 
     def _remove(self, cells: Iterable[EntityPath], keys: Collection[str]) -> None:
-        """Removes entities and keys from the tables without notification."""
+        """Remove entities and keys from the tables without notification."""
         base, memo = self.base, self.memo
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
         self._unfinished = gone = [*self._unfinished, *gone]
@@ -483,7 +483,7 @@ class StoreState:
             before_image.keep_removed(gone)
         self.before_images.keep_results(keys)
         base.remove(gone)
-        if gone and self.persistence is None:  # else it is loaded again as it was
+        if gone and self.persistence is None:  # a storage loads it again unchanged
             stale = StaleSet(EVICTED)
             stale.evicted.update(gone)
             base.marks.add(stale, self.next_number())
@@ -493,7 +493,7 @@ class StoreState:
             self.response_records.pop(key, None)
         base.marks.forget(gone, keys)
         for key in [key for key, response_record in self.response_records.items() if response_record.touches(tables)]:
-            del self.response_records[key]  # nothing that was let go of is held
+            del self.response_records[key]  # part of the response was evicted
         self.retention.removed(gone, keys, base)
         if self.persistence is not None:
             self.persistence.evicted(gone, keys)
