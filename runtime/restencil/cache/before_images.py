@@ -1,4 +1,4 @@
-"""What snapshots need of the past: what the base state held before it was changed under them."""
+"""Before images for snapshots: the values of the base state before later changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class BeforeImage:
-    """The base as it was when a snapshot was taken: what changed since is kept aside for it."""
+    """The base state at the time of a snapshot; it stores the previous values of data that changed since."""
 
     def __init__(self, base: Tables) -> None:
         self.base = base
@@ -22,7 +22,7 @@ class BeforeImage:
         self.indexes: dict[tuple[str, str, str], str | None] = {}
         self.tables: dict[str, tuple[str, ...] | None] = {}
 
-    # -- a state: the questions that it answers ------------------------------------------------------------------------
+    # -- the interface of a state --------------------------------------------------------------------------------------
 
     def get(self, table: str, pk: str) -> Any:
         kept = self.cells.get((table, pk)) if self.cells else None
@@ -63,10 +63,10 @@ class BeforeImage:
     def listings(self, entity: str) -> list[ListBinding]:
         return self.base.listings(entity)
 
-    # -- keeping -------------------------------------------------------------------------------------------------------
+    # -- recording -----------------------------------------------------------------------------------------------------
 
     def keep_change(self, change: ChangeSet) -> None:
-        """The change is about to be written."""
+        """Store the previous values of a change that is about to be written."""
         for table, written in change.entities.items():
             if table not in self.tables and not self.base.has_table(table):
                 self.tables[table] = None
@@ -79,7 +79,7 @@ class BeforeImage:
                 self._keep_index(table, name, text)
 
     def keep_removed(self, cells: Collection[EntityPath]) -> None:
-        """Entities and collections are about to go."""
+        """Store the values of entities and collections that are about to be removed."""
         for table in {table for table, _ in cells}:
             if table not in self.tables:
                 self.tables[table] = tuple(self.pks(table))
@@ -89,7 +89,7 @@ class BeforeImage:
                 self._keep_index(table, name, text)
 
     def keep_result(self, key: str) -> None:
-        """The key's result or meta is about to change."""
+        """Store the result and metadata of a key that are about to change."""
         if key not in self.results:
             self.results[key] = (self.base.result(key), self.base.key_meta(key))
 
@@ -102,25 +102,25 @@ class BeforeImage:
 
 
 class BeforeImages(set["weakref.ref[BeforeImage]"]):
-    """What the snapshots that are still held keep; empty where there is none, which every write asks."""
+    """The before images of all snapshots in use, referenced weakly; empty if there are none, which writes check."""
 
     def keep(self, before_image: BeforeImage) -> None:
-        """From now on, for as long as it is held."""
+        """Add a before image for as long as its snapshot is in use."""
         self.add(weakref.ref(before_image, self.discard))
 
     def held(self) -> list[BeforeImage]:
-        """All of them."""
+        """Return all before images in use."""
         return [before_image for reference in self.copy() if (before_image := reference()) is not None]
 
     def keep_results(self, keys: Iterable[str]) -> None:
-        """The results or metas of these keys are about to change."""
+        """Store the results and metadata of keys that are about to change, in all before images."""
         for before_image in self.held() if self else ():
             for key in keys:
                 before_image.keep_result(key)
 
 
 def as_of(state: State, base: Tables, before_image: BeforeImage) -> State:
-    """A state over the base, as it stays while the base goes on."""
+    """Return a state over the base that later changes of the base do not affect."""
     if state is base or not isinstance(state, ChangeSet):
         return before_image
     return state.over(as_of(state.underlying, base, before_image))

@@ -1,4 +1,4 @@
-"""What a store holds may be taken elsewhere, but for what is secret."""
+"""Dumps of the contents of stores, without secrets."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 
 _DUMPS: Final = "restencil.persistence.dump"
-"""The module that writes and reads dumps: it is looked up by its name, as this layer does not know that one."""
+"""The module that writes and reads dumps; imported by name because this layer must not depend on it."""
 
 
 class Dumpable(PersistentStoreMixin):
-    """The members of a store that are about dumps of it."""
+    """The methods of a store for dumps."""
 
     lock: threading.RLock
     _store_state: StoreState
 
     def note_secret(self, name: str) -> None:
-        """What bears this name is a secret, as the search parameter is in which a client sends its credential."""
+        """Register the name of a secret, such as the query parameter with the credential of a client."""
         with self.lock:
             self._store_state.secrets.add(name)
             if self._persistence is not None:
                 self._persistence.add_client(secret=name)
 
     def note_credential(self) -> None:
-        """A client sends a credential, so that what it is answered may be for the eyes of some alone."""
+        """Record that a client sends a credential, so that responses may be private."""
         with self.lock:
             if self._persistence is not None:
                 self._persistence.add_client(sends_credential=True)
 
     def dump(self) -> bytes:
-        """What memory holds of what responses brought, as JSON: for fixtures, and for `Store.load`.
+        """Return the data of responses that is in memory, as JSON: for fixtures, and for `Store.load`.
 
-        What no storage would keep is not in it: secrets by their names, what `persist` excludes, errors, optimistic
-        updates. The same state gives the same bytes.
+        It excludes everything that storages exclude: secrets by their names, data with `persist=False`, errors and
+        optimistic updates. Equal states return equal bytes.
         """
         with self.lock:
             text: bytes = find(f"{_DUMPS}:dump")(self._store_state, self._persistence)
@@ -49,12 +49,12 @@ class Dumpable(PersistentStoreMixin):
 
     @classmethod
     def load(cls, data: bytes | str, /, *, times: str = "kept", **options: Any) -> Self:
-        """A store of what `dump` gave: `Store.load(fixture, times="now")`; `options` are those of a store.
+        """Create a store from the result of `dump`: `Store.load(fixture, times="now")`; `options` are those of a store.
 
-        `times`: `kept`, all is as old as it was; `now`, as if it was received now, each with its lifetime; `stale`, it
-        shows, and the first read asks for it anew. What is loaded is built when it is read, by the classes that are
-        known then, and what classes wrote that have changed since is not there. Raises StorageError, a ValueError, for
-        data that is no dump, and TypeError where `storage` is given as well.
+        `times` is `kept` (the original times), `now` (as if it was received now, with its lifetime) or `stale` (it is
+        shown, and the first read fetches it again). Objects are created when they are read, by the current classes;
+        records of classes that have changed since are dropped. Raises StorageError, a ValueError, for data that is no
+        dump, and TypeError if `storage` is passed as well.
         """
         if "storage" in options:
             raise TypeError("Store.load makes a store over its dump alone: take storage= away, or give it to Store(…)")

@@ -1,4 +1,4 @@
-"""Why a read fetched, or did not: what the store knows of one endpoint's result, in one object and in words."""
+"""Explanations of reads: why a read would or would not fetch, as an object and in words."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a read of one endpoint would do now; durations in milliseconds.
+    """What a read of an endpoint would do now; durations in milliseconds.
 
-    `verdict` says it in one sentence, `reasons` why; `str()` gives all of it. `age` is the time since the response
-    arrived, `expires_in` until it turns stale (negative: since it did). `entities` are the (key, pk) that it is made
-    of, `dependents` for each of them how much is built from it, `held` whether a live read holds it. `request` is the
-    request: method and the client's own address.
+    `verdict` is one sentence, `reasons` explain it; `str()` returns the full text. `age` is the time since the response
+    arrived, `expires_in` the time until it becomes stale (negative: since then). `entities` are the (key, pk) of its
+    data, `dependents` is the number of memoized values built from each, `held` whether a live read uses it. `request`
+    is the method and absolute URL.
     """
 
     key: str
@@ -52,7 +52,7 @@ class Explanation:
 
 
 def explain(store: Store, request: Request) -> Explanation:
-    """What a read of this endpoint would do now, and why."""
+    """Return what a read of this request would do now, and why."""
     reading = store.read(request)
     if request.inactive:
         return Explanation(
@@ -122,7 +122,7 @@ def explain(store: Store, request: Request) -> Explanation:
 
 
 def _origin(rules: Rules, reading: Reading, meta: ResultMeta | None, unanswered: str | None) -> list[str]:
-    """Where what a read finds comes from, or why there is nothing."""
+    """Return the origin of the data of a read, or why there is none."""
     if meta is None:
         if reading.found:
             return ["it was never fetched; the data is assembled from entities that came with other responses"]
@@ -147,7 +147,7 @@ def _origin(rules: Rules, reading: Reading, meta: ResultMeta | None, unanswered:
 
 
 def _freshness(reading: Reading, meta: ResultMeta | None, expires_in: float) -> list[str]:
-    """How long that holds; nothing where a read fetches in any case."""
+    """Return how long the data is fresh; empty if reads always fetch."""
     if reading.expiry_status is ExpiryStatus.Invalid:
         return []
     if reading.freshness is not None and reading.freshness.mark.event:

@@ -1,4 +1,4 @@
-"""Collecting what no one holds any more; off unless a policy is given to the store."""
+"""Garbage collection of data that live reads no longer use; off unless a store has a policy."""
 
 from __future__ import annotations
 
@@ -28,62 +28,62 @@ class Times(Protocol):
 
     @property
     def fetched_at(self) -> float:
-        """When its fetch started."""
+        """When the fetch started."""
         ...
 
     @property
     def expires_at(self) -> float:
-        """When it turns stale."""
+        """When the data becomes stale."""
         ...
 
 
 class Collected(Protocol):
-    """What a policy asks of the store that it serves."""
+    """The interface of a store for its policy."""
 
     scheduler: Scheduler
 
     def now(self) -> float:
-        """The moment by the store's clock, in milliseconds."""
+        """Return the current time of the store, in milliseconds."""
         ...
 
     def endpoint_meta(self, key: str) -> Times | None:
-        """The times of a key, None where nothing is recorded of it."""
+        """Return the times of a key; None if it is unknown."""
         ...
 
     def entity_meta(self, table: str, pk: str) -> Times | None:
-        """The times of an entity or collection, None where there is none."""
+        """Return the times of an entity or collection; None if it is unknown."""
         ...
 
     def is_held(self, place: str | EntityPath) -> bool:
-        """Whether someone holds a key or an entity."""
+        """Return whether a live read uses a key or an entity."""
         ...
 
     def apply(self, action: Action) -> Any:
-        """Carries out an action."""
+        """Apply an action."""
         ...
 
 
 class ImmortalGCPolicy:
-    """Keeps everything: what a store does without a policy."""
+    """A policy that never collects, as without a policy."""
 
     def attach(self, store: Collected, /) -> None:
-        """The store that this policy serves; a policy serves one."""
+        """Set the store of this policy; a policy serves one store."""
 
     def another(self) -> Self:
-        """A policy of the same kind, with the same settings, that serves no store yet."""
+        """Return a policy of the same class and settings without a store."""
         return copy(self)
 
     def dropped(self, keys: Iterable[str], entities: Iterable[EntityPath], /) -> None:
-        """No one holds these keys and entities any more."""
+        """Notify the policy that live reads no longer use these keys and entities."""
 
 
 class GCPolicy(ImmortalGCPolicy):
-    """Collects what was held by a live read and is not any more, some time after it turned stale.
+    """Collects data that live reads no longer use, some time after it became stale.
 
-    `interval`: between two sweeps, in milliseconds, as `"5m"` or a timedelta; the first one comes that long after
-    something was let go. A candidate is collected once `expiry_multiplier` times its lifetime, and at least two
-    minutes, have passed since `fetched_at`; `expires_at(times)` gives another moment for that. What no one ever held is
-    never collected.
+    `interval` is the time between two sweeps (milliseconds, `"5m"` or a timedelta); the first sweep starts that long
+    after a live read has released data. A candidate is collected once `expiry_multiplier` times its lifetime, and at
+    least two minutes, have passed since `fetched_at`; `expires_at(times)` returns another time for that. Data that no
+    live read ever used is never collected.
     """
 
     def __init__(
@@ -110,26 +110,26 @@ class GCPolicy(ImmortalGCPolicy):
         self._lock = threading.Lock()
 
     def another(self) -> Self:
-        """A policy with the same settings that serves no store yet."""
+        """Return a policy with the same settings without a store."""
         made = copy(self)
         made._begin()
         return made
 
     def attach(self, store: Collected, /) -> None:
-        """The store that this policy serves; RuntimeError for a second one."""
+        """Set the store of this policy; raise RuntimeError if it has one."""
         if self._store is not None:
             raise RuntimeError("this GCPolicy serves a store already; make one for each store")
         self._store = store
 
     def dropped(self, keys: Iterable[str], entities: Iterable[EntityPath], /) -> None:
-        """They become candidates, and the next sweep is set."""
+        """Make these keys and entities candidates, and schedule the next sweep."""
         with self._lock:
             self._keys.update(keys)
             self._entities.update(entities)
             self._set_timer()
 
     def sweep(self) -> None:
-        """Collects the candidates whose time is over; the timer calls it, and anyone may."""
+        """Collect the candidates whose time is over; called by the timer, and possibly by users."""
         store = self._store
         if store is None:
             return
@@ -144,7 +144,7 @@ class GCPolicy(ImmortalGCPolicy):
             self._set_timer()
 
     def _over(self, candidates: set[Place], times_of: Callable[[Place], Times | None], now: float) -> list[Place]:
-        """Takes out of the candidates what is held again, gone, or to be collected now; the last of these it gives."""
+        """Remove candidates that are in use again, unknown or due; return the due ones."""
         store = self._store
         over: list[Place] = []
         for place in list(candidates):

@@ -1,4 +1,4 @@
-"""The view as plain data, for looking at."""
+"""The view as plain data, for debugging."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def inspect_state(store_state: StoreState) -> dict[str, Any]:
-    """A copy of all that readers see.
+    """Return a copy of the view as plain data.
 
     `entities` are the records by table and primary key, `entities_meta` their times; `endpoints` are the normalized
     results by key, `meta` what else is recorded of keys; `indexes` lead by table, field and value to a primary key;
@@ -56,7 +56,7 @@ def _indexes(store_state: StoreState, above: list[ChangeSet]) -> dict[str, dict[
 
 
 def _changes(state: State) -> list[ChangeSet]:
-    """The changes that are laid over the base, from the bottom up."""
+    """Return the changes over the base state, from the bottom up."""
     changes: list[ChangeSet] = []
     while isinstance(state, ChangeSet):
         changes.insert(0, state)
@@ -65,7 +65,7 @@ def _changes(state: State) -> list[ChangeSet]:
 
 
 def _each(*names: Iterable[Any]) -> list[Any]:
-    """All of the names, each once, in order."""
+    """Return all names without duplicates, in order."""
     return list(dict.fromkeys(name for some in names for name in some))
 
 

@@ -1,4 +1,4 @@
-"""What is marked as stale with a record: the lists that it may have joined or left."""
+"""Marks records as stale, with the lists that they may have joined or left."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def mark_record(stale: StaleSet, state: State, cell: EntityPath, *, existence: bool) -> None:
-    """A record is stale, with the memberships of lists that it may have joined or left.
+    """Mark a record as stale, with the memberships of lists that it may have joined or left.
 
-    Without `existence` it is there as before, so that it stays in lists that have no filter.
+    Without `existence`, it was neither created nor deleted, so that it stays in lists without a filter.
     """
     stale.cells.add(cell)
     mark_lists(stale, state, cell[0], filtered_only=not existence)
@@ -26,7 +26,7 @@ def mark_record(stale: StaleSet, state: State, cell: EntityPath, *, existence: b
 def mark_lists(
     stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[EntityPath] = ()
 ) -> None:
-    """The lists of an entity are stale, whether they are known here or not, but those that `followed` a change."""
+    """Mark all lists of an entity as stale, known or not, except those that were updated (`followed`)."""
     stale.plain_lists.add(table)
     (stale.filtered_lists if filtered_only else stale.lists).add(table)
     for listing in state.listings(table):
@@ -38,6 +38,6 @@ def mark_lists(
 
 
 def _has_filter(listing: ListBinding) -> bool:
-    """Whether a list has an argument that decides what is in it."""
+    """Return whether a list has an argument that filters its members."""
     arguments = identity_of_text(listing.cell[1])
     return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)

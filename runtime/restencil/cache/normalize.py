@@ -1,6 +1,6 @@
-"""Normalization: a response becomes records in tables and a result of primary keys.
+"""Normalization of responses into records in tables and results of primary keys.
 
-A pass is given to the schemas as their writer. Where it pays, functions of `normalize_compiled` do what the schemas do.
+Schemas write to a `Normalization`. For frequent schemas, compiled functions of `normalize_compiled` replace theirs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
 
 class Normalization(RecordWriter):
-    """One pass over one response: it writes a `ChangeSet` over the state that it sees below.
+    """One pass over one response, which writes a `ChangeSet` over the underlying state.
 
-    `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys are made
-    from, of entities whose creation is only expected, `where` a phrase for errors that says which response this is.
-    With `owns_response` the response was decoded for this pass alone, so its objects may become records as they
-    are. With `strict` a list is no object and an object no list; with `replaces` the entities of the response itself,
-    not those nested in others, replace what is stored.
+    `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` the number in placeholder keys of
+    optimistically created entities, `where` a phrase for errors that identifies the response. With `owns_response`, the
+    objects of the response may become records without a copy. With `strict`, lists and objects are not converted into
+    each other; with `replaces`, the entities of the response itself, but not nested ones, replace stored records.
     """
 
     def __init__(
@@ -59,15 +58,15 @@ class Normalization(RecordWriter):
         self.where = where
         self.strict = strict
         self.referred: dict[str, set[str]] = {}
-        """By table, the entities that the response refers to by their primary key alone."""
+        """By table, the entities that the response refers to by primary key only."""
         self.result: Any = UNDEFINED
-        """What the response as a whole was stored as."""
+        """The normalized result of the whole response."""
         self.written: dict[tuple[int, str], str] = {}
-        """Which primary key each object of the response got, by the object's identity and table."""
+        """The primary keys of objects of the response, by the object's identity and table."""
         self.processed: dict[tuple[int, str], Mapping[str, Any]] = {}
-        """What an overridden `process` made of an object of the response, by the object's identity and table."""
+        """The results of overridden `process` methods, by the object's identity and table."""
         self.chosen: dict[tuple[int, int], Schema] = {}
-        """Which schema a function chose for a polymorphic object of the response, by both identities."""
+        """The schemas that a function chose for polymorphic objects of the response, by both identities."""
         self._alive: list[Any] = []
         self._creating = 0
         self._placeholder_id = placeholder_id
@@ -75,9 +74,9 @@ class Normalization(RecordWriter):
         self._nested: set[tuple[str, str]] = set()
 
     def write(self, schema: Schema, response: Any) -> Any:
-        """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
+        """Normalize a whole response; return the result to store, or `UNDEFINED` for none.
 
-        Raises ProcessingError where the response does not fit the schema.
+        Raises ProcessingError if the response does not match the schema.
         """
         self.result = self.visit(schema, response, response, None)
         self.settle()
@@ -86,7 +85,7 @@ class Normalization(RecordWriter):
     # -- the recursion ---------------------------------------------------------------------------------------------
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
-        """The stored form of one value."""
+        """Normalize one value; return its stored form."""
         if schema is None or value is None:
             return value
         kind = kind_of(value)
@@ -115,7 +114,7 @@ class Normalization(RecordWriter):
         return value
 
     def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
-        """Normalizes what a creation brought: a record without a primary key gets a placeholder."""
+        """Normalize the response of a creation: a record without a primary key gets a placeholder."""
         self._creating += 1
         try:
             return normalize(*args)
@@ -123,14 +122,14 @@ class Normalization(RecordWriter):
             self._creating -= 1
 
     def placeholder(self) -> str | None:
-        """A placeholder key, the same in every pass of one action; None where nothing is being created."""
+        """Return a placeholder key, the same in every pass of one action; None outside of creations."""
         if not self._creating or self._placeholder_id is None:
             return None
         self._placeholders += 1
         return f"MISS-{self._placeholder_id}-{self._placeholders - 1}"
 
     def visited(self, value: Any, table: str, pk: str) -> bool:
-        """Whether this very object was already visited as this entity; notes it otherwise."""
+        """Return whether this object was already visited as this entity; record it otherwise."""
         place = (id(value), table)
         if self.written.get(place) == pk:
             return True
@@ -138,15 +137,15 @@ class Normalization(RecordWriter):
         return False
 
     def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
-        """Remembers what `process` made of an object of the response.
+        """Record the result of `process` for an object of the response.
 
-        Objects are identified by their ids, so one that a hook makes must live as long as the pass.
+        Objects are identified by their ids, so objects that a hook creates must live as long as the pass.
         """
         self._alive.append(processed)
         self.processed[id(value), table] = processed
 
     def note_nested_collection(self, table: str, pk: str) -> None:
-        """Warns where nested lists of several entities are one because nothing of their entities is in their keys."""
+        """Warn if several entities share one nested list, because its key contains nothing of the entity."""
         if (table, pk) in self._nested:
             logger.warning(
                 "the collection %s %s is nested in several entities of one response and has no nest_key, so they share "
@@ -160,21 +159,21 @@ class Normalization(RecordWriter):
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def open_table(self, table: str) -> None:
-        """Makes a table known, whether or not anything is in it: the response was a list of all that it holds."""
+        """Create a table, even if it is empty, because the response was the complete list of its entities."""
         self.change.open_table(table)
 
     def stored_collection(self, table: str, pk: str) -> Any:
-        """The stored list or dict of a collection at this point of the pass, None where there is none."""
+        """Return the list or dict of a collection at this point of the pass; None if there is none."""
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else found
 
     def collections(self, table: str) -> list[tuple[str, Any]]:
-        """Every stored collection of a table, with its primary key."""
+        """Return all collections of a table at this point of the pass, with their primary keys."""
         found = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
         return [(pk, stored) for pk, stored in found if stored is not None]
 
     def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
-        """Replaces a collection, unless the stored one was fetched later."""
+        """Replace a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
         if self.write_set is not None and not is_partial(items):
             self.write_set.did(PutList(table, pk, items, is_page=False))
@@ -189,7 +188,7 @@ class Normalization(RecordWriter):
         self._keep_number(table, pk)
 
     def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
-        """What is added to this collection is a page of it."""
+        """Record that the response contained a page of a collection."""
         self.change.pages[table, pk] = schema
         if self.write_set is not None:
             self.write_set.did(PutList(table, pk, items, is_page=True, keeps_times=self._keeps_times))
@@ -205,9 +204,9 @@ class Normalization(RecordWriter):
         moved: Mapping[tuple[str, str], Any] | None = None,
         change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
-        """Notes what is done to all collections of a table that are accepted, or to one.
+        """Record an edit of all matching collections of a table, or of one.
 
-        `change_of` makes `change` from the entities' records before and after; `moved` has those that are known.
+        `change_of` returns `change` for records of the entities before and after; `moved` has the known ones.
         """
         if self.write_set is not None:
             self.write_set.did(
@@ -215,13 +214,13 @@ class Normalization(RecordWriter):
             )
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
-        """Stores a collection that something was added to or taken from; its times become this action's."""
+        """Write a collection after items were added or removed; it may get the times of this action."""
         self.change.collections.add(table)
         self.change.write(table, pk, changed, self._times_of_collection(table, pk))
         self._keep_number(table, pk)
 
     def _keep_number(self, table: str, pk: str) -> None:
-        """A list whose times stay was brought by the request that brought it before."""
+        """Keep the request number of a list whose times are unchanged."""
         underlying, times = self.underlying, self.change.times_of(table, pk)
         if type(underlying) is Tables and times is underlying.meta(table, pk):
             before = underlying.partial.get(table, EMPTY).get(pk)
@@ -235,5 +234,5 @@ class Normalization(RecordWriter):
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)
         if old_meta is not None and self._keeps_times:
-            return old_meta  # that something joined it makes no list fresher
+            return old_meta  # added items do not refresh a list
         return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta

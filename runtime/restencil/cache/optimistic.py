@@ -1,7 +1,7 @@
-"""Optimistic updates: what pending mutations are expected to bring, laid over the base state and never in it.
+"""Optimistic updates: the expected changes of pending mutations, layered over the base state and never part of it.
 
-The *view* is the base with the updates of all pending mutations over it, in start order. It is brought up to date at
-the first read that needs it; an update is computed anew only if something that it read or wrote changed.
+The *view* is the base state with the updates of all pending mutations over it, in start order. It is updated by the
+first read that needs it; an optimistic update is recomputed only if something that it read or wrote has changed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .actions import Fetch
 from .tables import ChangeSet, EntityPath, ListBinding, ResultMeta, State, Tables
 
 Token = tuple[str, ...]
-"""What an update can depend on: a cell, a table's membership, an index entry, a key's result, or which lists follow."""
+"""A dependency of an update: a cell, the members of a table, an index entry, a key's result, or the updated lists."""
 
 
 class Recorder:
-    """A state that notes what it is asked for."""
+    """A state that records the dependencies of its reads."""
 
     def __init__(self, state: State, tokens: set[Token]) -> None:
         self._state = state
@@ -65,7 +65,7 @@ class Recorder:
 
 
 def tokens_of(change: ChangeSet, grown: Iterable[str] = ()) -> set[Token]:
-    """What depends on these writes has to be looked at again; `grown` are the tables that gain or lose members."""
+    """Return the dependencies that a change affects; `grown` are the tables that gain or lose members."""
     tokens: set[Token] = {("cell", *cell) for cell in change.cells()}
     tokens.update(("table", table) for table in grown)
     tokens.update(("index", *place, text) for place, entries in change.indexes.items() for text in entries)
@@ -77,7 +77,7 @@ def tokens_of(change: ChangeSet, grown: Iterable[str] = ()) -> set[Token]:
 
 
 def _grown(change: ChangeSet) -> set[str]:
-    """The tables that have more members with this change than without."""
+    """Return the tables that have more members with this change than without."""
     underlying = change.underlying
     return {table for table in change.entities if not underlying.has_table(table)} | {
         table for table, pk in change.cells() if underlying.get(table, pk) is UNDEFINED
@@ -85,7 +85,7 @@ def _grown(change: ChangeSet) -> set[str]:
 
 
 class OptimisticUpdate:
-    """One pending mutation and what it is expected to bring."""
+    """One pending mutation and its expected changes."""
 
     def __init__(self, action: Fetch) -> None:
         self.action = action
@@ -94,20 +94,20 @@ class OptimisticUpdate:
 
     @property
     def tables(self) -> Iterable[str]:
-        """The tables that it writes or opens."""
+        """The tables that the update writes or creates."""
         return self.change.entities if self.change is not None else ()
 
     def depends_on(self, changed: set[Token]) -> bool:
-        """Whether it must be computed anew after these changes."""
+        """Return whether the update must be recomputed after these changes."""
         return self.change is None or not changed.isdisjoint(self.reads)
 
 
 Respond = Callable[[Fetch, State], ChangeSet]
-"""Normalizes the optimistic response of an action over a state, as if the network had sent it."""
+"""Normalizes the optimistic response of an action over a state, as if it was received."""
 
 
 class OptimisticUpdates:
-    """The queue of pending mutations, in start order, and the view that they give."""
+    """The queue of pending mutations, in start order, and the resulting view."""
 
     def __init__(self, base: Tables, respond: Respond) -> None:
         self._base = base
@@ -115,10 +115,10 @@ class OptimisticUpdates:
         self.updates: list[OptimisticUpdate] = []
         self._changed: set[Token] = set()
         self.stale = False
-        """Whether the view has to be brought up to date before it is read."""
+        """Whether the view must be updated before it is read."""
         self._effective: dict[EntityPath, Any] = {}
         self._opened: set[str] = set()
-        """The tables that updates write or open, as far as the view has been computed."""
+        """The tables that updates write or create, as of the last refresh."""
         self.top: State = base
 
     @property
@@ -127,14 +127,14 @@ class OptimisticUpdates:
         return [update.action for update in self.updates]
 
     def push(self, action: Fetch) -> None:
-        """A mutation starts."""
+        """Add a mutation that starts."""
         update = OptimisticUpdate(action)
         self.stale = True
         if not (self.updates and self.updates[-1].action is action):
             self.updates.append(update)
 
     def remove(self, fetch_id: int | None) -> bool:
-        """A mutation ended; only its own action goes."""
+        """Remove a mutation that ended; return whether it was pending."""
         for position, update in enumerate(self.updates):
             if update.action.fetch_id == fetch_id:
                 if update.change is not None:
@@ -145,33 +145,33 @@ class OptimisticUpdates:
         return False
 
     def begin_anew(self) -> None:
-        """An interruption left it open what has been computed: all updates are computed anew."""
+        """Mark all updates for recomputation, because an interruption may have left them incomplete."""
         self.stale = True
         for update in self.updates:
             update.change = None
 
     def base_changed(self, tokens: Iterable[Token]) -> None:
-        """The base state changed."""
+        """Record changes of the base state."""
         if self.updates:
             self._changed.update(tokens)
             self.stale = True
 
     def holds(self, table: str, pk: str) -> bool:
-        """Whether an update writes this cell, as far as the view has been computed."""
+        """Return whether an update writes this cell, as of the last refresh."""
         return (table, pk) in self._effective
 
     @property
     def cells(self) -> Container[EntityPath]:
-        """The cells that updates write, as far as the view has been computed."""
+        """The cells that updates write, as of the last refresh."""
         return self._effective.keys()
 
     @property
     def covers(self) -> bool:
-        """Whether updates write anything, as far as the view has been computed."""
+        """Whether updates write anything, as of the last refresh."""
         return bool(self._effective)
 
     def had_already(self, table: str, pks: Iterable[str]) -> bool:
-        """Whether the base gains no member that the view of the table lacked, and none changes its place in it."""
+        """Return whether new members of the base are already in the view of the table, at the same position."""
         if not self.top.has_table(table):
             return False
         gained = {pk for pk in pks if self._base.get(table, pk) is UNDEFINED}
@@ -179,7 +179,7 @@ class OptimisticUpdates:
         return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
 
     def refresh(self) -> tuple[list[EntityPath], set[str]]:
-        """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
+        """Update the view; return the cells that changed in it, and the tables with new or removed members."""
         self.stale = False  # first of all: optimistic responses may read the store
         underlying: State = self._base
         try:
@@ -204,7 +204,7 @@ class OptimisticUpdates:
             real = self._base.get(*cell)
             was, now = before.get(cell, real), self._effective.get(cell, real)
             if now is real and was is not now and _equal(was, now):
-                # The server said what was expected: readers keep the objects that they have.
+                # The server confirmed the optimistic value: readers keep their objects.
                 self._base.entities[cell[0]][cell[1]] = was
             elif was is not now:
                 if _equal(was, now):
@@ -216,7 +216,7 @@ class OptimisticUpdates:
         return cells, tables
 
     def _keep(self, cell: EntityPath, stored: Any) -> None:
-        """Replaces an equal record in the topmost update that writes its path."""
+        """Replace an equal record in the topmost update that writes its path."""
         table, pk = cell
         for update in reversed(self.updates):
             if update.change is not None and pk in update.change.entities.get(table, ()):
@@ -272,7 +272,7 @@ def _keep_equal(old: ChangeSet, new: ChangeSet) -> None:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Whether two stored forms are equal records, or equal lists or maps of primary keys."""
+    """Return whether two stored forms are equal records, or equal lists or maps of primary keys."""
     same_kind = type(left) is type(right) or (isinstance(left, list) and isinstance(right, list))
     if isinstance(left, Sentinel) or not same_kind or is_partial(left) is not is_partial(right):
         return False

@@ -1,8 +1,8 @@
-"""Stores of one client that hold different things under the same keys, and what they tell each other.
+"""The peer stores of one client, which contain different data under the same keys, and their notifications.
 
-Responses in another language, or for another user, are kept in a store of their own: an entity is in a store once,
-so that nothing else keeps two of its representations apart. A change that was asked for through one of these stores
-changed it for all who ask with the same credential, so their stores hear of it. A reset of the first one resets all.
+Responses in another language, or for another user, have a separate store, because a store contains only one
+representation of an entity. A mutation through one of these stores affects all requests with the same credential, so
+peers with this credential are notified of it. A reset of the first store resets all.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class PeerHost(Protocol):
-    """What a store is to its family."""
+    """The interface of a store for its peers."""
 
     member: PeerStore | None
     lock: RLock
 
     def apply(self, action: Action, /) -> Any:
-        """Carries out an action."""
+        """Apply an action."""
         ...
 
 
 class Peers:
-    """The store of a client, and those beside it for as long as someone has them."""
+    """The first store of a client and its peers, which are referenced weakly."""
 
     def __init__(self, store: PeerHost) -> None:
         self._members: WeakSet[PeerStore] = WeakSet()
@@ -43,10 +43,10 @@ class Peers:
     def member(
         self, store: PeerHost, credential: Hashable, names: tuple[str, ...], dispatch: Callable[[Action], Any]
     ) -> PeerStore:
-        """A store that belongs to the family from now on.
+        """Add a store to the peers.
 
-        `names` are the headers for which it is there, `dispatch` takes actions on their way to it. Without a credential
-        of its own it has that of the client.
+        `names` are the headers that it exists for, `dispatch` passes actions to it. If `credential` is None, it has the
+        credential of the client.
         """
         made = store.member = PeerStore(self, store, credential, names, dispatch)
         with self._lock:
@@ -54,12 +54,12 @@ class Peers:
         return made
 
     def others(self, member: PeerStore) -> list[PeerStore]:
-        """All members but one."""
+        """Return all members except this one."""
         with self._lock:
             return [other for other in self._members if other is not member]
 
     def hint(self, topic: str, names: tuple[str, ...], text: str) -> None:
-        """Logs a hint once for each of these headers."""
+        """Log a hint once for each of these headers."""
         for name in names:
             if f"{topic} {name.lower()}" not in self._hinted:
                 self._hinted.add(f"{topic} {name.lower()}")
@@ -67,7 +67,7 @@ class Peers:
 
 
 class PeerStore:
-    """A store as the others of its family know it."""
+    """A store as a member of `Peers`."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class PeerStore:
         self._has_read = False
 
     def did(self, action: Action) -> None:
-        """The store has carried out an action, and its lock is free."""
+        """Notify the peers of an action that the store has applied; called without the lock."""
         if type(action) is Reset:
             if self is self.family.first:
                 for other in self.family.others(self):
@@ -97,14 +97,14 @@ class PeerStore:
                 self._has_read = True
 
     def reset(self) -> None:
-        """The store starts over, because the first one did."""
+        """Reset the store, because the first one was reset."""
         try:
             self._dispatch(Reset())
         except Exception:
             logger.exception("a store beside that of the client could not be reset")
 
     def hear(self, action: SetResponse | SetError) -> bool:
-        """A change was answered through another store; whether it made anything stale in this one."""
+        """Apply the effects of a mutation of another store; return whether anything became stale in this one."""
         return bool(self._store.apply(PeerMutated(action)))
 
     def _tell(self, action: SetResponse | SetError) -> None:

@@ -1,7 +1,7 @@
-"""The interface of a store to its persistence, and the members of a store that use it.
+"""The interface between a store and its persistence, and the methods of stores that use it.
 
-The cache knows no storage, and finds the persistence layer by its name. The methods of a persistence are called with
-the store's lock unless they say otherwise, and none of them raises because of the state of the storage.
+The cache does not depend on storages, and imports the persistence layer by name. Methods of a persistence are called
+under the store's lock unless stated otherwise, and none of them raises because of the state of the storage.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
 
 
 class StorageStats(Struct):
-    """What a storage is doing for a store; numbers are since the store was made."""
+    """The state of a store's storage, with counters since the store was created."""
 
     state: str = "off"
-    """`on`; `down`: it does not answer now; `off`: it is not used."""
+    """`on`; `down`: it does not respond; `off`: it is not used."""
     reason: str = "no storage"
-    """Why it is not on, in words."""
+    """Why the storage is not on, in words."""
     rows: int = 0
     results: int = 0
     bytes: int = 0
-    """How much the namespace holds; 0 where the storage cannot be asked."""
+    """The size of the namespace; 0 if the storage cannot report it."""
     loads: int = 0
     loaded_rows: int = 0
     holes: int = 0
-    """Rows that were referred to and could not be used, so that a read fetched."""
+    """Referenced rows that could not be used, so that a read fetched."""
     commits: int = 0
     committed_rows: int = 0
     moved: int = 0
-    """Commits that met what others had written."""
+    """Commits that conflicted with writes of other processes."""
     fenced: int = 0
-    """Commits that came after a reset, and wrote nothing."""
+    """Commits that wrote nothing because of an earlier reset."""
     pending_rows: int = 0
     pending_names: int = 0
-    """What waits for its commit; of names, only that it has to be dropped is known any more."""
+    """Data that waits for its commit; `pending_names` are those of rows that will only be deleted."""
     entries: int = 0
     breaks: int = 0
-    """Changes of others that were taken in; how often all in memory had to be doubted."""
+    """Applied changes of other processes; `breaks` is how often all data in memory had to be verified."""
     leases: int = 0
     leases_waited_for: int = 0
     requests_saved: int = 0
     unstorable: int = 0
-    """Responses that have no exact JSON form, or are too big."""
+    """Responses that have no exact JSON form, or are too large."""
     errors: dict[str, int] = {}  # noqa: RUF012 - the default of a field, which no one edits
 
 
@@ -66,203 +66,203 @@ class StorageLike(Protocol):
     writable: bool
 
     def close(self, /) -> None:
-        """Lets connections go."""
+        """Close all connections."""
         ...
 
 
 class PendingRequest(Protocol):
-    """A request that is to be sent, unless another process has sent it: who waits for an answer."""
+    """A request that waits to be sent, unless another process sends it."""
 
     @property
     def is_over(self) -> bool:
-        """There is an outcome."""
+        """Whether the request has an outcome."""
         ...
 
     @property
     def requires_network(self) -> bool:
-        """The server is to be asked in any case."""
+        """Whether the request must be sent in any case."""
         ...
 
     def accept_cached(self) -> bool:
-        """Makes what is in the store the outcome, if that will do."""
+        """Make the data of the store the outcome if it is acceptable; return whether it is."""
         ...
 
     def wait(self, delay: float, /) -> Step:
-        """A step: lets so many ms pass, or less where something is heard; True where it is."""
+        """Return a step that waits for `delay` ms, or until `wake`; its result is True if it was woken."""
         ...
 
     def wake(self) -> None:
-        """Something was heard."""
+        """End the current wait."""
         ...
 
 
 class PersistencePort(Protocol):
-    """What a store asks of its persistence, and notifies it of; with the store's lock, unless it says otherwise."""
+    """The persistence of a store; methods are called under the store's lock unless stated otherwise."""
 
     def add_client(self, *, origin: str = "", secret: str = "", sends_credential: bool = False) -> None:
-        """A client has this origin, keeps a secret under this name, or sends a credential.
+        """Register the origin of a client, the name of a secret, or that it sends a credential.
 
-        Raises ValueError for another origin than that of other clients.
+        Raises ValueError if the origin differs from that of other clients.
         """
         ...
 
     # -- writing
 
     def capture(self, action: Action, effects: Any, /) -> object:
-        """Captures an action and its effects before they are in memory; None if there is nothing to store."""
+        """Capture an action and its effects before they are in memory; return None if there is nothing to store."""
         ...
 
     def committed(self, captured: Any, /) -> None:
-        """A captured action is in memory: the storage writes it now, or behind."""
+        """Write a captured action, which is in memory now, to the storage, immediately or in the background."""
         ...
 
     def is_pinned(self, path: EntityPath, /) -> bool:
-        """Whether an entity or list waits for its commit, so that it must not be evicted."""
+        """Return whether an entity or list waits for its commit, so that it must not be evicted."""
         ...
 
     def evicted(self, paths: Collection[EntityPath], keys: Collection[str], /) -> None:
-        """Memory has evicted these."""
+        """Notify the persistence that memory has evicted these paths and keys."""
         ...
 
     # -- reading
 
     def before_read(self, request: Request, state: State | None = None, /) -> bool:
-        """Loads what a read of a state needs (None: the view); False if part of it is unknown and must not be shown."""
+        """Load the data of a read of a state (None: the view); return False if part of it must not be shown."""
         ...
 
     def before_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
-        """Loads what the value of a schema needs; whether all of it is in memory then."""
+        """Load the data of a schema's value; return whether all of it is in memory."""
         ...
 
     def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:
-        """Loads the result of a key that an action updates; False if it is not known."""
+        """Load the result of a key that an action updates; return False if it is unknown."""
         ...
 
     def catch_up(self, /) -> None:
-        """Brings memory up to the newest commit, if the storage is local."""
+        """Update memory to the newest commit, if the storage is local."""
         ...
 
     def knows(self, request: Request, /) -> bool:
-        """Whether it is known what is stored under the key of a request, so that an entity in memory may answer it."""
+        """Return whether the stored result of a request's key is known, so that an entity in memory may be used."""
         ...
 
     def knows_entity(self, table: str, pk: str, /) -> bool:
-        """Whether it is known what is stored of an entity."""
+        """Return whether the stored form of an entity is known."""
         ...
 
     def origin(self, key: str, /) -> str | None:
-        """Where the result of a key came from, in words; None if a response contained it."""
+        """Return the origin of a key's result, in words; None if it is a response of this store."""
         ...
 
     # -- steps, without the lock
 
     def steps(self, request: Request, /) -> Steps:
-        """Steps that load what a read needs, for callers that may wait."""
+        """Return steps that load the data of a read, for callers that may wait."""
         ...
 
     def opening(self) -> Steps:
-        """Steps that open the storage, if it is not open and answers."""
+        """Return steps that open the storage, if it is closed and responds."""
         ...
 
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
-        """Steps before a request is sent: True if another process has sent it and there is an outcome."""
+        """Return steps before sending a request; their result is True if another process sent it."""
         ...
 
     def shared(self, fetch_id: int, /) -> None:
-        """The request of these steps has its response, or has failed."""
+        """End the steps of `sharing`, because the request has its response or has failed."""
         ...
 
     # -- the life of a store, without the lock
 
     def flush(self, timeout: float, /) -> bool:
-        """Waits until all that was committed is in the storage; False: not within `timeout` ms."""
+        """Wait until all commits are in the storage; return False if this takes longer than `timeout` ms."""
         ...
 
     def close(self, timeout: float, /) -> None:
-        """Flushes and closes the storage."""
+        """Flush and close the storage."""
         ...
 
     def stats(self, /) -> StorageStats:
-        """The state and the counters of the storage."""
+        """Return the state and the counters of the storage."""
         ...
 
     def fork(self, phase: Literal["before", "parent", "child"], /) -> None:
-        """The process is about to fork, or has forked; with the lock."""
+        """Notify the persistence before and after a fork; called under the lock."""
         ...
 
 
 _PERSISTENCE_OF: Final = "restencil.persistence.storage_persistence:persistence_of"
-"""What makes the persistence of a store: it is looked up by its name, as this layer does not know that one."""
+"""The function that creates the persistence of a store; imported by name because this layer must not depend on it."""
 
 
 def persistence_of(store: object, state: object, reader: object, storage: StorageLike) -> PersistencePort:
-    """The persistence of a store, its state and its reader over a storage.
+    """Create the persistence of a store over a storage.
 
-    Raises TypeError for what is no storage, RuntimeError for one that is in use.
+    Raises TypeError if `storage` is not a storage, and RuntimeError if it is in use.
     """
     made: PersistencePort = find(_PERSISTENCE_OF)(store, state, reader, storage)
     return made
 
 
 class PersistentStoreMixin:
-    """The members of a store that concern its storage; without one they do nothing."""
+    """The methods of a store that concern its storage; without one they do nothing."""
 
     _persistence: PersistencePort | None = None
 
     @property
     def is_persistent(self) -> bool:
-        """Whether it has a storage, so that a read may have to wait for that."""
+        """Whether the store has a storage, so that reads may have to wait for it."""
         return self._persistence is not None
 
     def ensure_loaded(self, request: Request) -> Steps:
-        """Steps: what a read touches is brought into memory from the storage, if there is one."""
+        """Return steps that load the data of a read from the storage, if there is one."""
         persistence = self._persistence
         if persistence is not None and not request.inactive:
             yield from persistence.steps(request)
 
     def opening(self) -> Steps:
-        """Steps before a request gets its number: the storage is open, so that its commits are known to be earlier."""
+        """Return steps that open the storage before a request gets its number, so that earlier commits are known."""
         if self._persistence is not None:
             yield from self._persistence.opening()
 
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
-        """Steps before a request is sent: True where another process was answered, so that it need not be."""
+        """Return steps before sending a request: their result is True if another process has received its response."""
         persistence = self._persistence
         if persistence is None:
             return False
         return (yield from persistence.sharing(request, fetch_id, wanted))
 
     def shared(self, fetch_id: int) -> None:
-        """The request was answered, or has failed, before which those steps were taken."""
+        """End the steps of `sharing`, because the request has its response or has failed."""
         if self._persistence is not None:
             self._persistence.shared(fetch_id)
 
     def origin(self, key: str) -> str | None:
-        """Where the result under a key came from, in words; None where an answer brought it."""
+        """Return the origin of a key's result, in words; None if it is a response of this store."""
         return None if self._persistence is None else self._persistence.origin(key)
 
     def flush(self, timeout: Duration = 5_000) -> bool:
-        """Waits until all that was written before is in the storage; True at once where there is none.
+        """Wait until all earlier writes are in the storage; return True at once if there is none.
 
-        False: not within `timeout` ms (or `"5s"`, or a timedelta), or the storage is not used. Raises ValueError for a
-        timeout that is none.
+        Returns False if this takes longer than `timeout` (ms, `"5s"` or a timedelta), or if the storage is not used.
+        Raises ValueError for an invalid timeout.
         """
         limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._persistence
         return True if persistence is None else persistence.flush(limit)
 
     def close(self, timeout: Duration = 1_000) -> None:
-        """Flushes for `timeout` ms at most and lets go of the storage; the store goes on in memory."""
+        """Flush for up to `timeout` ms, then close the storage; the store continues in memory."""
         limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._persistence
         if persistence is not None:
             persistence.close(limit)
 
     async def aclose(self, timeout: Duration = 1_000) -> None:  # noqa: ASYNC109 - in ms, as everywhere
-        """Lets go of the storage as `close` does, and waits for it in a thread."""
+        """Close the storage as `close` does, without blocking the event loop."""
         if self._persistence is not None:
             await asyncio.to_thread(self.close, timeout)
 
     def storage_stats(self) -> StorageStats:
-        """Whether the storage is used, and what was done with it; no secrets."""
+        """Return the state and the counters of the storage; they contain no secrets."""
         persistence = self._persistence
         return StorageStats() if persistence is None else persistence.stats()
 

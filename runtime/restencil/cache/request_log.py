@@ -1,7 +1,7 @@
-"""Requests that overlapped: of two that were under way together nobody here knows which the server carried out last.
+"""A log of overlapping requests, whose order of processing by the server is unknown.
 
-A request is noted when it was answered, for as long as another one is under way that began before that. Where two
-overlapped and one is a change, what both of them touched is stale as soon as the later one was answered.
+A request is logged when its response arrives, as long as another request is in flight that started before. If two
+requests overlapped and one is a mutation, all data that both touched is stale once the second response has arrived.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class Answered(NamedTuple):
-    """A request that was answered: its number, and what it touched."""
+    """A request with a response: its number, and the data that it touched."""
 
     number: float
     is_change: bool
     label: str
     records: frozenset[EntityPath]
-    """What the path or body names, or the response brought."""
+    """The records that the path or body identifies, or that the response contained."""
     tables: frozenset[str]
-    """Of a change, the entities whose lists it may have changed."""
+    """The entities whose lists a mutation may have changed."""
     lists: Mapping[EntityPath, tuple[str, ...]]
-    """The memberships that the response brought, with the entities in them."""
+    """The lists that the response contained, with the tables of their items."""
     plain_lists: frozenset[str]
-    """The entities of its lists that are no collections."""
+    """The entities in lists of the response that are no collections."""
     key: str
 
 
 class RequestLog:
-    """The requests that were answered while others were under way (locked)."""
+    """The requests whose responses arrived while others were in flight (locked)."""
 
     def __init__(self) -> None:
         self._answered: list[tuple[float, Answered]] = []
@@ -44,11 +44,11 @@ class RequestLog:
         return bool(self._answered)
 
     def clear(self) -> None:
-        """The store starts over."""
+        """Forget all requests, because the store was reset."""
         self._answered.clear()
 
     def overlaps(self, this: Answered, state: State) -> StaleSet:
-        """What is stale because another request overlapped with this one, which was answered later."""
+        """Return what is stale because earlier responses belong to requests that overlapped with this one."""
         stale = StaleSet("")
         for at, other in self._answered:
             if at >= this.number and (this.is_change or other.is_change):
@@ -67,7 +67,7 @@ class RequestLog:
                     stale.keys.add(one.key)
 
     def add(self, this: Answered, at: float, running: Iterable[float]) -> None:
-        """Notes a request that was answered when this was the highest number; of others `running` the numbers."""
+        """Log a request whose response arrived when `at` was the highest number; `running` are those in flight."""
         oldest = min(running, default=None)
         self._answered = [] if oldest is None else [(when, one) for when, one in self._answered if when >= oldest]
         if oldest is not None:

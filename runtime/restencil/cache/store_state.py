@@ -3,7 +3,7 @@
 A *transition* describes the effects of an action; a reducer computes it without changing anything. `StoreState.commit`
 applies it: it writes the tables, drops memoized values that were built from changed data, keeps before images for
 snapshots, marks optimistic updates for recomputation, and evicts entities over the bound. It runs no code of users and
-cannot fail. Only an interruption, such as Ctrl-C, can stop it: then it is repeated from its beginning, and all steps are
+cannot fail. Only an interruption, such as Ctrl-C, can stop it: then it is repeated from its beginning, as all steps are
 idempotent. So actions are atomic.
 """
 
@@ -163,7 +163,7 @@ class EntityTags:
     def note(
         self, change: ChangeSet, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]
     ) -> None:
-        """Update ETags after a change: `found` are those of its response, `untagged` the entities with outdated ones."""
+        """Update ETags after a change: `found` are those of its response, `untagged` entities with outdated ones."""
         for table, tags in self._tags.items():
             for pk, stored in change.entities.get(table, EMPTY).items():
                 if stored is INVALID:

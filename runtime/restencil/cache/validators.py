@@ -1,6 +1,6 @@
-"""What a server says of an answer: how long it is good, what tells it from the next one, and whether it may be kept.
+"""Freshness and validators of responses, as servers declare them in headers (RFC 9111, RFC 9110 §8.8).
 
-The moments are those of the store's clock, in ms.
+Times are in ms by the store's clock.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _Headers: TypeAlias = "tuple[tuple[str, Any], ...]"
 
 
 class Terms(NamedTuple):
-    """How long the data of a key is good, as the server says it.
+    """How long the data of a key may be used, as the server declares it.
 
     It is fresh until `fresh_until`. Stale data is shown until `stale_while_revalidate_until` (0: never; infinite: until
     newer data arrives), and replaces the error of a failed request until `stale_if_error_until` (None: not declared).
-    Where it `must_revalidate`, no failure at all is excused once the data is stale.
+    With `must_revalidate`, stale data never replaces an error.
     """
 
     fresh_until: float
@@ -27,11 +27,10 @@ class Terms(NamedTuple):
 
 
 class Validators(NamedTuple):
-    """What an answer says of itself: `headers`, by their names in lower case, as far as they say anything of that.
+    """The validators of a response: its relevant `headers` by their names in lower case.
 
-    `condition` is the header, with its value, by which the server is asked whether it would answer so again; None where
-    there is none. It is valid for the request `source` alone, answered at `place`. `stored` is false for what
-    no storage may keep.
+    `condition` is the name and value of the header of a conditional request; None if there is none. It is valid only
+    for the request `source` with the final URL `place`. `stored` is False if the response must not be stored.
     """
 
     headers: Mapping[str, str]
@@ -42,23 +41,23 @@ class Validators(NamedTuple):
 
     @property
     def mark(self) -> Hashable:
-        """What tells the answer from others under its key."""
+        """Identifies the response among others of its key."""
         return self.source, self.condition
 
 
 def source_at(url: str, arguments: _Headers = (), headers: _Headers = ()) -> Hashable:
-    """What a response is valid for: the address, and the headers of a call that may change the response.
+    """Return what a response depends on: the URL, and the headers of a call that may change the response.
 
-    Its arguments give them, or a view.
+    These are headers from arguments, and headers of the call or its view.
     """
     return url, arguments, headers
 
 
 class Concurrency(NamedTuple):
-    """How mutations of an entity tell the server what they were made for.
+    """How mutations declare the version of an entity that they are based on (optimistic concurrency).
 
-    By the ETag of the last answer, or by the `field` of the record that has it; where it `is_required`, a mutation
-    without one is not sent.
+    The version is the ETag of the last response, or the value of `field` in the record. If it `is_required`, mutations
+    without one are not sent.
     """
 
     field: str | None = None
