@@ -1,4 +1,4 @@
-"""What results of an endpoint can show: the tables that a schema leads to, and its lists of entities."""
+"""The tables and lists that results of an endpoint can show, derived from its schema."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Reach(NamedTuple):
     """The tables of records and of collections, and the entities whose lists are plain arrays in results."""
 
     models: Mapping[str, tuple[EntityModel, ...]]
-    """By table of records: the classes whose records it holds."""
+    """By table of records, the models of its records."""
     collections: Mapping[str, tuple[str, ...]]
-    """By table of collections: the tables of their items."""
+    """By table of collections, the tables of their items."""
     plain_lists: frozenset[str]
-    """The tables of entities in lists that are no collections, in pages, and of those that the server chose."""
+    """The tables of entities in lists that are no collections, in pages, and of entities that the server chooses."""
     tables: tuple[str, ...]
     """The tables of records and of collections."""
 
 
 def reach_of(schema: Schema | None, *, is_choice: bool = False) -> Reach | None:
-    """What results of a schema can show; None where a part of it is not defined yet.
+    """Return what results of a schema can show; None if a part of it is not defined yet.
 
-    With `is_choice` the server says which entities they are: these are like a list that is no collection.
+    With `is_choice`, the server chooses the entities, which are then like a list that is no collection.
     """
     walk = _Walk()
     try:
@@ -77,7 +77,7 @@ class _Walk:
 
 
 def tables_of(schema: Schema | None, *, with_collections: bool = True) -> tuple[str, ...]:
-    """The tables of the entities at the top of a schema, without those nested in them."""
+    """Return the tables of the entities at the top of a schema, without nested ones."""
     found: dict[str, None] = {}
     waiting: list[Schema | None] = [schema]
     seen: set[int] = set()

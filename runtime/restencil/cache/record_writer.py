@@ -1,8 +1,8 @@
-"""Writing the records of one response over a state: each is merged with what the state has of its entity.
+"""Writes the records of one response over a state, merged with stored records of the same entities.
 
-Schemas write a record at a time. Compiled functions collect the primary keys and records that they meet, in the order
-in which they meet them; `settle` writes those, a table at a time, because most of that can be asked of many records at
-once: whether one of them came twice, is stored already, or differs from what is stored.
+Schemas write one record at a time. Compiled functions collect primary keys and records in the order of the response;
+`settle` writes these by table, because most checks are faster for many records at once: whether one of them appears
+twice, is stored already, or differs from the stored one.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 Records: TypeAlias = "list[dict[str, Any]]"
 
 _BY_VALUE: Final = 2
-"""The version of the format in which the text depends on nothing but values."""
+"""The version of the marshal format whose output depends on values only, not on object identity."""
 
 _copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
 
 
 class RecordWriter:
-    """Writes the records of one response into a `ChangeSet` over the state below it.
+    """Writes the records of one response into a `ChangeSet` over the underlying state.
 
-    With `owns_response` the response was decoded for this alone, so its objects may become records as they are. With
-    `replaces` the entities of the response itself, not those nested in others, replace what is stored.
+    With `owns_response`, the objects of the response may become records without a copy. With `replaces`, the entities
+    of the response itself, but not nested ones, replace stored records.
     """
 
     many: ClassVar[int] = 24
-    """From so many records of a table on they are asked of together, which has a price of its own.
+    """The number of records of a table from which on they are checked together, which has a fixed cost.
 
     Benchmarks: normalize the parsed response into an empty store, and merging into a full one.
     """
 
     _collected: dict[EntityModel, tuple[list[str], Records]] | None = None
     _shared = False
-    """Whether two classes of one table were collected: then nothing waits longer than one visit."""
+    """Whether two classes of one table were collected, so that records are written after each visit."""
 
     def __init__(
         self,
@@ -64,14 +64,14 @@ class RecordWriter:
         self.underlying = underlying
         self.meta = meta
         self.rules = rules
-        """Those of the endpoint that was answered; None for a value that was set."""
+        """The rules of the endpoint; None for a value that was set."""
         self.null_rules = null_rules
-        """Those by which fields that complete records leave out are null; None if that is not known."""
+        """The rules that define which omitted fields of complete records are null; None if unknown."""
         self.owns_response = owns_response
         self.replaces = replaces
         self.change = ChangeSet(underlying, meta)
         self.is_certain = True
-        """Whether the records are as the server has them; False if the sent body fills gaps of the response."""
+        """Whether the records are those of the server; False if the request body replaces omitted response fields."""
         self.enclosing: tuple[Mapping[str, Any], str] | None = None
         """The processed record of the entity that is being normalized, and the field."""
         self.write_set: WriteSet | None = None
@@ -80,41 +80,41 @@ class RecordWriter:
         self._reborn: set[tuple[str, str]] = set()
 
     def notes(self) -> None:
-        """Records the operations from now on, for a store with a storage."""
+        """Start recording operations, for a store with a storage."""
         self.write_set = WriteSet(self._passed)
 
-    # -- what is stored --------------------------------------------------------------------------------------------
+    # -- stored records --------------------------------------------------------------------------------------------
 
     def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stood before this pass, None where there was none."""
+        """Return the record as it was before this pass; None if there was none."""
         found = self.underlying.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else record_of(found)
 
     def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """The record as it stands at this point of the pass, None where there is none."""
+        """Return the record at this point of the pass; None if there is none."""
         self.settle()
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else record_of(found)
 
     def is_stored(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        """Return whether the table has an entry, including INVALID, at this point of the pass."""
         self.settle()
         return self.change.get(table, pk) is not UNDEFINED
 
     def passed(self, table: str) -> dict[str, Any]:
-        """What this response brought of the entities of a table, by itself."""
+        """Return the records of a table as this response contained them, before merging."""
         found = self._passed.get(table)
         if found is None:
             found = self._passed[table] = {}
         return found
 
     def record_in_response(self, table: str, pk: str) -> Mapping[str, Any] | None:
-        """A record as this response brought it; None where it brought none."""
+        """Return a record as this response contained it, or else the stored one; None if there is none."""
         found = self._passed.get(table, {}).get(pk, UNDEFINED)
         return self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
 
     def is_whole_in_response(self, table: str, pk: str) -> bool:
-        """Whether this response brought a record with all members that its endpoint says it needs."""
+        """Return whether this response contained a record with all fields that its endpoint requires."""
         rules = self.rules
         if rules is None or rules.reach is None or not self.is_certain:
             return False
@@ -125,7 +125,7 @@ class RecordWriter:
     # -- one record ------------------------------------------------------------------------------------------------
 
     def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
-        """Stores a record, merged with those of this entity that are there."""
+        """Write a record, merged with the stored and earlier records of its entity."""
         self.settle()
         if self.null_rules is not None and self.is_certain:
             record = self.null_rules.with_nulls(schema.wire_model, record)
@@ -138,8 +138,8 @@ class RecordWriter:
         earlier = self._earlier_in_response(table, pk)
         before = self.underlying.get(table, pk)
         if earlier is not None:
-            # A record that comes twice in one response is merged with itself first, so that an old response's second
-            # occurrence cannot overwrite newer data.
+            # Records that appear twice in one response are merged with each other first, so that the second one in an
+            # old response cannot overwrite newer data.
             if earlier is INVALID:
                 self._reborn.add((table, pk))
                 if self.write_set is not None:
@@ -147,7 +147,7 @@ class RecordWriter:
             else:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
-                before = UNDEFINED  # invalidated by this very response and written again: a new record
+                before = UNDEFINED  # this response invalidated it and wrote it again: a new record
         self.passed(table)[pk] = record
         former = change.get(table, pk) if schema.indexes else UNDEFINED
         if before is UNDEFINED:
@@ -167,7 +167,7 @@ class RecordWriter:
                 logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
 
     def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
-        """A record merged with the one that is stored, and its times."""
+        """Merge a record with the stored one; return the result and its times."""
         table, underlying, own = schema.table_key, self.underlying, self.meta
         whole = underlying.whole(table, pk) if type(underlying) is Tables else None
         held = StoredEntry(before, underlying.meta(table, pk) or own, whole)
@@ -178,25 +178,25 @@ class RecordWriter:
         return merged.stored, merged.times
 
     def _earlier_in_response(self, table: str, pk: str) -> Any:
-        """What this response brought of an entity before, None where it is new in it."""
+        """Return the record of an entity from earlier in this response; None if it is new in it."""
         earlier = self.passed(table).get(pk)
         if earlier is None:
             written = self.change.entities.get(table, EMPTY).get(pk)
             if written is not None:
-                return record_of(written)  # compiled code wrote it: a new record, or one like that stored before
+                return record_of(written)  # compiled code wrote it: it is new, or equal to the stored record
         return earlier
 
     def write_invalid(self, table: str, pk: str) -> None:
-        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
+        """Mark an entity as deleted or unusable, regardless of the stored record."""
         self.settle()
         self.passed(table)[pk] = INVALID
         self._reborn.discard((table, pk))
         self.change.write(table, pk, INVALID, self.meta)
 
-    # -- what compiled functions collect ---------------------------------------------------------------------------
+    # -- records collected by compiled functions -------------------------------------------------------------------
 
     def collect(self, model: EntityModel) -> tuple[list[str], Records]:
-        """Two lists, for the primary keys and the records of an entity, which a compiled function appends to."""
+        """Return lists for the primary keys and records of an entity, which a compiled function appends to."""
         collected = self._collected
         if collected is None:
             collected = self._collected = {}
@@ -211,7 +211,7 @@ class RecordWriter:
         return found
 
     def arrived(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Collects one record, unless it is all that there is so far: that is written at once."""
+        """Collect one record; it is written at once if no others are collected."""
         if self._collected is None:
             self._write(model, [pk], [record])
         else:
@@ -220,7 +220,7 @@ class RecordWriter:
             records.append(record)
 
     def settle(self) -> None:
-        """Writes what was collected; so does everything that writes or looks at what was written."""
+        """Write the collected records; everything that reads or writes the change calls this first."""
         collected = self._collected
         if collected is not None:
             for model, (pks, records) in collected.items():
@@ -230,7 +230,7 @@ class RecordWriter:
                     records.clear()
 
     def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
-        """Writes records of one entity."""
+        """Write records of one entity."""
         if self.null_rules is not None and self.is_certain:
             records = [self.null_rules.with_nulls(model, record) for record in records]
         if self.write_set is not None:
@@ -242,7 +242,7 @@ class RecordWriter:
                 self._put(model.node, pk, record if model.relations else {**record})
 
     def _write_over(self, underlying: Tables, model: EntityModel, pks: list[str], records: Records) -> None:
-        """Writes records of one entity over the tables, which are looked into without a call for each."""
+        """Write records of one entity over the tables, which are read without a call for each record."""
         table, change = model.key, self.change
         written = change.entities.get(table)
         if written is None:
@@ -280,7 +280,7 @@ class RecordWriter:
     def _lay_over(
         self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
     ) -> None:
-        """Writes a record that differs over the one before."""
+        """Write a record that differs from the previous one."""
         existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
         merged = {**existing, **record}
         unchanged = len(merged) != len(record) and same_json(existing, merged)
@@ -292,7 +292,7 @@ class RecordWriter:
     def _write_many(
         self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
     ) -> tuple[list[str], Records]:
-        """Writes the records together where they are new or all stored; else returns what is left to be written."""
+        """Write records together if all are new or all are stored; return those that are left to be written."""
         arrived: dict[str, Any]
         if not (written or stored):
             arrived = dict(zip(pks, self._kept(model, records), strict=True))
@@ -304,7 +304,7 @@ class RecordWriter:
             if model.merges or not _agree(arrived, pks, records):
                 return pks, records
             pks, records = list(arrived), list(arrived.values())
-        # Nothing came twice, so the records do not meet one another.
+        # No record appears twice, so they need not be merged with each other.
         if written and not written.keys().isdisjoint(arrived):
             return pks, records
         if not stored or stored.keys().isdisjoint(arrived):
@@ -313,7 +313,7 @@ class RecordWriter:
         return pks, records
 
     def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
-        """What the table is to hold for records that are new."""
+        """Return the stored forms of new records."""
         if model.relations:
             return records
         own = records if self.owns_response else map(_copy, records)
@@ -328,13 +328,13 @@ class RecordWriter:
 
 
 def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
-    """Whether all records of an entity that came several times are equal.
+    """Return whether all records of entities that appear several times are equal.
 
-    Of records that are, one text of all is nearly always the same. (Benchmark: fetch of a page of 50.)
+    Equal records nearly always have equal marshalled forms. (Benchmark: fetch of a page of 50.)
     """
     try:
         if marshal.dumps([*map(arrived.__getitem__, pks)], _BY_VALUE) == marshal.dumps(records, _BY_VALUE):
             return True
-    except ValueError:  # one of them holds what is no JSON
+    except ValueError:  # a value is not JSON
         pass
     return all(map(same_json, map(arrived.__getitem__, pks), records))

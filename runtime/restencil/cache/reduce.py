@@ -1,7 +1,7 @@
-"""What each action brings about: one function for each, which looks and computes but changes nothing.
+"""The reducers of actions, which compute the effects of an action without changing anything.
 
-A reducer takes the store's `CacheReader` and an action, and returns the `Transition` that `StoreState.commit` carries
-out. What users' hooks raise ends it before anything has happened. It runs under the store's lock.
+A reducer accepts the store's `CacheReader` and an action, and returns the `Transition` that `StoreState.commit`
+applies. An error of a user's hook ends it before anything has changed. It runs under the store's lock.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def fetch(reader: CacheReader, action: actions.Fetch) -> Transition:
-    """A fetch with an optimistic response is queued; others change nothing."""
+    """Queue a fetch with an optimistic response; other fetches change nothing."""
     is_current = action.resets is None or action.resets == reader.store_state.resets
     return QueueOptimistic(action) if is_current and action.request.rules.is_optimistic else NoWrite(notifies=False)
 
 
 def set_value(reader: CacheReader, action: actions.Set) -> Transition:
-    """A value goes into the tables; one that is a function is called with the value of before, if there is one."""
+    """Write a value into the tables; a function is called with the previous value, if there is one."""
     schema = schema_of(action.schema)
     if schema is None:
         raise TypeError(f"set() takes a schema, found {action.schema!r}")
@@ -67,12 +67,12 @@ def set_value(reader: CacheReader, action: actions.Set) -> Transition:
 
 
 def invalidate(reader: CacheReader, action: actions.Invalidate) -> Transition:
-    """The result of the key is removed, so that the next read fetches; its entities stay."""
+    """Remove the result of a key, so that the next read fetches; its entities stay."""
     return _invalidated(reader.store_state, [action.key])
 
 
 def invalidate_all(reader: CacheReader, action: actions.InvalidateAll) -> Transition:
-    """The results of all keys that the test accepts are removed; keys that only have an error stay."""
+    """Remove the results of all keys that match the test; keys that only have an error stay."""
     store_state = reader.store_state
     with store_state.hooks:
         keys = [key for key in store_state.base.answered_keys() if action.test(key)]
@@ -90,7 +90,7 @@ def _invalidated(store_state: StoreState, keys: list[str]) -> Transition:
 
 
 def expire_all(reader: CacheReader, action: actions.ExpireAll) -> Transition:
-    """Every recorded key that the test accepts turns stale, errors as well."""
+    """Expire all recorded keys that match the test, including those with errors."""
     store_state = reader.store_state
     with store_state.hooks:
         found = list(store_state.base.key_metas.items())
@@ -101,17 +101,17 @@ def expire_all(reader: CacheReader, action: actions.ExpireAll) -> Transition:
 
 
 def reset(reader: CacheReader, action: actions.Reset) -> Transition:
-    """All that is stored is removed."""
+    """Remove all data."""
     return StartOver()
 
 
 def subscription(reader: CacheReader, action: actions.Subscribe | actions.Unsubscribe) -> Transition:
-    """Nothing: subscriptions are the managers' business."""
+    """Change nothing: managers handle subscriptions."""
     return NoWrite(notifies=False)
 
 
 def collect(reader: CacheReader, action: actions.Collect) -> Transition:
-    """What no one holds is removed; a reader may have come since the policy looked."""
+    """Remove unused data, except data that a live read uses since the policy checked."""
     is_held, persistence = reader.store_state.retention.is_held, reader.store_state.persistence
     paths = [path for path in action.entities if not is_held(path)]
     if persistence is not None:

@@ -31,7 +31,7 @@ class Value(NamedTuple):
 
 
 class Echo(NamedTuple):
-    """The action returns its response, with the entities as a read gives them once the change is committed."""
+    """The action returns its response, with entities as a read returns them once the change is committed."""
 
     request: Request
     writer: Normalization
@@ -39,7 +39,7 @@ class Echo(NamedTuple):
 
 
 class ReadBack(NamedTuple):
-    """The action returns what a read of this request finds once the change is committed."""
+    """The action returns the data of a read of this request once the change is committed."""
 
     request: Request
 
@@ -76,7 +76,7 @@ class FreshRecord(NamedTuple):
 
 
 class _Transition:
-    """What every transition has, whatever it writes."""
+    """The common members of all transitions."""
 
     outcome: Outcome = NOTHING
     ended: int | None = None
@@ -84,9 +84,9 @@ class _Transition:
     notifies: bool = True
     """Whether listeners are called; if an optimistic update ended, they always are."""
     touched: Answered | None = None
-    """What the answered request touched, if another one may overlap with it."""
+    """The data that the request touched, if another request may overlap with it."""
     stale: StaleSet | None = None
-    """What the action makes stale."""
+    """The data that the action makes stale."""
 
     def __init__(self, outcome: Outcome = NOTHING, *, ended: int | None = None, notifies: bool = True) -> None:
         self.outcome = outcome
@@ -108,11 +108,11 @@ class WriteChange(_Transition):
     set_as: EntityNode | None = None
     """The entity that a value was set as, without an endpoint."""
     record: NewRecord | FreshRecord | None = None
-    """What the same response is recognized by later."""
+    """How the same response is recognized later."""
     tags: Mapping[EntityPath, tuple[str, float]] | None = None
     """By entity: the ETag of the response, and when it was fetched."""
     untagged: Collection[EntityPath] = ()
-    """Entities whose ETag turned out to be another."""
+    """Entities whose ETag turned out to be outdated."""
 
     def __init__(
         self, change: ChangeSet, outcome: Outcome = NOTHING, *, ended: int | None = None, notifies: bool = True

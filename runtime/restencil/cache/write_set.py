@@ -1,7 +1,7 @@
-"""What one response brings of each cell, as it was before it was merged with what is stored.
+"""The operations of one response on each cell, before they are merged with stored data.
 
-A storage that others write to as well may hold something else of a cell than memory does; then what was brought is laid
-over that. It is noted only for stores that have a storage.
+A storage that other processes write to may have different data than memory; then the operations are applied to that.
+They are recorded only for stores with a storage.
 """
 
 from __future__ import annotations
@@ -19,121 +19,121 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
-"""What an entity was before an action, and what it is after that; None for nothing."""
+"""The records of an entity before and after an action; None if there is none."""
 
 
 class MergeRecord(NamedTuple):
-    """A record that comes to what is there."""
+    """A record is merged with the stored one."""
 
     node: EntityNode
     record: Mapping[str, Any]
     rules: Rules | None = None
-    """Those of the endpoint that was answered; None for a value that was set."""
+    """The rules of the endpoint; None for a value that was set."""
     is_recreated: bool = False
-    """Whether the response says that what was there was deleted before."""
+    """Whether the response deleted the stored record before."""
     keeps_whole: bool = False
-    """Whether the record is as whole as before: nobody knows whether the server has it so."""
+    """Whether it leaves the last response with the complete record, because its data may not be the server's."""
 
 
 class ReplaceRecord(NamedTuple):
-    """A record that takes the place of what is there."""
+    """A record replaces the stored one."""
 
     node: EntityNode
     record: Mapping[str, Any]
 
 
 class DeleteRecord(NamedTuple):
-    """A record is gone."""
+    """A record is deleted."""
 
 
 class Expire(NamedTuple):
-    """A record or list has expired."""
+    """A record or list expires."""
 
 
 class EditList(NamedTuple):
-    """What is added to lists and maps of a table, or taken from them: all that it accepts, or the one that is named."""
+    """Items are added to or removed from lists and maps of a table: of one, or of all that match."""
 
     table: str
     pk: str | None
     accepts: Callable[[str], bool]
-    """Whether it may be about the collection with this primary key."""
+    """Whether the edit may concern the collection with this primary key."""
     change: Callable[[str, Any], Any]
-    """What becomes of a collection, from its primary key and items; the same object where nothing does."""
+    """Returns the changed items of a collection, from its primary key and items; the same object if unchanged."""
     refreshes: bool
-    """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
+    """Whether matching collections get the times of the action, also if they are unchanged."""
     moved: Mapping[EntityPath, Records]
-    """The entities whose records decide it, as memory knew them."""
+    """The entities whose records determine the edit, as memory knew them."""
     change_of: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None
-    """`change`, as other records of these entities tell it."""
+    """Returns `change` for other records of these entities."""
     keeps_times: bool = False
-    """Whether the list is as old as before, whatever joins it."""
+    """Whether added items leave the times of the list unchanged."""
 
 
 class PutList(NamedTuple):
-    """A list or map that was answered as a whole, or a page of one."""
+    """A complete list or map from a response, or a page of one."""
 
     table: str
     pk: str
     items: Any
     is_page: bool
     keeps_times: bool = False
-    """Whether the list is as old as before, whatever page comes to it."""
+    """Whether an added page leaves the times of the list unchanged."""
 
 
 Operation: TypeAlias = MergeRecord | ReplaceRecord | DeleteRecord | Expire | EditList | PutList
-"""What an action does to one record or list."""
+"""An operation of an action on one record or list."""
 
 
 class WriteSet:
-    """What one action brings; `records` are those whose merge changed them, others lie in the change as they came."""
+    """The operations of one action; `records` are those that merging changed, others are in the change unmodified."""
 
-    # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
+    # Rare members are class attributes while they are empty. (Benchmark: write of one entity over a storage.)
     replaced: AbstractSet[EntityPath] = frozenset()
-    """The entities whose records were to be replaced."""
+    """The entities whose records are replaced."""
     recreated: AbstractSet[EntityPath] = frozenset()
-    """The entities that were deleted, and then written anew."""
+    """The entities that are deleted, and then written again."""
     collections: Sequence[EditList | PutList] = ()
-    """What was done to lists and maps, in order."""
+    """The operations on lists and maps, in order."""
     stale: Sequence[Callable[[str], bool]] = ()
-    """Results whose keys one of these accepts turn stale."""
+    """Tests of keys; matching results become stale."""
 
     keeps_whole = False
-    """Whether records are as whole as before: nobody knows whether the server has them so."""
+    """Whether it leaves the last responses with complete records, because its data may not be the server's."""
     page: tuple[str, Any] | None = None
-    """The key of the list that it is a page of, and what lies there from then on; UNDEFINED for what is there."""
+    """The key of the list of a page, and its new result; UNDEFINED: the result is unchanged."""
 
     def __init__(self, records: Mapping[str, Mapping[str, Any]]) -> None:
         self.records = records
-        """By table, what came of entities: records and INVALID."""
+        """By table and primary key, the received records, or INVALID."""
         self.written: list[Any] = []
-        """A class and the primary keys that it wrote, the next class and those, and so on."""
+        """Alternately a class and a tuple of the written primary keys."""
 
     @cached_property
     def classes(self) -> dict[EntityNode, dict[str, None]]:
-        """By class, the primary keys that it wrote, once all is written."""
+        """By class, the written primary keys; use it only after all writes."""
         found: dict[EntityNode, dict[str, None]] = {}
         for node, pks in zip(self.written[::2], self.written[1::2], strict=True):
             found.setdefault(node, {}).update(dict.fromkeys(pks))
         return found
 
     def wrote(self, node: EntityNode, pks: Iterable[str]) -> None:
-        """Records of a class came."""
+        """Record that records of a class were written."""
         self.written += node, tuple(pks)
 
     def replaces(self, cell: EntityPath) -> None:
-        """The record of an entity was to be replaced."""
+        """Record that the record of an entity is replaced."""
         self.replaced = _more_cells(self.replaced, cell)
 
     def recreates(self, cell: EntityPath) -> None:
-        """An entity was deleted, and then written anew."""
+        """Record that an entity is deleted, and then written again."""
         self.recreated = _more_cells(self.recreated, cell)
 
     def did(self, piece: EditList | PutList) -> None:
-        """Something was done to a list or map."""
+        """Record an operation on a list or map."""
         self.collections = _more(self.collections, piece)
 
     def expires(self, test: Callable[[str], bool]) -> None:
-        """Results whose keys this accepts turn stale."""
+        """Record that results whose keys match a test become stale."""
         self.stale = _more(self.stale, test)
 
 
