@@ -1,4 +1,4 @@
-"""Which entities a request addresses: by its path, its body, or the stored result of `get`."""
+"""Finds the entities that a request addresses, by its path, its body, or the stored result of `get`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AddressedEntity(NamedTuple):
 
 
 def addressed_entities(request: Request, writer: Normalization) -> list[AddressedEntity]:
-    """The entity that the path's parameters name; of a polymorphic resource one in each table that holds it."""
+    """Return the entity of the path parameters; for a polymorphic resource, one for each table that contains it."""
     rules = request.rules
     item = entity_schema(rules.schema)
     if item is None and rules.siblings is not None:
@@ -38,7 +38,7 @@ def addressed_entities(request: Request, writer: Normalization) -> list[Addresse
 def named_entities(
     item: Schema | None, value: Any, params: Mapping[str, Any], writer: Normalization
 ) -> list[AddressedEntity]:
-    """What an answer, or the URL parameters, name: one entity, or of a polymorphic resource those with this key."""
+    """Return the entity of a response or of URL parameters; for a polymorphic resource, all with this primary key."""
     if item is None:
         return []
     if is_mapping(value):
@@ -55,7 +55,7 @@ def named_entities(
     entity = as_entity(item)
     if entity is None:
         return _stored_with(item, lambda schema: pk, writer)
-    # A string such as "deleted" names nothing if the parameters name an entity.
+    # A string such as "deleted" is no primary key if the parameters identify an entity.
     speaks = writer.is_stored(entity.table_key, pk) or entity.lenient_pk(params, writer.args) is None
     return _one(None, entity, pk if speaks else None)
 
@@ -67,7 +67,7 @@ def _one(name: Any, schema: EntitySchema, pk: str | None) -> list[AddressedEntit
 def _stored_with(
     item: Schema, pk_of: Callable[[EntitySchema], str | None], writer: Normalization
 ) -> list[AddressedEntity]:
-    """In each table that holds it, what a primary key of unknown type names."""
+    """Return the stored entities of a primary key of unknown type, one for each table that contains it."""
     found: list[AddressedEntity] = []
     for name, schema in entities_of(item):
         pk = pk_of(schema)
@@ -77,14 +77,14 @@ def _stored_with(
 
 
 def result_of_get(item: Schema | None, request: Request, writer: Normalization) -> list[AddressedEntity]:
-    """The entity that is the stored result of `get` under the same path arguments."""
+    """Return the entity that is the stored result of `get` for the same path arguments."""
     siblings = request.rules.siblings
     key = None if siblings is None else siblings.item_key(request.args)
     return [] if key is None else entity_of_result(item, writer.underlying.result(key))
 
 
 def entity_of_result(item: Schema | None, stored: Any) -> list[AddressedEntity]:
-    """The entity that a stored result of one is."""
+    """Return the entity of a stored result."""
     name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
     return [
         AddressedEntity(name, schema, pk)
@@ -94,7 +94,7 @@ def entity_of_result(item: Schema | None, stored: Any) -> list[AddressedEntity]:
 
 
 def _pk_of(schema: EntitySchema, value: Mapping[str, Any], writer: Normalization) -> str | None:
-    """The primary key of an object, None where it has none, or is none of the entity's."""
+    """Return the primary key of an object; None if it has none, or is not an object of the entity."""
     try:
         process = schema.model.process
         processed = None if process is None else process(value, value, None, writer.args)
@@ -106,7 +106,7 @@ def _pk_of(schema: EntitySchema, value: Mapping[str, Any], writer: Normalization
 
 
 def entities_of(item: Schema | None) -> Iterable[tuple[Any, EntitySchema]]:
-    """The entities that a schema of one entity is about, each with its name where there are several."""
+    """Return the entities of a schema of one entity, with their names if there are several."""
     return () if item is None else item.entities.items()
 
 
@@ -119,7 +119,7 @@ def params_of(request: Request) -> Mapping[str, Any]:
 
 
 def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
-    """The parameters that name a record: those of the URL, and where these name none, members of the body."""
+    """Return the parameters that identify a record: those of the URL, or else members of the body."""
     params = rules.params_to_fields(own_params(rules, args))
     body = args[-1] if rules.mutation.has_body and args else None
     if not is_mapping(body):
@@ -139,7 +139,7 @@ def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
 
 
 def own_params(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
-    """The URL parameters under their own names."""
+    """Return the URL parameters under their own names."""
     own = call_args(args)
     first = own[0] if own else None
     return first if is_mapping(first) and not (len(own) == 1 and rules.mutation.has_body) else {}

@@ -1,8 +1,8 @@
-"""Records what each built object was built from, so that a change drops exactly the objects that depend on it.
+"""Dependencies of memoized objects, so that a change drops exactly the objects that depend on it.
 
-What was built is kept as *nodes*. A node knows the nodes that were built with it; a changed cell drops the nodes that
-read it and, from there upwards, all that were built with those. So a warm read is a look-up, whatever the size of the
-result, and a write costs what depends on it.
+Memoized objects are *nodes*. A node references its parents, the nodes that were built with it; a changed cell drops the
+nodes that read it and all their ancestors. So a warm read is one lookup for results of any size, and the cost of a
+write is proportional to the number of dependents.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from .tables import Shown
 
 MAX_RESULTS: Final = 4096
-"""How many composed results are kept; the oldest goes first."""
+"""The maximum number of memoized results; the oldest is dropped first."""
 
 
 class Node:
-    """Something that was built, and the nodes that were built with it."""
+    """A memoized object, and its parents: the nodes that were built with it."""
 
     __slots__ = ("alive", "home", "parents", "slot", "value")
 
     source: Any = None
     """The stored value that it was computed from, if comparing it shows whether the node is still valid."""
     args: str | None = None
-    """The arguments that it was computed with, where they matter."""
+    """The arguments that it was computed with, if they matter."""
 
     def __init__(self, home: dict[Any, Any], slot: Any) -> None:
         self.home = home
@@ -51,7 +51,7 @@ class Composed(Node):
 
 
 def args_text(args: tuple[Any, ...]) -> str:
-    """Arguments as a string that is different for different arguments."""
+    """Convert arguments to a string that differs for different arguments."""
     try:
         return json.dumps(args, sort_keys=True, default=repr)
     except (TypeError, ValueError):
@@ -59,7 +59,7 @@ def args_text(args: tuple[Any, ...]) -> str:
 
 
 def linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
-    """The parents with one more; dead ones give way, so that the list stays as long as what is alive."""
+    """Return the parents with one more; dropped parents are removed, so that the list is bounded by the live ones."""
     if parents is None or parents is node:
         return node
     if isinstance(parents, Node):
@@ -72,29 +72,29 @@ def linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
 
 
 class DependencyGraph:
-    """All nodes of one store's view, and who depends on which cell."""
+    """All nodes of one store's view, and their dependencies on cells."""
 
     def __init__(self) -> None:
         self.definitions = definitions.count
         self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
-        """By table and reader (an entity class, a kind of collection): the nodes by primary key."""
+        """By table and reader (an entity class or a kind of collection), the nodes by primary key."""
         self.results: dict[Any, Node] = {}
         self.truncated: dict[Node, list[Node]] = {}
-        """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
+        """Nodes that were truncated at the maximum depth: each belongs to one other node and is dropped with it."""
         self.touched: dict[Node, Shown] = {}
-        """The cells that some nodes were built with, nested ones included, where a read asked for them."""
+        """The cells of nodes, including nested ones, if a read needed them."""
         self.verified: set[Node] = set()
-        """Nodes all of whose inputs are known to be as in the storage, if there is one."""
+        """Nodes whose inputs are all known to be the same in the storage, if there is one."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
         self._links = 0
         self._sweep_at = 1024
         self.unlinked: dict[str, list[Any]] = {}
-        """By table: in turns a node, and the primary keys of all cells that it was built with (`waiting`)."""
+        """By table, alternately a node and the primary keys of all cells that it was built with (`waiting`)."""
         self._dropped = 0
         self._table_readers: dict[str, Node | list[Node]] = {}
 
     def clear(self) -> None:
-        """A schema was redefined: nothing that was built counts any more."""
+        """Drop all nodes, for example because a schema was redefined."""
         self.definitions = definitions.count
         for kept in (
             self.entities,
@@ -109,7 +109,7 @@ class DependencyGraph:
             kept.clear()
 
     def home(self, table: str, reader: Any) -> dict[str, Node]:
-        """The nodes of one table that this reader built."""
+        """Return the nodes of one table and reader, by primary key."""
         readers = self.entities.get(table)
         if readers is None:
             readers = self.entities[table] = {}
@@ -119,11 +119,11 @@ class DependencyGraph:
         return found
 
     def knows(self, table: str) -> bool:
-        """Whether anything was ever built from the table."""
+        """Return whether anything was built from the table."""
         return table in self.entities or table in self._readers or table in self.unlinked
 
     def link_cell(self, table: str, pk: str, node: Node) -> None:
-        """The node was built with what this cell holds, or with its being empty."""
+        """Record that a node was built with the value, or the absence, of a cell."""
         readers = self._readers.get(table)
         if readers is None:
             readers = self._readers[table] = {}
@@ -137,16 +137,16 @@ class DependencyGraph:
             readers[pk] = linked(found, node)
 
     def _sweep(self) -> None:
-        """Cells that only dead nodes were built with are forgotten; looked for as rarely as there are few of them."""
+        """Forget cells without live nodes; the next sweep runs once the number of links has doubled."""
         for table, readers in self._readers.items():
             self._readers[table] = {pk: found for pk, found in readers.items() if _lives(found)}
         self._links = sum(map(len, self._readers.values()))
         self._sweep_at = max(1024, 2 * self._links)
 
     def waiting(self, table: str) -> list[Any]:
-        """Nodes, each before the primary keys of a table that it was built from, if all of these are stored.
+        """Return the deferred edges of a table: alternately nodes, and the primary keys that they were built from.
 
-        They are linked when one of these cells changes: until then a long list costs one entry. (Benchmark: push 10
+        They are linked when one of these cells changes; until then a long list needs one entry. (Benchmark: push 10
         items onto a list of 10,000, and read the list.)
         """
         found = self.unlinked.get(table)
@@ -155,7 +155,7 @@ class DependencyGraph:
         return found
 
     def _link(self, table: str, changed: set[str] | None = None) -> list[Node]:
-        """Links what waits, but for those that were built with one of the changed cells: these are returned."""
+        """Link deferred edges of a table, except of nodes that depend on a changed cell: these are returned."""
         dead: list[Node] = []
         waiting = self.unlinked.pop(table, ())
         for node, pks in zip(waiting[::2], waiting[1::2], strict=True):
@@ -168,11 +168,11 @@ class DependencyGraph:
         return dead
 
     def link_table(self, table: str, node: Node) -> None:
-        """The node was built with the list of all that the table holds."""
+        """Record that a node was built with the list of all members of a table."""
         self._table_readers[table] = linked(self._table_readers.get(table), node)
 
     def drop_cells(self, cells: list[EntityPath], *, fresh: bool = False) -> None:
-        """The cells changed: drops what depends on them; `fresh` ones held nothing before."""
+        """Drop the dependents of changed cells; `fresh`: the cells were empty before."""
         dead: list[Node] = []
         if self.unlinked and not fresh:
             for table in {table for table, _ in cells}:
@@ -191,13 +191,13 @@ class DependencyGraph:
         self.drop(dead)
 
     def drop_table(self, table: str) -> None:
-        """An entity came into the table or became unusable: drops the lists of all that it holds."""
+        """Drop lists of all members of a table, because its members have changed."""
         dead: list[Node] = []
         _extend(dead, self._table_readers.pop(table, None))
         self.drop(dead)
 
     def drop(self, dead: list[Node]) -> None:
-        """Drops these nodes and all that were built with them."""
+        """Drop these nodes and all nodes that were built with them."""
         while dead:
             node = dead.pop()
             if node.alive:
@@ -220,20 +220,20 @@ class DependencyGraph:
             self._forget_dead()
 
     def _forget_dead(self) -> None:
-        """Dead nodes do not wait to be linked; looked for as rarely as there are few of them."""
+        """Forget deferred edges of dropped nodes; this runs rarely if there are few of them."""
         self._dropped = -sum(map(len, self.unlinked.values()))
         for waiting in self.unlinked.values():
             pairs = zip(waiting[::2], waiting[1::2], strict=True)
             waiting[:] = [place for pair in pairs if pair[0].alive for place in pair]
 
     def bound_results(self) -> None:
-        """Keeps the number of composed results bounded."""
+        """Drop the oldest results over the bound."""
         results = self.results
         while len(results) > MAX_RESULTS:
             self.drop([results[next(iter(results))]])
 
     def dependents(self, table: str, pk: str) -> list[Any]:
-        """The slots of what is built from a cell, nearest first (for explanations)."""
+        """Return the slots of nodes that depend on a cell, nearest first (for explanations)."""
         self._link(table)
         found: list[Node] = []
         _extend(found, self._readers.get(table, {}).get(pk))

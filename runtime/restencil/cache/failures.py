@@ -1,4 +1,4 @@
-"""The reducer of errors: a failed request is recorded at its key, and what it may have changed is stale."""
+"""The reducer of errors: it records a failed request at its key, and marks what it may have changed as stale."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
-    """The error is recorded, unless the fetch was aborted or the store started over since."""
+    """Record an error, unless the fetch was aborted or the store was reset since."""
     request, error, store_state = action.request, action.error, reader.store_state
     tx = without_response(reader, request, action.meta)
     is_recorded = is_current(reader, action)
@@ -45,11 +45,11 @@ def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
 
 
 def misfit(reader: CacheReader, action: actions.SetResponse, response: Any, error: Exception) -> Transition:
-    """A response that cannot be stored is recorded as an error, which is raised."""
+    """Record a response that cannot be stored as an error, which the action raises."""
     request, store_state = action.request, reader.store_state
     failure = _misfit_error(error, request, response)
     failure.__cause__ = error
-    # Its text shows a piece of the response: that is for the caller, and not for a log.
+    # Its text contains a part of the response, which must not be logged.
     kind = type(error).__name__
     logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.label, kind)
     if not is_current(reader, action):
@@ -64,13 +64,13 @@ def misfit(reader: CacheReader, action: actions.SetResponse, response: Any, erro
 
 
 def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetError) -> bool:
-    """Whether what an action brings is stored: the store has not started over since its request was sent."""
+    """Return whether the data of an action is stored: not if the store was reset since its request was sent."""
     is_old = action.resets is not None and action.resets != reader.store_state.resets
     return action.request.rules.read.is_stored and not is_old
 
 
 def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects | None:
-    """What a change makes stale that failed; None if it was never sent."""
+    """Return the effects of a failed mutation; None if it was never sent."""
     status = _status_of(action)
     if status is not None and status < 400:
         return unread(tx)
@@ -78,7 +78,7 @@ def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects 
 
 
 def _note_failure(tx: Transaction, action: actions.SetError) -> None:
-    """Collects what a request makes stale that failed."""
+    """Collect what a failed request makes stale."""
     siblings = tx.request.rules.siblings
     if tx.request.rules.side_effect:
         made = failure_effects(tx, action)
@@ -89,12 +89,12 @@ def _note_failure(tx: Transaction, action: actions.SetError) -> None:
 
 
 def _status_of(action: actions.SetError) -> int | None:
-    """The status of the response with which a request failed; None if there was none."""
+    """Return the status of a failed request's response; None if there was none."""
     return getattr(action.error, "status", None) if getattr(action.error, "has_response", False) else None
 
 
 def _recorded(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> ChangeSet:
-    """An error as the change that it makes: it is recorded at its key, with the endpoint's policy for it."""
+    """Return the change that records an error at its key, with the endpoint's policy for it."""
     key, error_policy = request.key, request.rules.read.error_policy
     policy = None
     if error_policy is not None:
@@ -111,7 +111,7 @@ def _recorded(store_state: StoreState, request: Request, error: Exception, meta:
 
 
 def not_awaitable(value: Any, request: Request, hook: str) -> Any:
-    """What a hook returned. Raises TypeError for an awaitable: hooks run under the lock of the store."""
+    """Return the value of a hook; raise TypeError for an awaitable, because hooks run under the lock of the store."""
     if hasattr(value, "__await__"):
         if hasattr(value, "close"):
             value.close()
@@ -136,7 +136,7 @@ def _misfit_error(error: Exception, request: Request, response: Any) -> Processi
 
 
 def _error_times(action: actions.SetResponse) -> Meta:
-    """A response that does not fit its schema lives as long as an error."""
+    """Return the times of a response that does not match its schema: it expires like an error."""
     expires_at = action.error_expires_at
     if expires_at is None:
         length = action.request.rules.read.error_expiry_length

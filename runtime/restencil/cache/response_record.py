@@ -1,7 +1,7 @@
-"""Remembers the objects that a response wrote: while all are unchanged, the same response only refreshes times.
+"""Records of the objects that a response wrote: while all are unchanged, the same response only refreshes times.
 
-A `ResponseRecord` holds the very objects that the base state has of a response. While all of them are there, to
-normalize an identical body or a 304 would change nothing, so a poll of an unchanged list costs next to nothing.
+A `ResponseRecord` references the objects of a response in the base state. While all of them are there, normalizing an
+identical body or a 304 would change nothing, so polling an unchanged list is cheap.
 (Benchmark: fetched again, nothing changed.)
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .validators import Terms, Validators
 
 _CELLS: Final = 10_000
-"""A response that wrote more than this is not remembered, which would hold as many references."""
+"""The maximum number of cells of a recorded response, as each of them needs references."""
 
 _REPEATABLE: Final = frozenset(
     {List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf, RecordSchema}
@@ -42,9 +42,9 @@ EXACT: Final = 2
 
 
 class ResponseRecord:
-    """What the base state has of one response: `mark` identifies its body, `validators` are what it said of itself.
+    """The data of one response in the base state: `mark` identifies its body, `validators` are those of the response.
 
-    Of each cell it holds two references and no more.
+    It has two references for each cell.
     """
 
     __slots__ = (
@@ -75,13 +75,13 @@ class ResponseRecord:
         self._answered = change.full_lists
 
     def is_of(self, mark: Hashable) -> bool:
-        """Whether this tells the answer."""
+        """Return whether a mark identifies this response."""
         return (self.mark is not None and mark == self.mark) or (
             self.validators is not None and mark == self.validators.mark
         )
 
     def holds(self, key: str, base: Tables) -> bool:
-        """Whether all of it is there still."""
+        """Return whether all data of the response is unchanged in the base state."""
         if self._definitions != definitions.count or base.result(key) is not self._result:
             return False
         if any(len(stored) != length for stored, length in self._lists):  # lists may grow in place
@@ -91,16 +91,16 @@ class ResponseRecord:
         )
 
     def cells(self) -> Iterator[tuple[EntityPath, Any]]:
-        """The cells that the answer wrote, and what is in each."""
+        """Iterate over the cells that the response wrote, with their values."""
         for table, pks, stored in self._cells:
             yield from (((table, pk), value) for pk, value in zip(pks, stored, strict=True))
 
     def touches(self, tables: Collection[str]) -> bool:
-        """Whether it holds anything of one of these tables."""
+        """Return whether the response wrote to one of these tables."""
         return any(table in tables for table, _, _ in self._cells)
 
     def freshened(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> ChangeSet | None:
-        """What the same answer changes: times, but for what was fetched later. None where not all of it is there."""
+        """Return the change of times by the same response, except of data fetched later; None if data has changed."""
         if not self.holds(key, base):
             return None
         change = ChangeSet(base, times)
@@ -110,7 +110,7 @@ class ResponseRecord:
             if base.latest.get(table, 0) > times.fetched_at:
                 metas = base.metas[table]
                 change.metas[table] = {pk: metas[pk] for pk in pks if metas[pk].fetched_at > times.fetched_at}
-        for table, partial in self._partial.items():  # of these records the answer brought a part alone
+        for table, partial in self._partial.items():  # the response contained only a part of these records
             wholes = {pk: base.whole(table, pk) for pk in partial}
             change.partial[table] = {pk: whole for pk, whole in wholes.items() if whole is not None}
         change.collections = self._collections
@@ -123,10 +123,10 @@ class ResponseRecord:
 
 
 def recognized_by(action: SetResponse, change: ChangeSet, result: Any) -> tuple[bytes | None, Validators | None]:
-    """The digest of the body and the validators by which the same response is recognized later; None for neither.
+    """Return the digest of the body and the validators to recognize the same response later; each may be None.
 
-    That is not so where the store has something newer, and where others take part in what its lists are. Where code of
-    users takes part in it, each body is normalized; if that code merges, the response is not recognized at all.
+    Both are None if the store has newer data, or if other responses contribute to its lists. If code of users takes
+    part in normalization, each body is normalized; if that code merges, the response is not recognized at all.
     """
     rules, validators = action.request.rules, action.validators
     likeness = repeats(rules)
@@ -141,14 +141,14 @@ def recognized_by(action: SetResponse, change: ChangeSet, result: Any) -> tuple[
 
 
 def repeats(rules: Rules) -> int:
-    """How alike answers of an endpoint are taken apart each time: 0 where the same one may bring something else."""
+    """Return how repeatably responses of an endpoint are normalized; 0 if equal ones may have different results."""
     if rules.side_effect or rules.response.update is not None or rules.lists.list_key is not None:
         return 0
     return rules.analyze(likeness_of)
 
 
 def likeness_of(schema: Schema | None) -> int:
-    """How alike a value is taken apart each time: EXACT by the library's own code alone; 0 where users' code merges."""
+    """Return how repeatably a value is normalized: EXACT without code of users; 0 if code of users merges."""
     return _likeness(schema, set())
 
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from .transition import Outcome
 
 _LISTS: Final = frozenset({List, Array, Values})
-"""Values of these that do not decode are left out."""
+"""Schemas that omit values which cannot be decoded."""
 
 
 def outcome_of(reader: CacheReader, outcome: Outcome) -> Any:
-    """What an action returns or raises once its transition is committed."""
+    """Return or raise the outcome of an action after its transition is committed."""
     if isinstance(outcome, Echo):
         return echo(reader, outcome)
     if isinstance(outcome, Value):
@@ -44,7 +44,7 @@ def outcome_of(reader: CacheReader, outcome: Outcome) -> Any:
 
 
 def echo(reader: CacheReader, outcome: Echo) -> Any:
-    """The response in its own shape, in which every entity is the instance that a read returns."""
+    """Return the response in its own shape, with the instances that a read returns as entities."""
     request, writer, response = outcome
     schema, store_state = request.rules.schema, reader.store_state
     if schema is None:
@@ -65,7 +65,7 @@ def echo(reader: CacheReader, outcome: Echo) -> Any:
 
 
 def read_back(reader: CacheReader, request: Request) -> Any:
-    """The value of a fetch whose response was the same as before: what the store has of it."""
+    """Return the value of a fetch with an unchanged response, from the store."""
     store_state, schema = reader.store_state, request.rules.schema
     store_state.refresh()
     result = store_state.base.result(request.key)
@@ -77,7 +77,7 @@ def read_back(reader: CacheReader, request: Request) -> Any:
 
 
 def own_value(request: Request, writer: Normalization, response: Any) -> Any:
-    """The value of a fetch as it would be were this response the last one."""
+    """Return the value of a fetch built from its own response only."""
     if request.rules.schema is None:
         return read_only(response)
     value = EchoVisitor(writer, Denormalization(writer.change, request.args)).visit(request.rules.schema, response)
@@ -85,7 +85,7 @@ def own_value(request: Request, writer: Normalization, response: Any) -> Any:
 
 
 def overtaken_value(tx: Transaction) -> Value | None:
-    """The value of a call by its own response, if the store has something of a later request; else None."""
+    """Return the value of a call by its own response, if the store has data of a later request; else None."""
     base, started = tx.store_state.base, tx.writer.meta.fetched_at
     if all(base.latest.get(table, 0) <= started for table in tx.change.entities):
         return None
@@ -102,7 +102,7 @@ def overtaken_value(tx: Transaction) -> Value | None:
 
 
 def deleted_value(tx: Transaction, response: Any) -> Any:
-    """The value of a delete: the entity as it was known."""
+    """Return the value of a delete: the entity as it was before."""
     store_state = tx.store_state
     store_state.refresh()
     base = store_state.base
@@ -117,7 +117,7 @@ def deleted_value(tx: Transaction, response: Any) -> Any:
 
 
 def may_fail(schema: Schema | None) -> bool:
-    """Whether making the value of a fetch from the store may fail: then who writes the response gets the error.
+    """Return whether building the value of a fetch from the store may fail, so that the writer must get the error.
 
     Benchmark: `set_response` of its data into a fresh store.
     """
@@ -125,7 +125,7 @@ def may_fail(schema: Schema | None) -> bool:
 
 
 def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bool) -> bool:
-    """Whether making a value may fail; a value `in_list` that does not decode is left out."""
+    """Return whether building a value may fail; values `in_list` that cannot be decoded are omitted."""
     place = id(schema), in_list
     if schema is None or place in seen:
         return False

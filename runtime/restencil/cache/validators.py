@@ -1,4 +1,4 @@
-"""Freshness and validators of responses, as servers declare them in headers (RFC 9111, RFC 9110 §8.8).
+"""Freshness and validators of responses, as servers declare them in headers (RFC 9111, RFC 9110).
 
 Times are in ms by the store's clock.
 """
