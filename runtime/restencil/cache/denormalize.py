@@ -1,7 +1,7 @@
-"""Denormalization: stored forms become objects, each built once and kept until something it depends on changes.
+"""Denormalization of stored forms into objects, each memoized until something that it depends on changes.
 
-`Denormalization` is the interpreter, which says what a read gives and is given to the schemas as their reader;
-`denormalize_compiled` reads the tables with functions that do the same. `CellTrace` finds what a read depends on.
+`Denormalization` is the interpreter, which defines the results of reads and which schemas use as their reader;
+`denormalize_compiled` has compiled functions with the same results. `CellTrace` finds the dependencies of a read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Restart(Exception):
-    """An entity that a cycle had already been closed with turned out unusable."""
+    """Raised if an entity that a cycle already refers to turns out to be unusable."""
 
 
 class _StateReader:
@@ -33,14 +33,14 @@ class _StateReader:
         self.state = state
         self.args = args
         self.asking: set[int] = set()
-        """The objects whose query keys are being asked for."""
+        """The objects whose query keys are being computed."""
 
     def stored(self, table: str, pk: str) -> Any:
-        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        """Return the stored value: a record or its instance, a collection, INVALID (deleted) or UNDEFINED (unknown)."""
         return self.state.get(table, pk)
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
-        """The primary key that an index holds for a value; a record that has another value by now is not found."""
+        """Return the primary key for a value in an index; None if there is none, or if the record has changed since."""
         pk = self.state.by_index(table, field, value)
         stored = UNDEFINED if pk is None else self.state.get(table, pk)
         if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
@@ -49,24 +49,24 @@ class _StateReader:
 
 
 class CellTrace(_StateReader):
-    """Finds the cells that a value is made of, without building objects.
+    """Finds the cells that a value is built from, without building objects.
 
-    A cell that is nested deeper than objects are built is not opened, as in `Denormalization`.
+    Cells below the maximum depth of nested objects are not followed, as in `Denormalization`.
     """
 
     reads_tables = False
-    """Whether a table was listed."""
+    """Whether the members of a table were read."""
 
     def __init__(self, state: State, args: tuple[Any, ...]) -> None:
         super().__init__(state, args)
         self.cells: dict[EntityPath, set[EntityPath | None]] = {}
-        """Each cell with the records and lists in which it shows; None: in the value itself."""
+        """By cell, the records and lists that contain it; None is the value itself."""
         self._place: EntityPath | None = None
         self._opened: set[tuple[Any, EntityPath]] = set()
         self._next: list[tuple[EntityNode, EntityPath, Any]] = []
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
-        """Traces a whole value, one level of records after another."""
+        """Trace a whole value, level by level."""
         self.visit(schema, stored)
         depth = 0
         while self._next:
@@ -79,7 +79,7 @@ class CellTrace(_StateReader):
         return UNDEFINED
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """Traces one value."""
+        """Trace one value."""
         if schema is not None and stored is not None and not isinstance(stored, Sentinel) and not schema.is_leaf:
             try:
                 schema.denormalize(stored, self)
@@ -88,7 +88,7 @@ class CellTrace(_StateReader):
         return UNDEFINED
 
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
-        """Traces the items of a list."""
+        """Trace the items of a list."""
         node = None if schema is None else schema.entity
         for entry in stored:
             if node is not None and type(entry) is str:
@@ -98,7 +98,7 @@ class CellTrace(_StateReader):
         return ReadOnlyList()
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
-        """Notes a record, which is opened with the next level."""
+        """Record the cell of an entity, which is followed with the next level."""
         path = schema.table_key, pk
         self._note(path)
         if schema.has_inside and (schema.cls, path) not in self._opened:
@@ -109,13 +109,13 @@ class CellTrace(_StateReader):
         return UNDEFINED
 
     def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
-        """Traces a record that was never normalized."""
+        """Trace a record that was never normalized."""
         for inner, entries in schema.inside([record]):
             self.items(inner, entries)
         return UNDEFINED
 
     def collection(self, schema: CollectionNode, pk: str) -> Any:
-        """Notes a stored collection, and traces its items."""
+        """Record the cell of a collection, and trace its items."""
         path, identity = (schema.table_key, pk), schema.identity()
         self._note(path)
         stored = self.state.get(*path)
@@ -128,7 +128,7 @@ class CellTrace(_StateReader):
         return UNDEFINED
 
     def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
-        """Nothing: what is computed depends on the value and the arguments alone."""
+        """Trace nothing: a computed value depends only on the value and the arguments."""
         return UNDEFINED
 
     def has(self, table: str, pk: str) -> bool:
@@ -156,22 +156,22 @@ class CellTrace(_StateReader):
 
 
 class Denormalization(_StateReader):
-    """One read of a state. With a memo it keeps what it builds; without one it builds for itself.
+    """One read of a state, which memoizes objects in `memo` if it is given.
 
-    `shared` is the memo of the view for a read of another state (base, snapshot), `differs` tells which cells of that
-    state are not the view's: what depends on none of them is taken from the view, so that it is one object in both.
+    `shared` is the memo of the view for a read of another state (base, snapshot), `differs` returns which cells of that
+    state differ from the view: objects that depend on none of them are shared with the view.
     """
 
     scope: Any = ""
     used_args = False
     current: Node | None = None
-    """What is being built."""
+    """The node that is being built."""
     depth = 0
-    """How many entities are being built in each other."""
+    """The current depth of nested entities."""
     _shared: DependencyGraph | None = None
     _differs: Callable[[str, str], bool] | None = None
     truncated = False
-    """Whether something of what is being built stays a primary key, because it is nested too deep."""
+    """Whether part of the current object stays a primary key, because it is nested too deeply."""
 
     def __init__(
         self,
@@ -190,23 +190,23 @@ class Denormalization(_StateReader):
             self._shared = shared
             self._differs = differs
         self.building: dict[tuple[Any, str], Any] = {}
-        """By class and primary key: the instance that is under way, which cycles are closed with, and its node."""
+        """By class and primary key, the instance that is being built, which cycles refer to, and its node."""
         self.closed: set[tuple[Any, str]] = set()
-        """What a cycle was closed with."""
+        """The entities that cycles refer to."""
         self.unusable: set[tuple[Any, str]] = set()
-        """Of that, what turned out unusable."""
+        """Those of these entities that turned out to be unusable."""
         self.built: list[Node] = []
-        """What this read has built."""
+        """The nodes that this read has built."""
         self._cut: list[Node] = []
 
-    # -- entrances -------------------------------------------------------------------------------------------------
+    # -- entry points ----------------------------------------------------------------------------------------------
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
-        """What a stored form is for readers; composed values are kept under `slot` as long as they hold."""
+        """Return the object for a stored form; values without a cell are memoized under `slot`."""
         if schema is None or stored is UNDEFINED or stored is INVALID or stored is None:
             return stored
         while True:
-            self.built.clear()  # what earlier reads handed out stays
+            self.built.clear()  # objects of earlier reads stay valid
             try:
                 if slot is None or schema.own_table is not None:
                     return schema.denormalize(stored, self)
@@ -218,18 +218,18 @@ class Denormalization(_StateReader):
                 raise
 
     def touched(self, schema: Schema, stored: Any, slot: Any) -> Shown | None:
-        """The paths that the last read value was built from; None if they were not recorded or have changed since."""
+        """Return the cells that the last read value was built from; None if unknown, or if it has changed since."""
         node = self._kept(schema, stored, slot)
         return None if node is None else self._own.touched.get(node)
 
     def note_touched(self, schema: Schema, stored: Any, slot: Any, cells: Shown) -> None:
-        """Notes the cells that it was built with, for as long as it holds."""
+        """Record the cells of a memoized value, until it is dropped."""
         node = self._kept(schema, stored, slot)
         if node is not None:
             self._own.touched[node] = cells
 
     def prove(self, schema: Schema, stored: Any, slot: Any) -> None:
-        """All that it was built with is known, so that it may be shown again for as long as it holds."""
+        """Record that all inputs of a memoized value are known, so that it may be returned until it is dropped."""
         node = self._kept(schema, stored, slot)
         if node is not None:
             self._own.verified.add(node)
@@ -242,7 +242,7 @@ class Denormalization(_StateReader):
         return own.results.get((slot, schema))
 
     def _abandon(self) -> None:
-        """Forgets what this read built: some of it was built with an instance that will never be complete."""
+        """Forget the nodes of this read, because some contain an instance that will never be complete."""
         self._own.drop(self.built)
         self.building.clear()
         self._cut.clear()
@@ -273,7 +273,7 @@ class Denormalization(_StateReader):
         return value
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """The object for one stored value."""
+        """Return the object for one stored value."""
         if schema is None:
             return stored if type(stored) in SCALARS else read_only(stored)
         if stored is None or stored is UNDEFINED or stored is INVALID:
@@ -281,7 +281,7 @@ class Denormalization(_StateReader):
         return schema.denormalize(stored, self)
 
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
-        """The objects for the items of a list; missing and invalid ones are dropped, `None` stays."""
+        """Return the objects for the items of a list, without missing and invalid ones; `None` stays."""
         found = [self.visit(schema, entry) for entry in stored]
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED and entry is not INVALID])
 
@@ -304,7 +304,7 @@ class Denormalization(_StateReader):
     # -- entities and collections ----------------------------------------------------------------------------------
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
-        """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        """Return the instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         table, cls = schema.table_key, schema.cls
         stored = self.state.get(table, pk)
         current = self.current
@@ -333,14 +333,14 @@ class Denormalization(_StateReader):
         return self._build(schema, pk, stored, home, place)
 
     def _is_the_views(self, schema: Schema, pk: str) -> bool:
-        """Whether nothing that the object depends on differs between this state and the view."""
+        """Return whether all dependencies of an object are the same in this state and the view."""
         differs = self._differs
         trace = CellTrace(self.state, self.args)
         trace.read(schema, pk)
         return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in trace.cells)
 
     def _taken(self, shared: DependencyGraph, schema: Schema, home: dict[str, Node], pk: str) -> Any:
-        """The view's object; it stays what this state has, also when the view goes on."""
+        """Return the object of the view; this state keeps it, even if the view changes."""
         node = Node(home, pk)
         node.parents = self.current
         node.value = value = Denormalization(self.state, self.args, shared).read(schema, pk)
@@ -376,7 +376,7 @@ class Denormalization(_StateReader):
         return value
 
     def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: Any) -> Any:
-        """Completes an entity that closes a cycle: everything is read again if it turns out to be unusable."""
+        """Complete an entity of a cycle; if it turns out to be unusable, the read is restarted."""
         if place in self.unusable:
             self._link_all(schema, pk, node)
             return INVALID
@@ -386,7 +386,7 @@ class Denormalization(_StateReader):
         return value
 
     def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
-        """Links an unusable member of a ring to all that it is about: why it is unusable was met before the restart."""
+        """Link an unusable entity of a cycle to all its cells, as the reason was found before the restart."""
         trace = CellTrace(self.state, self.args)
         trace.read(schema, pk)
         for table, key in trace.cells:
@@ -396,10 +396,10 @@ class Denormalization(_StateReader):
                 self._own.link_cell(table, key, node)
 
     def keep(self, node: Node, table: str, pk: str) -> None:
-        """Keeps what was built in full for the next read."""
+        """Memoize an object if it is complete."""
         if self.truncated and self.depth:
-            # Cut off by where the read began: a read that begins here must see more. What was built with it still
-            # depends on it.
+            # Truncated because of the start of this read: a read that starts here must return more. Objects that
+            # contain it still depend on it.
             self._own.link_cell(table, pk, node)
             self._cut.append(node)
         else:
@@ -408,15 +408,15 @@ class Denormalization(_StateReader):
                 self._own.truncated[node], self._cut = self._cut, []
 
     def _register(self, place: Any, node: Node, instance: Any) -> None:
-        """The instance is under way: who comes back to it on a cycle gets it as it is."""
+        """Register an instance that is being built, which cycles then refer to."""
         self.building[place] = (instance, node)
 
     def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
-        """The instance for a record that was never normalized."""
+        """Return the instance for a record that was never normalized."""
         return schema.instance(record, None, self, None)
 
     def collection(self, schema: CollectionNode, pk: str) -> Any:
-        """The list or dict of a stored collection; all collections over one entity share it."""
+        """Return the list or dict of a stored collection; all collection schemas over one entity share it."""
         table = schema.table_key
         stored = self.state.get(table, pk)
         current = self.current
@@ -446,7 +446,7 @@ class Denormalization(_StateReader):
         return node.value
 
     def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
-        """What a `Query` makes of a value: the identical result for the identical value and args."""
+        """Return the result of a `Query`: the identical object for the identical value and arguments."""
         home: dict[Any, Node] = self._own.results
         self.used_args = True
         place = (self.scope, args_text(self.args), schema)

@@ -1,4 +1,4 @@
-"""Stored forms into objects by compiled functions; `Denormalization` is the interpreter that says what they do."""
+"""Compiled denormalization of stored forms into objects, with the same results as the interpreter `Denormalization`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Builder: TypeAlias = Callable[["CompiledDenormalization", str, Any, "dict[str, N
 
 
 class CompiledDenormalization(Denormalization):
-    """One read of the tables with the memo of the view, by compiled functions for the kinds that have them."""
+    """One read of the tables with the memo of the view, by compiled functions for schemas that have them."""
 
     state: Tables
 
@@ -38,10 +38,10 @@ class CompiledDenormalization(Denormalization):
         self.memo = memo
         self.unlinked = memo.unlinked
         self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
-        """By entity: the nodes that were built of it, its table, and its class. (Benchmark: 500 single entities.)"""
+        """By entity, its nodes, its table and its class. (Benchmark: 500 single entities.)"""
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
-        """What a stored form is for readers; what was built before is found at once."""
+        """Return the object for a stored form; memoized entities take one lookup."""
         if type(schema) is EntitySchema and type(stored) is str:
             place = self._places.get(schema)
             if place is None:
@@ -64,7 +64,7 @@ class CompiledDenormalization(Denormalization):
         return super().read(schema, stored, slot)
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """The object for one stored value."""
+        """Return the object for one stored value."""
         if schema is None:
             return stored if type(stored) in SCALARS else read_only(stored)
         if stored is None or stored is UNDEFINED or stored is INVALID:
@@ -72,7 +72,7 @@ class CompiledDenormalization(Denormalization):
         return (schema.denormalizer or _denormalizer(schema, stored))(stored, self)
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
-        """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        """Return the instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         stored = self.tables.get(schema.table_key, EMPTY).get(pk)
         if type(stored) is not dict:
             return super().entity(schema, pk)
@@ -92,7 +92,7 @@ class CompiledDenormalization(Denormalization):
         return build(self, pk, stored, home, current)
 
     def interpreted(self, schema: EntityNode, pk: str, current: Node | None) -> Any:
-        """The entity by the interpreter, which minds cycles and depth; `current` is what it is built with."""
+        """Return the entity by the interpreter, which handles cycles and depth; `current` is its parent node."""
         outside, self.current = self.current, current
         try:
             return super().entity(schema, pk)
@@ -100,7 +100,7 @@ class CompiledDenormalization(Denormalization):
             self.current = outside
 
     def inside(self, node: Node, operation: Callable[..., Any], *args: Any) -> Any:
-        """What is read while the entity of a node is being built by a function that keeps no account of that."""
+        """Call an operation while a compiled function builds the entity of a node, which becomes the current node."""
         outside, self.current = self.current, node
         self.depth += 1
         try:
@@ -111,7 +111,7 @@ class CompiledDenormalization(Denormalization):
 
 
 def reader_of(state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
-    """A read of the view: compiled functions look into the tables themselves."""
+    """Return a reader of the view, which is compiled if the state is the tables themselves."""
     if type(state) is Tables:
         return CompiledDenormalization(state, args, memo)
     return Denormalization(state, args, memo)
@@ -131,7 +131,7 @@ def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
 
 
 def compile_denormalizer(schema: Schema) -> Denormalizer:
-    """The function that does what `schema.denormalize` does."""
+    """Compile a function with the same result as `schema.denormalize`."""
     source = Source()
     body = _Statements(source)
     with source.block("def denormalize(stored, reader):"):
@@ -142,7 +142,7 @@ def compile_denormalizer(schema: Schema) -> Denormalizer:
 
 
 def compile_entity(schema: EntitySchema) -> Builder:
-    """The function that builds an entity from its record, with everything that is nested in it."""
+    """Compile a function that builds an entity from its record, with all nested objects."""
     model = schema.model
     definitions.compiled.add(schema)
     source = Source()
@@ -169,9 +169,9 @@ def compile_entity(schema: EntitySchema) -> Builder:
 
 
 def _deepest(schema: EntitySchema, above: tuple[Schema, ...] = ()) -> int | None:
-    """How many entities it may be nested in so that nothing in it is nested too deep.
+    """Return how many entities may contain an entity so that none of its content is nested too deeply.
 
-    None where its schema leads back to itself, or where what it leads to is not known.
+    None if its schema refers back to itself, or if a schema that it refers to is not known.
     """
     if schema in above:
         return None
@@ -196,13 +196,13 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
 
 
 _MANY: Final = 16
-"""From so many primary keys on it pays to look all of them up at once. (Benchmark: push, and read the list.)"""
+"""The number of primary keys from which on a joint lookup is faster. (Benchmark: push, and read the list.)"""
 
 _TRANSPARENT: Final = (List, Object, Values, Union, Choice, OneOf, Collection, Query)
 
 
 def _leads_nowhere(relation: Relation) -> str:
-    """The condition that a record has nothing under a relation."""
+    """Return the condition that a record has no entities in a relation."""
     value = f"record.get({relation.in_json!r})"
     return f"({value} is None or {value} == [])" if isinstance(resolved(relation), List) else f"{value} is None"
 

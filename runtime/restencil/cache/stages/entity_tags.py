@@ -1,4 +1,4 @@
-"""The stage of ETags: by them a mutation tells the server which version it was made for."""
+"""The stage of ETags, which mutations send to declare the version that they are based on."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _CREATED: Final = 201
 
 
 def tags_of(tx: Transaction, validators: Validators) -> Mapping[EntityPath, tuple[str, float]]:
-    """The ETag of the entity that a response is about, unless the store has something newer of that.
+    """Return the ETag of the entity that a response describes, unless the store has newer data of it.
 
-    A response at an entity's own path is about that, and one that says where the entity is that was created. A weak
-    ETag does not identify the bytes, so it is none here.
+    A response describes the entity of its path, or the created entity whose URL it declares. Weak ETags are ignored,
+    because they do not identify the bytes.
     """
     request, rules = tx.request, tx.request.rules
     tag = validators.headers.get("etag", "")
@@ -53,7 +53,7 @@ def tags_of(tx: Transaction, validators: Validators) -> Mapping[EntityPath, tupl
 
 
 def _paths_of_response(request: Request, writer: Normalization) -> list[EntityPath]:
-    """The entity that a response is about: that of the path, and if that has no key, what the response contained."""
+    """Return the entity that a response describes: that of the path, or if this has no key, the one it contained."""
     item, params = entity_schema(request.rules.schema), params_of(request)
     found = named_entities(item, params, params, writer)
     found = found or entity_of_result(item, writer.change.results.get(request.key, UNDEFINED))
@@ -61,13 +61,13 @@ def _paths_of_response(request: Request, writer: Normalization) -> list[EntityPa
 
 
 def _created(schema: Schema | None, writer: Normalization) -> list[EntityPath]:
-    """The entities of a schema's own kinds that a response contained."""
+    """Return the entities in a response that a schema declares at its top."""
     tables = [entity.table_key for _, entity in entities_of(entity_schema(schema))]
     return [(table, pk) for table in tables for pk in writer.change.entities.get(table, ())]
 
 
 def refuse_tag(tx: Transaction) -> list[EntityPath]:
-    """The server has another version than the mutation was made for: the entity turns stale, and its `get`."""
+    """Expire an entity and the result of its `get`, because the server has another version than the mutation."""
     expire_self(tx)
     paths, change = [(gone.schema.table_key, gone.pk) for gone in tx.addressed], tx.change
     for table, pk in paths:
@@ -78,7 +78,7 @@ def refuse_tag(tx: Transaction) -> list[EntityPath]:
 
 
 def tag_of_mutation(reader: CacheReader, request: Request) -> tuple[EntityPath | None, str | None]:
-    """The entity that a mutation is of, and the ETag of what is known of it."""
+    """Return the entity that a mutation addresses, and its known ETag; each is None if unknown."""
     store_state, concurrency = reader.store_state, request.rules.mutation.concurrency
     now = store_state.clock()
     with store_state.hooks:

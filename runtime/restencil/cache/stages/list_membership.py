@@ -1,8 +1,8 @@
-"""The stages of lists: known lists follow a mutation of their members, and the list of a page is extended by it.
+"""The stages of lists: they update known lists after a mutation of their members, and extend lists by pages.
 
-Each list declares by its arguments what belongs into it. Arguments that are fields of the entity, or parameters of the
-mutation itself, decide; a list with any other argument is left as it is, and expires. Lists that an entity joins or
-leaves update their totals, and their pages turn stale, as their items may have moved.
+The arguments of a list are filters for its members. Arguments that are fields of the entity, or parameters of the
+mutation, can be evaluated; a list with other arguments is left unchanged, and expires. When an entity joins or leaves a
+list, its total is updated, and its pages become stale, as their items may have moved.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def update_lists(tx: Transaction) -> None:
-    """Updates the lists that follow their members, by the response of a mutation.
+    """Update lists by the response of a mutation of their members.
 
-    In generated packages a list follows exactly, by the response alone, or turns stale; an expected response, and
-    endpoints that are written by hand, are lenient.
+    In generated packages, a list is updated exactly, by the response only, or becomes stale; optimistic responses and
+    endpoints that are written by hand are lenient.
     """
     followed: set[EntityPath] = set()
     undecided: set[EntityPath] = set()
@@ -48,7 +48,7 @@ def _always(pk: str) -> bool:
 
 
 class _ListUpdate:
-    """What one entity's change means for the lists of its kind."""
+    """The update of the lists of one entity's table after a mutation of the entity."""
 
     def __init__(self, tx: Transaction, subject: Subject) -> None:
         self.tx, self.subject = tx, subject
@@ -57,14 +57,14 @@ class _ListUpdate:
         self.was = tx.writer.record_before(self.table, subject.pk)
         self.now = tx.writer.stored_record(self.table, subject.pk)
         self.followed: set[EntityPath] = set()
-        """The lists that are exactly as the server has them now."""
+        """The lists that are certainly equal to those of the server now."""
         self.undecided: set[EntityPath] = set()
         """The lists that may differ from those of the server."""
         args = tx.request.args
         self.params: Mapping[str, Any] = args[0] if args and is_mapping(args[0]) else {}
 
     def run(self) -> None:
-        """Updates each list that follows its members."""
+        """Update all lists of the entity's table."""
         if self.now is None and self.was is None and self.underlying.get(self.table, self.subject.pk) is INVALID:
             return
         if not self.concerns_lists():
@@ -82,7 +82,7 @@ class _ListUpdate:
             self._update_stored(find_collection(siblings.list_schema))
 
     def concerns_lists(self) -> bool:
-        """Whether the change of the entity may change lists."""
+        """Return whether the mutation of the entity may change lists."""
         raise NotImplementedError
 
     def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
@@ -90,7 +90,7 @@ class _ListUpdate:
         raise NotImplementedError
 
     def _update_stored(self, collection: Collection | None) -> None:
-        """Records what becomes of lists that the storage has and memory does not know, as a lenient update does it."""
+        """Record the lenient update of lists that are only in the storage."""
         entry = None if collection is None or not collection.follows else self.entry(collection)
         if collection is None or entry is None or self.table not in ListBinding(("", ""), collection, "", ()).entities:
             return
@@ -107,12 +107,12 @@ class _ListUpdate:
         self.writer.note_joins(collection.table_key, None, accepts, change)
 
     def entry(self, collection: Collection) -> Any:
-        """The entity as an item of a list: of several kinds of entities, an item says which one it is."""
+        """Return the entity as an item of a list; in a list of several entity classes, items contain their name."""
         item = collection.item
         return None if item is None else item.reference(self.subject.schema, self.subject.pk)
 
     def fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
-        """Whether a record belongs into a list; None if the list has an argument that does not decide."""
+        """Return whether a record belongs to a list; None if an argument of the list cannot be evaluated."""
         if collection.apart != self.subject.apart:
             return None  # its endpoint selects by more than its arguments
         fits: bool | None = True
@@ -126,17 +126,17 @@ class _ListUpdate:
         return fits and record is not None
 
     def add(self, path: EntityPath, existing: Any, entry: Any) -> None:
-        """The entity joins a list."""
+        """Add the entity to a list."""
         self.writer.change_collection(*path, append(existing, [entry]))
         self.writer.note_joins(*path, _always, lambda pk, items: append(items, [entry]))
 
     def remove(self, path: EntityPath, existing: Any, entry: Any) -> None:
-        """The entity leaves a list."""
+        """Remove the entity from a list."""
         self.writer.change_collection(*path, without(existing, [entry]))
         self.writer.note_joins(*path, _always, lambda pk, items: without(items, [entry]))
 
     def count(self, listings: list[ListBinding], moved: int) -> None:
-        """Updates the totals of a list, which gained or lost so many members."""
+        """Change the totals of a list by the number of members that it gained or lost."""
         change = self.change
         for listing in listings:
             meta = change.key_meta(listing.key)
@@ -147,10 +147,10 @@ class _ListUpdate:
 
 
 class ExactListUpdate(_ListUpdate):
-    """Lists follow by the values of the response alone, if all their arguments decide exactly; else they are stale."""
+    """Updates lists by the values of the response only, if all their arguments filter exactly; others become stale."""
 
     def concerns_lists(self) -> bool:
-        """Only a record that the response contained whole decides, or one that is gone."""
+        """Return whether the response contained the complete record, or deleted it."""
         return self.now is None or self.writer.is_whole_in_response(self.table, self.subject.pk)
 
     def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
@@ -183,7 +183,7 @@ class ExactListUpdate(_ListUpdate):
     def _fits_exactly(
         self, listing: ListBinding, pk: str, record: Mapping[str, Any] | None
     ) -> tuple[bool, bool | None]:
-        """Whether a list has arguments that sort it, and whether a record belongs into it; None: not decided."""
+        """Return whether a list has arguments that sort it, and whether a record belongs to it; None: unknown."""
         collection = listing.collection
         if record is None and self.now is not None:
             return False, None
@@ -202,10 +202,10 @@ class ExactListUpdate(_ListUpdate):
 
 
 class LenientListUpdate(_ListUpdate):
-    """Lists follow as far as their arguments decide, by all that is known of the entity; others expire."""
+    """Updates lists whose arguments can be evaluated, by all known data of the entity; others expire."""
 
     def concerns_lists(self) -> bool:
-        """A record that is as it was leaves lists as they are."""
+        """Return whether the record has changed."""
         return self.was is None or self.now is None or not same_json(self.was, self.now)
 
     def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
@@ -233,7 +233,7 @@ class LenientListUpdate(_ListUpdate):
             self._expire(listings, expires=False)
 
     def _expire(self, listings: list[ListBinding], *, expires: bool) -> None:
-        """Pages turn stale, and with `expires` the lists do as well; an expected response makes nothing stale."""
+        """Expire pages, and with `expires` also the lists; an optimistic response makes nothing stale."""
         change = self.change
         for listing in listings if type(self.underlying) is Tables else ():
             meta = change.key_meta(listing.key)
@@ -243,7 +243,7 @@ class LenientListUpdate(_ListUpdate):
 
 
 def _counted(result: Any, path: tuple[str, ...], moved: int) -> Any:
-    """A result in which the number at a path is another by so much."""
+    """Return a result with the number at a path changed by `moved`."""
     if not path:
         return max(0, result + moved) if type(result) is int else result
     if not is_dict(result) or path[0] not in result:
@@ -252,10 +252,10 @@ def _counted(result: Any, path: tuple[str, ...], moved: int) -> Any:
 
 
 def extend_list(tx: Transaction) -> None:
-    """Updates the list that a page belongs to.
+    """Update the list that a page belongs to.
 
-    The list is as fresh as its last page, unless it was made stale, or its last fetch failed. What was fetched after
-    the page stays unchanged.
+    The list may become as fresh as its last page, unless it was made stale, or its last fetch failed. Data that was
+    fetched after the page stays unchanged.
     """
     request, change, page = tx.request, tx.change, tx.result
     rules, write_set = request.rules, tx.writer.write_set

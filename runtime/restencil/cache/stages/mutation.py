@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def complete_response(tx: Transaction) -> None:
-    """Fills the gaps of a response to a creation or an update with what was sent."""
+    """Fill omitted fields in the response of a creation or an update from the request body."""
     if tx.is_expected:
         return
     request, rules, response = tx.request, tx.request.rules, tx.response
@@ -44,7 +44,7 @@ def complete_response(tx: Transaction) -> None:
 
 
 def follow_change(tx: Transaction) -> None:
-    """What a response to a change means for lists, and for records that have another primary key now."""
+    """Update lists after a mutation, and records whose primary key it has changed."""
     if not tx.is_expected:
         _rename(tx)
         if not tx.writer.is_certain:
@@ -56,7 +56,7 @@ def follow_change(tx: Transaction) -> None:
 
 
 def _rename(tx: Transaction) -> None:
-    """An update that returns another primary key than the one addressed removes the record under the old one."""
+    """Remove the record of the old primary key after an update whose response has another one."""
     request, rules, result = tx.request, tx.request.rules, tx.result
     entity = as_entity(rules.schema)
     if rules.mutation.method not in ("PUT", "PATCH") or entity is None or type(result) is not str:
@@ -70,10 +70,10 @@ def _rename(tx: Transaction) -> None:
 
 
 def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] | None:
-    """The record that an empty response counts as, with a primary key; None if none is known.
+    """Return the record that replaces an empty response, with a primary key; None if none is known.
 
-    If the record is to be replaced, what was not sent and may be absent is gone: were it kept, a later response
-    without it would leave it there for good. Objects that the path identifies in part are kept whole.
+    If the record is replaced, optional fields that were not sent are removed: otherwise later responses without them
+    would never remove them. Objects that the path identifies in part stay complete.
     """
     request, writer = tx.request, tx.writer
     for _, schema in entities_of(entity_schema(request.rules.schema)):
@@ -97,20 +97,20 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
 
 
 def _without_lists(schema: EntitySchema, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A record without its nested collections: it has their keys, and a response has items there."""
+    """Return a record without nested collections, as it contains their keys where a response contains items."""
     nested = {relation.in_json for relation in schema.model.relations if relation.is_collection}
     return {name: value for name, value in record.items() if name not in nested} if nested else record
 
 
 def _never_absent(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record has of fields that are never absent."""
+    """Return the members of a record that are never absent."""
     fields = schema.model.fields.values()
     names = {field.in_json for field in fields if field.required or field.default_value() is not None}
     return {name: value for name, value in record.items() if name in names}
 
 
 def expire_unknown(tx: Transaction) -> None:
-    """A mutation succeeded with an empty response and no known entity: what it may have changed turns stale."""
+    """Expire what a successful mutation may have changed, if its response is empty and its entity unknown."""
     request, schema = tx.request, tx.request.rules.schema
     logger.info(
         "%s: the answer is empty, and no entity is known by it; what it may have changed turns stale", request.key

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..transaction import Transaction
 
 SELF: Final = "self"
-"""In `expires`: the entity that the path's parameters name."""
+"""The name in `expires` of the entity of the path parameters."""
 
 
 def expire_named(tx: Transaction) -> None:
-    """What `expires` names turns stale: still shown, and fetched by the next read.
+    """Expire the results and records in `expires`: they are still shown, and fetched by the next read.
 
-    `self` is the entity that the path's parameters name, its record and its `get`.
+    `self` is the entity of the path parameters: its record and the result of its `get`.
     """
     request, writer = tx.request, tx.writer
     siblings, names = request.rules.siblings, request.rules.mutation.expires
@@ -41,7 +41,7 @@ def expire_named(tx: Transaction) -> None:
 
 
 def expire_self(tx: Transaction) -> None:
-    """The result of `get` for the entity that the path's parameters name turns stale."""
+    """Expire the result of `get` for the entity of the path parameters."""
     siblings = tx.request.rules.siblings
     key = None if siblings is None else siblings.item_key(tx.request.args)
     if key is not None:
@@ -49,25 +49,25 @@ def expire_self(tx: Transaction) -> None:
 
 
 def expire_records(tx: Transaction, found: Iterable[AddressedEntity]) -> None:
-    """The records of these entities turn stale: still shown, but no result of their `get`."""
+    """Expire the records of these entities: they are still shown, but are no fresh result of their `get`."""
     tx.stale_records.update((schema.table_key, pk) for _, schema, pk in found)
 
 
 def expire_lists(tx: Transaction, item: Schema | None, test: Callable[[ListBinding], bool]) -> None:
-    """Lists of these entities, and pages of them, that the test accepts turn stale."""
+    """Expire lists of these entities, and pages of them, that match the test."""
     listings = (listing for _, schema in entities_of(item) for listing in tx.underlying.listings(schema.table_key))
     keys = {listing.key for listing in listings if test(listing)}
     expire(tx, keys.__contains__)
 
 
 def expire(tx: Transaction, test: Callable[[str], bool], *, everywhere: bool = False) -> None:
-    """Every result whose key the test accepts turns stale: still shown, and fetched by the next read.
+    """Expire all results whose keys match the test: they are still shown, and fetched by the next read.
 
-    With `everywhere`, so do results in the storage that are not in memory.
+    With `everywhere`, also results that are only in the storage.
     """
     base, write_set = tx.underlying, tx.writer.write_set
     if not isinstance(base, Tables):
-        return  # an expected response makes nothing stale
+        return  # an optimistic response makes nothing stale
     tx.expire_tests.append(test)
     if everywhere and write_set is not None:
         write_set.expires(test)

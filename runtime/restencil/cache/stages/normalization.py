@@ -80,7 +80,7 @@ def fitting(schema: Schema, value: Any) -> Any:
 
 
 def normalize_response(tx: Transaction) -> None:
-    """Writes the response through its schema, and its result under the key."""
+    """Normalize the response by its schema, and write its result under the key."""
     request, schema, change = tx.request, tx.request.rules.schema, tx.change
     if schema is None:
         result = _decoded(request.rules.returns, read_only(tx.response), tx.underlying, request.args)
@@ -97,7 +97,7 @@ def normalize_response(tx: Transaction) -> None:
 
 
 def _written(tx: Transaction, schema: Schema) -> Any:
-    """Writes a response through its schema; returns the result to store, UNDEFINED for none."""
+    """Normalize a response by its schema; return the result to store, UNDEFINED for none."""
     request = tx.request
     if request.rules.deletes:
         return delete(tx, cast("Invalidate", schema))
@@ -112,7 +112,7 @@ def _written(tx: Transaction, schema: Schema) -> Any:
 
 
 def _decoded(returns: Schema | None, value: Any, underlying: State, args: tuple[Any, ...]) -> Any:
-    """A value without entities, with everything converted that its type converts."""
+    """Return a value without entities, converted by its declared type."""
     if returns is None or value is None or not _is_json(value):
         return value
     found = Denormalization(underlying, args, DependencyGraph()).visit(returns, value)
@@ -120,17 +120,17 @@ def _decoded(returns: Schema | None, value: Any, underlying: State, args: tuple[
 
 
 def _is_json(value: Any) -> bool:
-    """Whether a value is JSON through and through; what a `process` made of objects is in Python form already."""
+    """Return whether a value is entirely JSON; objects of a `process` hook are in Python form already."""
     if isinstance(value, DICT):
         return all(map(_is_json, value.values()))
     return all(map(_is_json, value)) if isinstance(value, LIST) else type(value) in SCALARS
 
 
 def delete(tx: Transaction, schema: Invalidate) -> Any:
-    """Marks the entity that a delete was of as gone; returns the result to store, UNDEFINED if none is known.
+    """Mark the entity of a delete as deleted; return the result to store, UNDEFINED if no entity is known.
 
-    It is the one that the response names, else that of the URL parameters, else the stored result of `get` for them,
-    else the only one whose fields have their values. If there is none, the lists under the path turn stale.
+    It is the entity of the response, else that of the URL parameters, else the stored result of `get` for them, else
+    the only one whose fields have their values. If there is none, the lists below the path become stale.
     """
     request, writer, response = tx.request, tx.writer, tx.response
     params, own = params_of(request), own_params(request.rules, request.args)
@@ -157,7 +157,7 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
 def _by_fields(
     deletion: Invalidate, request: Request, params: Mapping[str, Any], writer: Normalization
 ) -> list[AddressedEntity]:
-    """The only entity whose fields have the values of the path's parameters; each parameter must be a field."""
+    """Return the only entity whose fields have the values of the path parameters; each parameter must be a field."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
     dotted = request.rules.params.fields or {}
@@ -180,7 +180,7 @@ def _by_fields(
 
 
 def known_before(tx: Transaction, response: Any, read: Callable[[EntitySchema, str], Any]) -> Any:
-    """The value of a delete: the entity as it was known, else as the response contains it whole, else None."""
+    """Return the value of a delete: the entity as it was before, else as a complete response has it, else None."""
     for schema, pk in tx.deleted:
         found = read(schema, pk)
         if found is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def note_freshness(tx: Transaction) -> None:
-    """Collects what a response makes stale, and what it touched, for requests that overlap with it."""
+    """Collect what a response makes stale, and the data that it touched, for requests that overlap with it."""
     if not tx.is_final:
         return
     if tx.request.rules.side_effect:
@@ -28,7 +28,7 @@ def note_freshness(tx: Transaction) -> None:
 
 
 def note_change(tx: Transaction, made: ChangeEffects) -> None:
-    """Collects what a change makes stale, and what it touched, for requests that overlap with it."""
+    """Collect what a mutation makes stale, and the data that it touched, for requests that overlap with it."""
     if tx.stale is None:
         tx.stale = made.stale
     else:  # a 412 has an event of its own
@@ -40,7 +40,7 @@ def note_change(tx: Transaction, made: ChangeEffects) -> None:
 
 
 def contents_of(writer: Normalization) -> Contents | None:
-    """What a response contained; None where it does not matter: for changes, and endpoints that are written by hand."""
+    """Return the contents of a response; None for mutations and handwritten endpoints, where they do not matter."""
     rules = writer.rules
     if rules is None or not rules.response.notes_overlaps or rules.side_effect:
         return None
@@ -51,7 +51,7 @@ def contents_of(writer: Normalization) -> Contents | None:
 
 
 def _expired_in_flight(tx: Transaction) -> set[str]:
-    """The keys of running reads that an endpoint's `expires` names: their responses may be older than the change."""
+    """Return the keys of expired reads in flight, whose responses may be older than the mutation."""
     if not tx.expire_tests:
         return set()
     keys = {one.request.key for one in tx.store_state.in_flight.by_id.values()}
@@ -59,7 +59,7 @@ def _expired_in_flight(tx: Transaction) -> set[str]:
 
 
 def _note_overlaps(tx: Transaction, made: ChangeEffects | None) -> None:
-    """Collects what is stale because another request overlapped with this one; `made` is what a change makes stale."""
+    """Collect what is stale because another request overlapped; `made` are the effects of a mutation."""
     state, number = tx.store_state, tx.writer.meta.fetched_at
     others = state.request_log or any(one.fetched_at != number for one in state.in_flight.by_id.values())
     if not (others and tx.request.rules.response.notes_overlaps):
@@ -73,7 +73,7 @@ def _note_overlaps(tx: Transaction, made: ChangeEffects | None) -> None:
 
 
 def _touched(tx: Transaction, made: ChangeEffects | None) -> Answered:
-    """What a request touched: of a read what it received, of a change also what it named."""
+    """Return the data that a request touched: received data, and for mutations also addressed entities."""
     request, change, reach = tx.request, tx.change, tx.request.rules.reach
     collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
     received: set[EntityPath] = set()

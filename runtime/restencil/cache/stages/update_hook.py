@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def run_update(tx: Transaction) -> None:
-    """Runs the endpoint's `update`: each of its functions makes a key's new result from the current one.
+    """Run the endpoint's `update` hook: each of its functions returns a key's new result from the current one.
 
-    If the current result is unknown because it is in a storage that is far away, the function does not run: the key is
-    invalidated, here and in the storage, so that its next read asks the network.
+    If the current result is unknown because it is in a remote storage, the function does not run: the key is
+    invalidated, here and in the storage, so that its next read sends a request.
     """
     request, change, persistence, result = tx.request, tx.change, tx.store_state.persistence, tx.result
     update, key = request.rules.response.update, request.key
