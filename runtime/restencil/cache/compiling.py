@@ -1,4 +1,4 @@
-"""What the compiled forms of both passes have in common: which schemas are compiled, and when.
+"""Which schemas are compiled, and when, for normalization and denormalization.
 
 Benchmarks: normalize the parsed response into an empty store, and denormalize it all cold.
 """
@@ -14,14 +14,14 @@ from ..schema.protocol import Schema
 from ..schema.relation import Relation
 
 PAYS: Final = 32
-"""After so many values a schema is compiled: for fewer, compiling costs more than it saves."""
+"""The number of values after which a schema is compiled: for fewer, compiling costs more than it saves."""
 
 COMPILED: Final = frozenset({EntitySchema, List, Array, Object})
-"""The kinds of schemas that are written out; all others are interpreted."""
+"""The kinds of schemas that are compiled; all others are interpreted."""
 
 
 def resolved(relation: Relation) -> Schema | None | Relation:
-    """The schema of a relation; the relation itself where it is not known yet."""
+    """Return the schema of a relation, or the relation itself if its schema is not defined yet."""
     try:
         return relation.node
     except Exception:
@@ -29,12 +29,12 @@ def resolved(relation: Relation) -> Schema | None | Relation:
 
 
 def written_out(schema: Schema | None, above: tuple[Schema, ...] = ()) -> bool:
-    """Whether a schema consists of compiled kinds alone, up to the entities in it."""
+    """Return whether a schema consists only of compiled kinds, up to the entities in it."""
     if schema is None or isinstance(schema, EntitySchema) or schema in above:
         return True
     return type(schema) in COMPILED and all(written_out(child, (*above, schema)) for child in schema.children())
 
 
 def finished(source: Source, name: str, schema: Schema) -> Any:
-    """The function that was written for a schema."""
+    """Return the function that was compiled for a schema."""
     return source.function(name, f"<restencil {name} {schema.title} {id(schema):x}>")

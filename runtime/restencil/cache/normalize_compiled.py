@@ -1,4 +1,4 @@
-"""Functions that normalize values of one schema each, compiled once that pays: they do what its `normalize` does."""
+"""Compiled normalization functions of frequent schemas, with the same results as their `normalize` methods."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .compiling import COMPILED, PAYS, finished, resolved, written_out
 Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Writer], Any]
 
 _DEPTH: Final = 3
-"""How deep entities are written into the function of the schema around them."""
+"""The maximum depth of entities whose code is inlined into the function of an enclosing schema."""
 
 _LINES: Final = 400
-"""A function that is as long as this takes no further entity in."""
+"""The number of lines of a function from which on no further entities are inlined."""
 
 _MANY: Final = 16
-"""From so many items on it pays to ask all for their primary keys at once. (Benchmark: a flat list of 1,000.)"""
+"""The number of items from which on a joint read of primary keys is faster. (Benchmark: a flat list of 1,000.)"""
 
 
 def normalizer(schema: Schema, value: Any) -> Normalizer:
-    """What normalizes the values of a schema: its method, or the function that is compiled once that pays."""
+    """Return the function that normalizes values of a schema: its method, or a compiled one if it is used often."""
     if type(schema) not in COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
         schema.normalizer = schema.normalize
         return schema.normalize
@@ -46,7 +46,7 @@ def _has_default_hooks(model: EntityModel) -> bool:
 
 
 def compile_normalizer(schema: Schema) -> Normalizer:
-    """The function that does what `schema.normalize` does, for a value that is a dict or list."""
+    """Compile a function with the same result as `schema.normalize` for a dict or list."""
     source = Source()
     body = _Statements(source)
     with source.block("def normalize(value, parent, key, writer):"):
@@ -65,18 +65,18 @@ class _Statements:
         self.source = source
         self._models: set[EntityModel] = set()
         self._lists: dict[EntityModel, int] = {}
-        """The entities that are collected in lists, with the number that tells their lists apart."""
+        """The entities that are collected in lists, with the number in the names of their lists."""
         self._inside: list[Schema] = []
         scope = source.scope
         scope.update(UNDEFINED=UNDEFINED, many_pks=many_pks, usable_pk=usable_pk)
 
     def opening(self) -> list[str]:
-        """The statements that the function begins with."""
+        """Return the first statements of the function."""
         models = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
         return [f"pks_{place}, records_{place} = writer.collect({model})" for place, model in models]
 
     def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
-        """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
+        """Write code for the stored form of a variable; `sink` is a statement with `{}` for the stored form."""
         kind = type(schema)
         if schema is None:
             self.source.put(sink.format(value))
@@ -104,7 +104,7 @@ class _Statements:
         self.source.put(sink.format(operation))
 
     def _otherwise(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
-        """The branches for a value that is not of the kind that the schema expects."""
+        """Write the branches for a value that is not of the kind that the schema expects."""
         source, name = self.source, self.source.name(schema, "schema")
         with source.block(f"elif {value} is None:"):
             source.put(sink.format("None"))
@@ -146,7 +146,7 @@ class _Statements:
 
     @staticmethod
     def _is_leaf(model: EntityModel) -> bool:
-        """Whether nothing is asked of its records but their primary keys."""
+        """Return whether only the primary keys of its records are read."""
         return not (model.relations or model.merges)
 
     def _object(self, schema: Object, value: str, parent: str, key: str, sink: str) -> None:

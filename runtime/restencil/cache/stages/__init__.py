@@ -1,4 +1,4 @@
-"""The stages of a response, chosen once when its endpoint is made: what is done to it before it is committed."""
+"""The stages that process a response before it is committed, chosen once when its endpoint is created."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Stage: TypeAlias = "Callable[[Transaction], None]"
 def stages_of(
     *, side_effect: bool, is_page: bool, expires: bool, has_update: bool, notes_overlaps: bool
 ) -> tuple[Stage, ...]:
-    """The stages of the responses of an endpoint, in order."""
+    """Return the stages of an endpoint's responses, in order."""
     stages = (
         (validate_response, True),
         (complete_response, side_effect),
