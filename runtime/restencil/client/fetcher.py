@@ -1,4 +1,4 @@
-"""Sends a request, again where retries and a renewed token allow it, and gives what it came to. It stores nothing."""
+"""Sending requests, with retries and token renewal. Responses are not stored here."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 # --- renewed tokens --------------------------------------------------------------------------------------------------
 
 
-#: True within a token refresh: its requests neither refresh nor wait for those that do.
+#: True within a token refresh, whose requests neither refresh tokens nor wait for a refresh.
 refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
 
 
 def refresh_token(
     store: Store, endpoint: Endpoint[..., Any], error: NetworkError, started: int, *, blocking: bool
 ) -> StepsOf[bool]:
-    """Steps: renews the token once for all requests that started before that was done; False if that failed.
+    """Steps: renew the token once for all requests that started before that; return False if it failed.
 
-    `error` is the 401, `started` the id that the store gave when its request began.
+    `error` is the 401, `started` the id from the store when its request began.
     """
     hook: Any = endpoint.refresh
     identity = getattr(hook, "__func__", hook)
@@ -47,9 +47,9 @@ def refresh_token(
         flight, leads = renewals.join_or_lead(identity, blocking=blocking)
         if leads:
             break
-        if blocking and flight.owned_here:  # within the hook: it must not wait for itself
+        if blocking and flight.owned_here:  # within the hook, which must not wait for itself
             return (yield from _renewed(endpoint, hook, error))
-        with suppress(AbortError):  # it was interrupted: another one has to
+        with suppress(AbortError):  # it was interrupted: try again
             yield WaitFor(flight)
     try:
         renewed = yield from _renewed(endpoint, hook, error)
@@ -63,7 +63,7 @@ def refresh_token(
 
 
 def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> StepsOf[bool]:
-    """Steps: whether the hook has renewed the token; what it raises is logged, and the 401 stands."""
+    """Steps: call the hook, and return whether it renewed the token; its errors are logged."""
     outer = refreshing.get()
     refreshing.set(True)
     try:
@@ -81,7 +81,7 @@ def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> St
 
 
 class FetchingCore(Protocol):
-    """What sending a request depends on of the controller that it is sent for."""
+    """The members of the controller's core that sending requests uses."""
 
     is_blocking: ClassVar[bool]
 
@@ -96,11 +96,11 @@ class Fetcher:
         self._policies: dict[int, Retries] = {}
 
     def steps(self, in_flight: InFlight, core: FetchingCore, *, whole: bool = False) -> StepsOf[CallContext | None]:
-        """Steps: sends the request as often as its retries allow; gives the call that was answered, with its value.
+        """Steps: send the request, with its retries, and return the context of the successful call, with its value.
 
-        It gives None if the fetch got its value from elsewhere while a retry waited, so that nothing more was sent.
-        With `whole` it is sent without a condition, so that there is a response in any case. Raises NetworkError and
-        what hooks of the endpoint raise.
+        Returns None if the fetch got its value from another source while a retry waited, so that no retry was sent.
+        With `whole` it is sent without a condition, so that the response has a body. Raises NetworkError and errors of
+        the endpoint's hooks.
         """
         store, request = in_flight.store, in_flight.request
         endpoint: Endpoint[..., Any] = in_flight.endpoint
@@ -156,7 +156,7 @@ class Fetcher:
                 return None
 
     def _retries(self, endpoint: Endpoint[..., Any], core: FetchingCore) -> Retries | None:
-        """How often a call of this endpoint is sent again, which adds to the budget of such; None for never."""
+        """Return the retry policy of this endpoint, and add to its budget; None without retries."""
         given: int | Retries | None = endpoint.retries
         if given is None:
             given = core.retries
@@ -177,7 +177,7 @@ class Fetcher:
 
 
 def _recognizable(call: Call, endpoint: Endpoint[..., Any]) -> Call:
-    """A call that may be sent twice: by its `Idempotency-Key` where the server may not repeat it otherwise."""
+    """Return the call, with an `Idempotency-Key` if it could not be repeated safely otherwise."""
     from .retry import repeatable
 
     if repeatable(endpoint) or call.header("idempotency-key") is not None:
@@ -186,7 +186,7 @@ def _recognizable(call: Call, endpoint: Endpoint[..., Any]) -> Call:
 
 
 def _rewound(start: BodyStart | None, error: NetworkError) -> bool:
-    """Puts the body of a request back to its start; if that is not possible, the error says that it is not repeated."""
+    """Rewind the body of a request for a retry; return False if that is impossible, and add the reason to the error."""
     obstacle = None if start is None else start.rewind()
     if obstacle is not None:
         say_not_repeated(error, obstacle)

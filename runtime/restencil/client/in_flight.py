@@ -1,4 +1,4 @@
-"""Requests in flight: each is sent once for all who want the same, and all of them get its outcome."""
+"""Requests in flight: equal requests are coalesced into one, with the same outcome for all callers."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: How often a waiter looks whether the event loop that owes it the outcome still runs, in milliseconds.
+#: How often a waiter checks whether the event loop that settles the future is still running, in milliseconds.
 LOOP_CHECK = 100.0
 
 
 class SharedFuture(Generic[T]):
-    """A value or an error that arrives once; any number of threads and tasks of any loops may wait for it.
+    """A future for a value or an error, which any number of threads, and tasks of any event loops, may wait for.
 
     The store's lock guards it, so that settling and joining exclude each other.
     """
@@ -55,7 +55,7 @@ class SharedFuture(Generic[T]):
         self._wakers: list[Callable[[], object]] | None = None
 
     def when_done(self, wake: Callable[[], object]) -> None:
-        """Calls the function once the outcome is there, in whatever thread; at once where it is."""
+        """Call the function when the future is settled, in any thread; at once if it is settled already."""
         with self.store.lock:
             if not self.done:
                 self._wakers = [*(self._wakers or ()), wake]
@@ -63,7 +63,7 @@ class SharedFuture(Generic[T]):
         wake()
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
-        """Hand the outcome to all who wait; False when there was one already."""
+        """Set the outcome and wake all waiters; return False if there was an outcome already."""
         with self.store.lock:
             if self.done:
                 return False
@@ -74,7 +74,7 @@ class SharedFuture(Generic[T]):
         if is_awaited:
             try:
                 self._wake()
-            except BaseException:  # whatever comes between: who waits would wait for ever
+            except BaseException:  # even if interrupted: the waiters would wait forever
                 self._wake()
                 raise
         return True
@@ -89,19 +89,19 @@ class SharedFuture(Generic[T]):
         self._event = self._futures = self._wakers = None
 
     def result(self) -> T:
-        """The value of a settled future; raises its error, to each caller an exception of their own."""
+        """Return the value of a settled future, or raise its error, a separate exception for each caller."""
         if self.error is not None:
             raise self.raised_to_caller(self.error)
         return self.value  # type: ignore[return-value]  # set together with `done`
 
     def raised_to_caller(self, error: BaseException) -> BaseException:
-        """What is raised to one caller for an error of this future: itself to the first one, then copies."""
+        """Return the exception to raise for an error of this future: itself for the first caller, then copies."""
         with self.store.lock:
             first, self._is_raised = not self._is_raised, True
         return error if first else copy_with_traceback(error)
 
     def own(self, *, blocking: bool) -> None:
-        """This thread, or its running loop, owes the outcome from now on."""
+        """Make this thread, or its running loop, the owner, which has to settle the future."""
         if blocking:
             self.thread = get_ident()
         else:
@@ -109,18 +109,18 @@ class SharedFuture(Generic[T]):
 
     @property
     def orphaned(self) -> bool:
-        """The event loop that would bring the outcome does not run any more."""
+        """Whether the event loop that has to settle the future is not running anymore."""
         return self.loop is not None and not self.loop.is_running()
 
     @property
     def owned_here(self) -> bool:
-        """A blocking wait in this thread would wait for itself: the thread, or its running loop, owes the outcome."""
+        """Whether this thread, or its running loop, has to settle the future: a blocking wait would deadlock."""
         if self.loop is not None:
             return running_loop() is self.loop
         return self.thread == get_ident()
 
     def wait(self) -> T:
-        """Block this thread until the outcome is there; AbortError when the loop that owes it has ended."""
+        """Block this thread until the future is settled. Raises AbortError if the loop that settles it has ended."""
         with self.store.lock:
             if self.done:
                 return self.result()
@@ -133,7 +133,7 @@ class SharedFuture(Generic[T]):
         return self.result()
 
     async def wait_async(self) -> T:
-        """Await the outcome in the running loop, whichever thread or loop brings it."""
+        """Await the outcome in the running loop, whichever thread or loop settles the future."""
         loop = asyncio.get_running_loop()
         with self.store.lock:
             if self.done:
@@ -157,7 +157,7 @@ class SharedFuture(Generic[T]):
         return self.result()
 
     def forget_waiters(self) -> None:
-        """This is a forked process: who waited is in the parent."""
+        """Forget all waiters in a forked process, because they are in the parent."""
         self._event = self._futures = self._wakers = None
 
     def _forget_future(self, future: Future[None]) -> None:
@@ -167,12 +167,12 @@ class SharedFuture(Generic[T]):
 
 
 def orphan_error() -> AbortError:
-    """What a waiter gets when the loop or controller that ran its request has gone."""
+    """Return the error of waiters if the loop or controller that ran the request has ended."""
     return AbortError("the event loop or controller that ran this shared request has ended; call again to send it anew")
 
 
 def wake_future(future: Future[None]) -> None:
-    """Let the waiter of this future go on, from any thread."""
+    """Wake the waiter of an asyncio future, from any thread."""
     loop = future.get_loop()
     if running_loop() is loop:
         _resolve(future)
@@ -180,7 +180,7 @@ def wake_future(future: Future[None]) -> None:
     try:
         loop.call_soon_threadsafe(_resolve, future)
     except RuntimeError:
-        pass  # that loop is closed: no one waits there any more
+        pass  # that loop is closed, so no task waits
 
 
 def _resolve(future: Future[None]) -> None:
@@ -189,7 +189,7 @@ def _resolve(future: Future[None]) -> None:
 
 
 class WaitFor:
-    """A step: wait for a future that someone else settles."""
+    """A step: wait for a future that another thread or task settles."""
 
     __slots__ = ("_future",)
 
@@ -197,16 +197,16 @@ class WaitFor:
         self._future = future
 
     def take(self, transport: BlockingTransport) -> Any:
-        """Blocks until it is settled."""
+        """Block until it is settled."""
         return self._future.wait()
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Awaits until it is settled."""
+        """Wait until it is settled."""
         return await self._future.wait_async()
 
 
 class SingleFlight:
-    """Token renewals under way, at most one for each key. The store's lock guards them."""
+    """Token renewals in flight, at most one for each key. The store's lock guards them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -214,13 +214,13 @@ class SingleFlight:
         reset_in_child.add(self)
 
     def flight(self, key: Hashable) -> SharedFuture[Any] | None:
-        """The flight for this key that will have an outcome."""
+        """Return the renewal in flight for this key, or None."""
         with self._store.lock:
             present = self._flights.get(key)
             return None if present is None or present.done or present.orphaned else present
 
     def join_or_lead(self, key: Hashable, *, blocking: bool) -> tuple[SharedFuture[Any], bool]:
-        """The flight for this key, and whether the caller has to do the work and call `end`."""
+        """Return the renewal for this key, and whether the caller has to do the work and call `end`."""
         with self._store.lock:
             present = self.flight(key)
             if present is not None:
@@ -232,9 +232,9 @@ class SingleFlight:
     def end(
         self, key: Hashable, flight: SharedFuture[Any], value: Any = None, error: BaseException | None = None
     ) -> None:
-        """All who wait get this outcome; those who come later begin anew.
+        """End a renewal with an outcome for all waiters; later callers start a new one.
 
-        If the work was interrupted, they get an AbortError, so that one of them begins anew.
+        If the work was interrupted, waiters raise an AbortError, so that one of them starts a new renewal.
         """
         with self._store.lock:
             if self._flights.get(key) is flight:
@@ -244,12 +244,12 @@ class SingleFlight:
         flight.settle(value, error)
 
     def forked(self) -> None:
-        """What other threads were doing stays with the parent."""
+        """Drop, in a forked process, the renewals of other threads of the parent."""
         self._flights = {key: flight for key, flight in self._flights.items() if flight.owned_here}
 
 
 def renewals_of(store: Store) -> SingleFlight:
-    """The token renewals of all clients of a store."""
+    """Return the token renewals of all clients of a store."""
     with store.lock:
         found: SingleFlight = store.in_flight.renewals or SingleFlight(store)
         store.in_flight.renewals = found
@@ -260,40 +260,40 @@ def renewals_of(store: Store) -> SingleFlight:
 
 
 class Sender(Protocol):
-    """Who sends requests and writes their responses to the store: a network manager."""
+    """The sender of requests, which stores their responses: a network manager."""
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other manager sees the responses pass."""
+        """Whether no other manager handles responses."""
         ...
 
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
-        """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
+        """Send the request, store its response, and return the value of the fetch, blocking."""
         ...
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
-        """The request until its response is in the store, as a task; the promise gets the outcome."""
+        """Send the request and store its response, as a task; the outcome is that of `in_flight`."""
         ...
 
     def abandon(self, in_flight: InFlight, /) -> None:
-        """The request is not wanted any more: it fails as if it had been aborted at this moment."""
+        """Let the request fail with AbortError, because it is not needed anymore."""
         ...
 
 
 class SharedRequest(PendingRequest, Protocol):
-    """What a request takes from other processes."""
+    """The coalescing of a request with those of other processes."""
 
     def withdraw(self) -> None:
-        """The server is to be asked in any case."""
+        """Send the request in any case, whatever other processes receive."""
         ...
 
 
 class InFlight(SharedFuture[Any]):
-    """The promise of a fetch, kept when the response is in the store or the request has failed.
+    """The future of a fetch, settled when the response is stored or the request has failed.
 
-    `identity` begins with key and URL; `fetch_id` names its actions; `resets` is the store's count of resets when it
-    started. `callers` counts those who wait: the last one who leaves aborts the request. It is `detached` where nobody
-    waits.
+    `identity` begins with key and URL; `fetch_id` identifies its actions; `resets` is the store's count of resets when
+    it started. `callers` counts the waiting callers: the last one to leave aborts the request. It is `detached` if it
+    runs in the background.
     """
 
     __slots__ = (
@@ -348,21 +348,21 @@ class InFlight(SharedFuture[Any]):
         self._has_thread = False
         self.transport: Any = None
         self.response: Any = None
-        """The HTTP response that came last, for all who wait; None as long as there is none, and without HTTP."""
+        """The last HTTP response, for all callers; None before the first one, and without HTTP."""
         self.parsed: tuple[Any, Any] | None = None
-        """The response and its parsed body, where hooks of the endpoint make them; for paging."""
+        """The response and its parsed body, if hooks of the endpoint create them; for pagination."""
         self.attempts = 1
         self.seen: str | None = None
-        """The ETag of the entity that a change is of, as it was known when the change was called."""
+        """For a mutation with `concurrency`: the ETag of its entity when it was called."""
         self.sharing: SharedRequest | None = None
-        """What it takes from other processes; None: the server is asked."""
+        """The coalescing with requests of other processes; None: the request is always sent."""
         self.known: Validators | None = None
-        """The validators that it is sent with."""
+        """The validators of the stored response, sent as a condition."""
         self.mark: bytes | None = None
         """A digest of the response, to recognize it under its key."""
 
     def joinable(self, *, blocking: bool) -> bool:
-        """Another fetch of the same identity may wait for this one, blocking its thread or as a task."""
+        """Whether another fetch of the same identity may wait for this one, blocking its thread or as a task."""
         if not self.alive:
             return False
         if not self.claimed:
@@ -372,14 +372,14 @@ class InFlight(SharedFuture[Any]):
         return self.task is None or self.task is not asyncio.current_task()
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
-        """Hand the outcome to all who wait, False when there was one already; no one joins any more."""
+        """Set the outcome, so that no fetch joins anymore; return False if there was an outcome already."""
         with self.store.lock:
             if not self.done:
                 self.forget()
             return super().settle(value, error)
 
     def recognizes(self, content: bytes, /) -> bool:
-        """Whether this body was answered before, and nothing of what it brought has changed since."""
+        """Whether this body equals that of the stored response, and the data of that has not changed since."""
         store, rules = self.store, self.request.rules
         is_read = not (self.mutation or rules.mutation.has_body) and self.endpoint.plan.key_is_address
         if not is_read or not self.sender.is_alone or store.in_flight.by_id.get(self.fetch_id) is not self:
@@ -390,7 +390,7 @@ class InFlight(SharedFuture[Any]):
         return store.witness(self.request.key, self.mark) is not None
 
     def forget(self) -> None:
-        """No one joins this request any more, whatever becomes of it."""
+        """Remove the request from those in flight, so that no fetch joins it."""
         store = self.store
         with store.lock:
             if store.in_flight.joinable.get(self.identity) is self:
@@ -400,20 +400,20 @@ class InFlight(SharedFuture[Any]):
 
     @property
     def alive(self) -> bool:
-        """It will still be answered, and the response counts."""
+        """Whether it will be settled, with an outcome that is not dropped."""
         return not self.done and self.resets == self.store.resets and not self.orphaned
 
     @property
     def is_sent(self) -> bool:
-        """Someone has taken it upon themselves to send it."""
+        """Whether a caller or thread has claimed it, and so sends it."""
         return self.claimed or self._has_thread
 
     def is_wanted(self) -> bool:
-        """No one has settled it in the network's place: a response from elsewhere, a reset, the end."""
+        """Whether it was not settled by anything else than its response, such as another source or a reset."""
         return not self.done
 
     def claim(self, thread: int | None = None) -> bool:
-        """True for the first who asks: that one sends the request, blocking this thread or in a loop."""
+        """Claim the request; return True for the first caller, which has to send it, blocking or in a loop."""
         with self.store.lock:
             first = not self.claimed
             self.claimed = True
@@ -422,20 +422,20 @@ class InFlight(SharedFuture[Any]):
         return first
 
     def claim_thread(self) -> bool:
-        """True for the first who asks: that one sees to it that a thread sends the request."""
+        """Claim the request for a thread; return True for the first caller, which has to start the thread."""
         with self.store.lock:
             first = not self._has_thread
             self._has_thread = True
         return first
 
     def fail(self, error: Exception) -> None:
-        """Fails the request; if nobody waited for it, logs a warning."""
+        """Let the request fail; log a warning if it ran in the background."""
         if self.detached:
             logger.warning("background fetch of %s failed: %s", self.identity[0], reason_of(error))
         self.settle(error=error)
 
     def leave(self) -> None:
-        """A caller gives up waiting; the last one aborts the request unless it runs in the background."""
+        """Remove a waiting caller; the last one aborts the request unless it runs in the background."""
         with self.store.lock:
             self.callers -= 1
             if self.callers > 0 or self.detached or self.done or self.task is None:
@@ -445,7 +445,7 @@ class InFlight(SharedFuture[Any]):
         self.cancel()
 
     def cancel(self) -> None:
-        """Abort the task of the request, in whatever loop it runs; a request of a thread goes on."""
+        """Cancel the task of the request in its event loop; a request on a thread continues."""
         task, loop = self.task, self.loop
         if task is None or loop is None:
             return
@@ -466,7 +466,7 @@ class InFlight(SharedFuture[Any]):
 
 
 def response_of(in_flight: Any, value: Any) -> Response[Any]:
-    """What a fetch was answered with; `in_flight` is whatever a manager gave in place of a request."""
+    """Return the response of a fetch; without HTTP members if a manager returned something else than a request."""
     from ..base.response import Response, members_of
 
     if not isinstance(in_flight, InFlight):
@@ -475,7 +475,7 @@ def response_of(in_flight: Any, value: Any) -> Response[Any]:
 
 
 def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, next_position: Any) -> Page[Any]:
-    """What a fetch of one page was answered with."""
+    """Return the response of a fetch of one page."""
     from ..base.response import Page, members_of
 
     members = members_of(in_flight.response) if isinstance(in_flight, InFlight) else {}
@@ -484,10 +484,10 @@ def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, nex
 
 
 class Completer(Protocol):
-    """Who sees a request in flight to its end: the core of a controller."""
+    """The core of a controller, which completes requests in flight."""
 
     def complete(self, in_flight: Any, /) -> Any:
-        """The value of the fetch, once it is in the store; a coroutine of it in code for asyncio."""
+        """Return the value of the fetch once it is stored; a coroutine in code for asyncio."""
         ...
 
 
@@ -501,9 +501,9 @@ class Completion:
         self._in_flight = in_flight
 
     def take(self, transport: BlockingTransport) -> Any:
-        """Blocks until then."""
+        """Block until then."""
         return self._completer.complete(self._in_flight)
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Awaits until then."""
+        """Wait until then."""
         return await self._completer.complete(self._in_flight)
