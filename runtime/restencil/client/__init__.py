@@ -1,1 +1,1 @@
-"""Who asks: controllers, live reads, paging, managers, requests in flight."""
+"""The client: controllers, live reads, pagination, managers, requests in flight."""

@@ -1,4 +1,4 @@
-"""The core of a controller for asyncio: each request runs in a task of its own."""
+"""The core of a controller for asyncio, which runs each request in a separate task."""
 
 from __future__ import annotations
 
@@ -70,28 +70,28 @@ class AsyncCore(Core):
         super().__init__(store, managers, retries, preparation, transport)
 
     def sibling(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AsyncCore:
-        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+        """Return the core of a partition: a copy of this one with another store, managers and transport."""
         made = object.__new__(AsyncCore)
         made._loop = self._loop
         Core.__init__(made, store, managers, self.retries, self.preparation, transport)
         return made
 
     def enter_loop(self) -> None:
-        """Background work runs in the running loop from now on. RuntimeError where none is running."""
+        """Use the running loop for background work from now on. Raises RuntimeError if none is running."""
         self._loop = required_loop()
 
     async def close(self) -> None:
-        """Stops the managers and closes what was opened; a second call does nothing."""
+        """Stop the managers and close the transport; a second call does nothing."""
         if self.opened:
             self.stop()
             await self.transport.aclose()
 
     def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
-        """Takes steps to their end, awaiting where they wait."""
+        """Run steps to their end without blocking, and return their result."""
         return drive_async(steps, self.transport)
 
     async def read(self, request: Request) -> Any:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else awaits it."""
+        """Read through the cache: return fresh data, or stale data while it is fetched again, else await a fetch."""
         store = self.store
         data = store.fresh(request)
         if data is not None:
@@ -104,7 +104,7 @@ class AsyncCore(Core):
         return await drive_async(read_through(self, request, reading), self.transport)
 
     async def fetch(self, request: Request) -> tuple[Any, Any]:
-        """What was in flight, and the value that it brought, once that is in the store."""
+        """Fetch, and return the request in flight and its value once that is stored."""
         if self.store.is_persistent:
             await drive_async(self.store.opening(), self.transport)
         in_flight = self.start(request)
@@ -115,21 +115,21 @@ class AsyncCore(Core):
             raise
 
     def pages(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> AwaitedPagesOfList:
-        """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
+        """Return an iterator over the pages of a list. Raises TypeError for an endpoint without pagination."""
         from .paging import AwaitedPagesOfList, Pages
 
         return AwaitedPagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
 
     async def ask(self, request: Request) -> Response[Any]:
-        """The response to a request that is not shared and not stored."""
+        """Send a request that is neither coalesced nor stored, and return its response."""
         in_flight, steps = self.ask_steps(request)
         loop = in_flight.loop = required_loop()
         task = in_flight.task = loop.create_task(self._response_to(in_flight, steps))
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
-            in_flight.cancel()  # if that does no harm to the pool of connections
-            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody else asks for it
+            in_flight.cancel()  # delayed if it would damage the connection pool
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # marks it as retrieved
             raise
         answer: Response[Any] = task.result()
         return answer
@@ -140,13 +140,13 @@ class AsyncCore(Core):
         return answer
 
     async def complete(self, in_flight: Any, /) -> Any:
-        """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""
+        """Send the request in a separate task, unless it was sent; return the value of the fetch once it is stored."""
         if not isinstance(in_flight, InFlight):
-            return in_flight  # a manager answered the fetch itself
-        loop = required_loop()  # before the claim, which obliges to send the request
+            return in_flight  # a manager handled the fetch itself
+        loop = required_loop()  # before the claim, after which this caller has to send the request
         if in_flight.sender is self.network and in_flight.claim():
             try:
-                # Also if it was answered from elsewhere meanwhile: the network's own response is wanted in the store.
+                # Sent even if another source settled it meanwhile, because its own response must be stored too.
                 if not in_flight.done or in_flight.resets == self.store.resets:
                     self._send_in_task(in_flight, loop)
             except BaseException:
@@ -162,7 +162,7 @@ class AsyncCore(Core):
                 in_flight.leave()
 
     def complete_in_background(self, in_flight: Any) -> None:
-        """Sends the request of a fetch that nobody waits for, as a task."""
+        """Send the request of a fetch in a task, without waiting for it."""
         if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
             return
         in_flight.detached = True
@@ -176,7 +176,7 @@ class AsyncCore(Core):
             loop.call_soon_threadsafe(self._send_detached, in_flight, loop)
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
-        """Does the work after `delay` milliseconds, in the loop, or on the scheduler that the store was given."""
+        """Call `work` after `delay` milliseconds, in the loop or on the custom scheduler of the store."""
         from .timers import RemoteTimer, set_timer
 
         loop = self._home()
@@ -185,7 +185,7 @@ class AsyncCore(Core):
         return RemoteTimer(loop, delay, work)
 
     def _home(self) -> AbstractEventLoop:
-        """The loop of background work: the running one, else the one this controller was last used in."""
+        """Return the loop for background work: the running one, else the one in which this controller was last used."""
         running = running_loop()
         if running is not None:
             self._loop = running
@@ -209,9 +209,9 @@ class AsyncCore(Core):
 
 
 def _ended(reference: Callable[[], InFlight | None]) -> Callable[[object], None]:
-    """Ends a request with its task; a task that was cancelled before its first step has settled nothing yet.
+    """Return a callback that ends a request with its task, which may be cancelled before its first step.
 
-    The loop keeps callbacks for one more turn, so they hold no response.
+    It has a weak reference, because the loop keeps callbacks for one more iteration, which would keep the response.
     """
 
     def ended(task: object) -> None:
@@ -223,7 +223,7 @@ def _ended(reference: Callable[[], InFlight | None]) -> Callable[[object], None]
 
 
 def required_loop() -> AbstractEventLoop:
-    """The running asyncio loop; a clear error under anything else."""
+    """Return the running asyncio loop. Raises RuntimeError if none is running."""
     loop = running_loop()
     if loop is None:
         raise RuntimeError(

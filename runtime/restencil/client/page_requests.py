@@ -1,4 +1,4 @@
-"""Requests for the pages of one list, and what their responses have."""
+"""Requests for the pages of one list, and access to their responses."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class PageLayout:
-    """Where the responses of a list endpoint have the list, and what describes its pages."""
+    """The position of the list and of the pagination members in the responses of a list endpoint."""
 
     def __init__(self, endpoint: Endpoint[..., Any]) -> None:
         self.schema = schema_of(endpoint.schema)
         self.envelope: str | None = getattr(endpoint, "unwrap", None)
         self.is_plain = find_collection(endpoint.schema) is None
-        """No collection holds the items, so that each page is a result of its own, and equal items are not one."""
+        """Whether the items are in no Collection, so that each page is a separate result and equal items may repeat."""
         self._path = _path_to(self.schema) or ()
 
     def items(self, value: Any, *, in_json: bool = False) -> Sequence[Any] | None:
-        """The items in the value of a page, or in its body; None where there is no list."""
+        """Return the items in the value of a page, or with `in_json` in its body; None without a list."""
         if self.is_plain:
             return _list_in(value)
         found, schema = value, self.schema
@@ -49,7 +49,7 @@ class PageLayout:
         return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else None
 
     def at(self, path: str, value: Any) -> Any:
-        """What stands at a path of JSON names in the value of a page."""
+        """Return the member at a path of JSON names in the value of a page."""
         schema = self.schema
         for json_name in path.split("."):
             value = member_of(value, _python_name(schema, json_name))
@@ -58,7 +58,7 @@ class PageLayout:
 
 
 class FetchedPage:
-    """A page: what its fetch gave, and the response, if there was one; `url` is where it was requested."""
+    """A page: the value of its fetch, and the HTTP response, if any; `url` is the URL of the request."""
 
     def __init__(
         self,
@@ -79,64 +79,64 @@ class FetchedPage:
 
     @property
     def items(self) -> Sequence[Any]:
-        """Its items, as they are handed out."""
+        """Its items, in the form that users receive."""
         return self._layout.items(self.value) or ()
 
     @property
     def sent_items(self) -> Sequence[Any] | None:
-        """Its items as the server sent them; None if they are not known."""
+        """Its items in the JSON of the response; None if that is unknown."""
         layout = self._layout
         body = self._body if layout.envelope is None else at_path(self._body, layout.envelope)
         found = layout.items(body, in_json=True)
         return list(self.items) if found is None and layout.is_plain else found
 
     def at(self, path: str) -> Any:
-        """What its response has at a path of JSON names: in the whole of it, also where the list is in an envelope."""
+        """Return the member at a path of JSON names in the response, including the envelope of the list."""
         layout = self._layout
         return layout.at(path, self.value) if layout.envelope is None else at_path(self._body, path)
 
     def header(self, name: str) -> str | None:
-        """A header of its response; None without a response."""
+        """Return a header of its response; None without a response."""
         return None if self.response is None else self.response.headers.get(name)
 
     @property
     def url(self) -> str:
-        """Its URL: where the response came from, else where it was requested."""
+        """The URL of its response, after redirects, else of its request."""
         return public_url(self.requested_url if self.response is None else str(self.response.url))
 
 
 class PageRequests:
-    """Requests the pages of one list."""
+    """Sends the requests for the pages of one list."""
 
     def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...], pagination: Pagination) -> None:
         self._core = core
         self._endpoint = endpoint
         self._args = args
         self._page_endpoint: Any = None
-        """What requests pages by their URL, made for the first of them."""
+        """The endpoint that requests pages by their URL, created for the first of them."""
         self.layout = layout = PageLayout(endpoint)
         self.needs_response = pagination.needs_response or layout.envelope is not None
-        """The next page is found in the response itself, so that the first page is requested too."""
+        """Whether the position of the next page is only in the response, so that the first page is always requested."""
         self.urls = PageUrls(core, endpoint, args)
 
     def list_cell(self) -> tuple[str, str] | None:
-        """Where the list is stored; None without a collection."""
+        """Return the key of the table and the primary key of the stored list; None without a Collection."""
         collection = find_collection(self._endpoint.schema)
         if collection is None:
             return None
         return collection.table_key, identity_text(collection.args_key(*self._args))
 
     def stored(self, *, counts_pages: bool) -> StepsOf[tuple[FetchedPage, bool] | None]:
-        """Steps: the list from the store, if it is fresh and has what its last response had.
+        """Steps: return the stored list, if it is fresh and as long as in its last response, else None.
 
-        With `counts_pages` it may also have what further pages had: then True stands beside it.
+        With `counts_pages` it may also contain the items of further pages; the second value is True then.
         """
         reading = yield from looking(self._core.store, self._endpoint.request(self._args))
         if reading.decision is not Decision.GIVE:
             return None
         page = FetchedPage(self.layout, reading.data)
         if self.layout.is_plain and is_plain(self.layout.schema):
-            return page, False  # nothing but its own responses changes it
+            return page, False  # only its own responses change it
         cell = self.list_cell()
         answered = None if cell is None else self._core.store.answered(cell)
         if answered is None:
@@ -149,19 +149,19 @@ class PageRequests:
     def fetch(self, value: Any = None) -> StepsOf[FetchedPage]:
         """Steps: request the page with this value of `pagination_field`, or at this URL; None: the list itself.
 
-        The same request under way is joined, and its response is used.
+        It joins an equal request in flight, and uses its response.
         """
         request = self._request(value)
         url = self._core.locate(request.url)
         page, in_flight = yield from self._sent_or_joined(request)
         if self.needs_response and not _has_body(in_flight):
-            # It was settled by something that has no headers and no body: a 304, or another process.
+            # It was settled without headers and body, by a 304 or by another process.
             page, in_flight = yield from self._sent_or_joined(self._request(value))
         response, body = yield from _parsed(cast("Endpoint[..., Any]", request.endpoint), in_flight)
         return FetchedPage(self.layout, page, in_flight=in_flight, response=response, body=body, url=url)
 
     def _request(self, value: Any) -> Request:
-        """The request of a page: it adds to the collection, or is one of the list itself where there is none."""
+        """Return the request of a page, which extends the Collection, or requests the list endpoint without one."""
         endpoint: Any = self._endpoint
         if value is None:
             return self._located(endpoint, self._args)
@@ -187,7 +187,7 @@ class PageRequests:
 
 
 class PageUrls:
-    """Where pages of a list may be: at the one origin that the client's credentials are for, whoever names the URL."""
+    """Checks URLs of pages: they must have the origin of the client, because requests contain its credentials."""
 
     def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
         self._core = core
@@ -195,20 +195,20 @@ class PageUrls:
         self._args = args
 
     def public(self, url: str) -> str:
-        """Where a URL leads, without the user that it may name."""
+        """Return a URL as an absolute URL without user information."""
         return public_url(self._core.transport.absolute(url))
 
     def has(self, url: str, base: str) -> bool:
-        """Whether a URL is of this origin; False for what only looks like one."""
+        """Whether a URL has the origin of the client; False for an invalid URL."""
         try:
             return origin_of(url) == origin_of(self._origin(base))
         except ValueError:
             return False
 
     def checked(self, target: str, base: str = "") -> PageUrl:
-        """The whole URL of a page, without a user. Raises ValueError for one of another origin, or for no URL.
+        """Return the absolute URL of a page, without user information. Raises ValueError for another origin.
 
-        `base` is the URL of the response that names it.
+        `base` is the URL of the response with the link. Raises ValueError for an invalid URL too.
         """
         home = self._origin(base)
         try:
@@ -227,7 +227,7 @@ class PageUrls:
         return PageUrl(public_url(url))
 
     def with_user(self, url: str) -> str:
-        """The URL of a page with the user that the client's own address names: servers leave them out."""
+        """Return the URL of a page with the user information of the client's own URL, which servers omit."""
         user = urlsplit(self._address()).netloc.rpartition("@")[0]
         return url.replace("//", f"//{user}@", 1) if user else url
 
@@ -240,17 +240,17 @@ class PageUrls:
 
 
 def _has_body(in_flight: Any) -> bool:
-    """Whether a settled request has a response with a body, as far as anybody can know."""
+    """Whether a settled request has a response with a body; True if that is unknown."""
     if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
-        return True  # the next one would be the same
+        return True  # another request would have the same outcome
     response = in_flight.response
     return in_flight.parsed is not None or (response is not None and response.status_code != NOT_MODIFIED)
 
 
 def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> StepsOf[tuple[Any, Any]]:
-    """Steps: the HTTP response of a settled request, and its parsed body; None for what is missing.
+    """Steps: return the HTTP response of a settled request, and its parsed body; None for missing ones.
 
-    The body is parsed once more, as the store may have taken over the objects of the first time.
+    The body is parsed again, because the store may keep the objects of the first parse.
     """
     if not isinstance(in_flight, InFlight):
         return None, None
@@ -264,7 +264,7 @@ def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> StepsOf[tuple[Any, 
 
 
 def _path_to(raw: Any) -> tuple[str, ...] | None:
-    """The JSON names of the members that lead to the first Collection of a schema; None without one."""
+    """Return the path of JSON names to the first Collection in a schema; None without one."""
     schema = schema_of(raw)
     if schema is None or schema.is_collection:
         return None if schema is None else ()
@@ -276,7 +276,7 @@ def _path_to(raw: Any) -> tuple[str, ...] | None:
 
 
 def _python_name(schema: Schema | None, json_name: str) -> str:
-    """The name under which a member of an object schema is handed out."""
+    """Return the Python name of a member of an object schema."""
     if isinstance(schema, Object):
         return next((name for name, in_json in schema.wire.items() if in_json == json_name), json_name)
     return json_name
@@ -287,7 +287,7 @@ def _member_schema(schema: Schema | None, json_name: str) -> Schema | None:
 
 
 def _list_in(value: Any) -> Sequence[Any] | None:
-    """The list that a page without a collection is, or the first one among its members; None if there is none."""
+    """Return the list in a page without a Collection: the value itself, or its first member that is a list."""
     if isinstance(value, list | tuple):
         return cast("Sequence[Any]", value)
     members = cast("Mapping[str, Any]", value).values() if isinstance(value, Mapping) else ()
@@ -295,7 +295,7 @@ def _list_in(value: Any) -> Sequence[Any] | None:
 
 
 def member_of(value: Any, name: str) -> Any:
-    """The member of a mapping or record that has this name; None without one."""
+    """Return the member of a mapping or record with this name, or None."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value).get(name)
     return getattr(value, name, None)

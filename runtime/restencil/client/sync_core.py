@@ -70,24 +70,24 @@ class SyncCore(Core):
         super().__init__(store, managers, retries, preparation, transport)
 
     def sibling(self, store: Store, managers: tuple[Manager, ...], transport: SyncTransport) -> SyncCore:
-        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+        """Return the core of a partition: a copy of this one with another store, managers and transport."""
         made = object.__new__(SyncCore)
         made._threads = self._threads
         Core.__init__(made, store, managers, self.retries, self.preparation, transport)
         return made
 
     def close(self) -> None:
-        """Stops the managers and closes what was opened; a second call does nothing."""
+        """Stop the managers and close the transport; a second call does nothing."""
         if self.opened:
             self.stop()
             self.transport.close()
 
     def wait_for(self, steps: Steps) -> Any:
-        """Takes steps to their end, blocking where they wait."""
+        """Run steps to their end, blocking while they wait, and return their result."""
         return drive(steps, self.transport)
 
     def read(self, request: Request) -> Any:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else blocks for it."""
+        """Read through the cache: return fresh data, or stale data while it is fetched again, else block to fetch."""
         store = self.store
         data = store.fresh(request)
         if data is not None:
@@ -100,7 +100,7 @@ class SyncCore(Core):
         return drive(read_through(self, request, reading), self.transport)
 
     def fetch(self, request: Request) -> tuple[Any, Any]:
-        """What was in flight, and the value that it brought, once that is in the store."""
+        """Fetch, and return the request in flight and its value once that is stored."""
         if self.store.is_persistent:
             drive(self.store.opening(), self.transport)
         in_flight = self.start(request)
@@ -111,26 +111,26 @@ class SyncCore(Core):
             raise
 
     def pages(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> PagesOfList:
-        """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
+        """Return an iterator over the pages of a list. Raises TypeError for an endpoint without pagination."""
         from .paging import Pages, PagesOfList
 
         return PagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
 
     def ask(self, request: Request) -> Response[Any]:
-        """The response to a request that is not shared and not stored."""
+        """Send a request that is neither coalesced nor stored, and return its response."""
         in_flight, steps = self.ask_steps(request)
         answer: Response[Any] = drive(steps, in_flight.transport)
         return answer
 
     def complete(self, in_flight: Any, /) -> Any:
-        """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
+        """Send the request, unless it was sent; return the value of the fetch once it is stored."""
         if not isinstance(in_flight, InFlight):
-            return in_flight  # a manager answered the fetch itself
+            return in_flight  # a manager handled the fetch itself
         is_mine = False
         try:
             if in_flight.sender is self.network and not in_flight.claimed:
                 if not in_flight.mutation and threading.active_count() > 1:
-                    # Another thread may reset the store, or answer in the network's place: then the caller goes on.
+                    # Another thread may reset the store or settle the request, which must wake the caller at once.
                     self._send_elsewhere(in_flight)
                 else:
                     is_mine = True
@@ -144,22 +144,22 @@ class SyncCore(Core):
             raise
 
     def complete_in_background(self, in_flight: Any) -> None:
-        """Sends the request of a fetch that nobody waits for, on a thread of the scheduler."""
+        """Send the request of a fetch on a thread of the scheduler, without waiting for it."""
         if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
             return
         in_flight.detached = True
         if self.store.scheduler is self._threads:
             self._send_elsewhere(in_flight)
         else:
-            # A scheduler of the user's own may take its time: a caller who comes meanwhile sends the request itself.
+            # A custom scheduler may start the thread late: until then, another caller may send the request itself.
             self._spawn(in_flight, self.store.scheduler)
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
-        """Does the work after `delay` milliseconds, on the store's scheduler."""
+        """Call `work` after `delay` milliseconds, on the store's scheduler."""
         return self.store.scheduler.call_later(delay, work)
 
     def _send_elsewhere(self, in_flight: InFlight) -> None:
-        """Sends the request on another thread, unless it is on its way to one."""
+        """Send the request on another thread, unless a thread was started for it."""
         try:
             if in_flight.claim_thread():
                 self._spawn(in_flight, self._threads)
@@ -172,13 +172,13 @@ class SyncCore(Core):
         context = copy_context()
         try:
             scheduler.spawn(lambda: context.run(self._send, in_flight))
-        except BaseException:  # no thread can be started, say
+        except BaseException:  # for instance if no thread can be started
             in_flight.sender.abandon(in_flight)
             raise
 
     def _send(self, in_flight: InFlight) -> None:
         if not in_flight.claim(get_ident()):
-            return  # a caller who did not want to wait for this thread sent it
+            return  # a caller has sent it before this thread started
         try:
             in_flight.sender.send(in_flight, self.transport_of(in_flight))
         except Exception as error:
