@@ -213,7 +213,7 @@ class _Statements:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.outside = ""
-        """The node that a call out of the function has to be told of, where the reader does not know it."""
+        """The node that calls out of the function must pass to the reader, if the reader does not have it."""
         self._inside: list[Schema] = []
         source.scope.update(
             ConversionError=ConversionError,
@@ -234,7 +234,7 @@ class _Statements:
         )
 
     def value(self, schema: Schema | None, value: str, node: str, sink: str) -> None:
-        """What is handed out for the stored form in a variable goes where `sink` says; `node` is built with it."""
+        """Write code for the object of a stored form in a variable; `sink` receives it, and `node` is its parent."""
         if type(schema) in COMPILED and schema not in self._inside and not self.source.deep:
             self._inside.append(schema)  # type: ignore[arg-type]  # None is none of the kinds
             if isinstance(schema, List):
@@ -250,7 +250,7 @@ class _Statements:
             self.source.put(sink.format(self._out("reader.visit", self.source.name(schema, "schema"), value)))
 
     def _out(self, *call: str) -> str:
-        """A call, as an operation and its arguments, that leaves the function."""
+        """Return the code of a call out of the function, from an operation and its arguments."""
         operation, *arguments = call
         if self.outside:
             return f"reader.inside({self.outside}, {', '.join(call)})"
@@ -280,7 +280,7 @@ class _Statements:
         self._otherwise(schema, value, sink)
 
     def _entities(self, item: EntitySchema, value: str, node: str, entry: str, out: str, found: str) -> None:
-        """A loop over primary keys."""
+        """Write a loop over primary keys."""
         source, model = self.source, item.model
         schema, cls = source.name(item, "schema"), source.name(model.cls, "cls")
         table = source.variable("table")
@@ -318,7 +318,7 @@ class _Statements:
                 source.put(f"{out}.append({found})")
 
     def _entity(self, schema: EntitySchema, value: str, node: str, sink: str) -> None:
-        """The object for one primary key."""
+        """Write code for the object of one primary key."""
         source, model = self.source, schema.model
         found, table = source.variable("found"), source.variable("table")
         source.put(f"{table} = reader.tables.get({model.key!r}, EMPTY)")
@@ -337,7 +337,7 @@ class _Statements:
         source.put(sink.format(found))
 
     def _nodes(self, schema: EntitySchema) -> tuple[str, str]:
-        """The variables for what was built of an entity, and for the function that builds more of it."""
+        """Return the variables of an entity's nodes, and of the function that builds its instances."""
         source, model = self.source, schema.model
         home, build = source.variable("home"), source.variable("build")
         name = source.name(schema, "schema")
@@ -398,7 +398,7 @@ class _Statements:
         self._otherwise(schema, value, sink)
 
     def node(self) -> None:
-        """What is built gets a node, which is linked to what it is built with."""
+        """Write code that creates the node of an instance, linked to its parent."""
         # Benchmark: denormalize it all cold. `Node(home, pk)` says the same, by a call more for each entity.
         self.source.put("node = new_instance(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
         self.source.put("node.alive = True")
