@@ -225,6 +225,12 @@ CASES: Final = {
         items.partial_update(id=1, body={'owner': 1}) -> 204
         teams.delete(id=2) -> 500
     """,
+    "a reference that all responses since leave out is gone": """
+        world leaves_out_null
+        items.get(id=2)
+        users.delete(id=1) -> lost
+        watch items.get_list(order='id')
+    """,
     "a live read whose reference is gone": """
         world bound=4
         watch items.get(id=2)

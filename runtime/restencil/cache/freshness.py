@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..base.values import INVALID, UNDEFINED, is_mapping, text_of
 from ..schema.entity import as_entity, value_at
 from ..schema.stored import record_of
+from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
 from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
 from .tables import EMPTY, WHOLE_TABLE, Contents
@@ -286,7 +287,7 @@ class _Judge:
         """Return the parts of a result: the records and lists of its response, and later additions to its lists.
 
         Nested lists that the response did not contain are not part of it. Neither are records that appear only there,
-        or only in fields of a record that the response omitted, unless another response has changed that record since.
+        or only in fields of a record that the response omitted, unless a later response contained one of these fields.
         """
         (received, referred), cells, collections = contents, self._cells, self._collections
         if all(pk in received.get(table, ()) for table, pk in cells):
@@ -299,22 +300,32 @@ class _Judge:
         waiting: list[EntityPath | None] = [None]
         while waiting:
             place = waiting.pop()
-            is_received = (
-                place is not None
-                and place[0] not in collections
-                and place[1] in received.get(place[0], ())
-                and (times := self._base.meta(*place)) is not None
-                and times.fetched_at == fetched_at
-            )
+            is_received = place is None or place[1] in received.get(place[0], ())
             for cell in held.get(place, ()):
                 table, pk = cell
-                is_outside = pk not in received.get(table, ())
-                if is_outside and (table in collections or (is_received and pk not in referred.get(table, ()))):
-                    continue
+                if pk not in received.get(table, ()):
+                    is_omitted = is_received and pk not in referred.get(table, ())
+                    if table in collections or (is_omitted and self._omits(place, table, fetched_at)):
+                        continue
                 if cell not in found:
                     found.add(cell)
                     waiting.append(cell)
         return found
+
+    def _omits(self, place: EntityPath | None, table: str, fetched_at: float) -> bool:
+        """Whether no response since this time (ms) contained a field of a record that may refer to this table."""
+        if place is None or place[0] in self._collections:
+            return False
+        times, whole = self._base.meta(*place), self._base.whole(*place)
+        if times is None or whole is None:
+            return False
+        if times.fetched_at == fetched_at:
+            return True
+        if whole.number != whole.fetched_at:
+            return False  # another process has written it: its times are of another clock
+        relations = (relation for model in self._models.get(place[0], ()) for relation in model.relations)
+        names = [relation.in_json for relation in relations if table in tables_of(relation.node)]
+        return all(whole.later.get(name, whole.fetched_at) <= fetched_at for name in names)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

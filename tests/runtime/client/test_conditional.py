@@ -368,27 +368,6 @@ def test_conditional_reset_meanwhile_requests_nothing_more() -> None:
     assert origin.answered == [200, 304] and controller.cached(Notes.get, {"id": "1"}) is None
 
 
-def test_conditional_304_of_before_a_reset_renews_nothing_that_came_after_it() -> None:
-    """What was received again since is the same response, but is only as fresh as that."""
-    origin = Origin()
-
-    def serve(request: httpx.Request) -> httpx.Response:
-        answer = origin(request)
-        if answer.status_code == 304 and len(origin.asked) == 2:
-            controller.reset_entire_store()
-            controller.fetch(Notes.get, {"id": "1"})
-            clock.advance(59_000)
-        return answer
-
-    clock, controller = client(serve)
-    controller.fetch(Notes.get, {"id": "1"})
-    with pytest.raises(ResetError):
-        controller.fetch(Notes.get, {"id": "1"})
-    clock.advance(2_000)
-    controller.fetch_if_stale(Notes.get, {"id": "1"})
-    assert origin.answered == [200, 304, 200, 304], "what came after the reset is stale after a minute"
-
-
 # --- what a 304 does -------------------------------------------------------------------------------------------------
 
 
