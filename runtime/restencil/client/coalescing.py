@@ -1,4 +1,4 @@
-"""A request whose answer another process may bring: what it waits for, and what it accepts in place of an answer."""
+"""Coalescing of requests across processes that share a storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Sent(Protocol):
-    """A request in flight, as far as it matters here."""
+    """The members of a request in flight that coalescing uses."""
 
     @property
     def store(self) -> Store: ...
@@ -33,10 +33,10 @@ class Sent(Protocol):
 
 
 class Coalescing:
-    """What a request in flight takes from other processes.
+    """The coalescing of a request in flight with those of other processes.
 
-    `within` says what it accepts: `WHAT_IS_FRESH`, or another process's answer that came so many ms before the request
-    began, or later.
+    `within` is the maximum age of an accepted response of another process, in ms before the start of the request, or
+    `WHAT_IS_FRESH` to accept any fresh data.
     """
 
     __slots__ = ("_in_flight", "_is_woken", "_wakers", "_within", "requires_network")
@@ -47,20 +47,20 @@ class Coalescing:
         self._wakers: list[Callable[[], object]] = []
         self._is_woken = False
         self.requires_network = False
-        """Someone joined it who was promised that the server is asked."""
+        """Whether the request must be sent, because a caller that requires this joined it."""
 
     def withdraw(self) -> None:
-        """The server is to be asked in any case."""
+        """Send the request in any case, whatever other processes receive."""
         self.requires_network = True
         self.wake()
 
     @property
     def is_over(self) -> bool:
-        """There is an outcome."""
+        """Whether the request is settled."""
         return self._in_flight.done
 
     def accept_cached(self) -> bool:
-        """Makes what is in the store the outcome, if that will do."""
+        """Settle the request with the stored data if that is acceptable; return whether it was."""
         in_flight = self._in_flight
         store = in_flight.store
         with store.lock:
@@ -83,11 +83,11 @@ class Coalescing:
     # -- waiting
 
     def wait(self, delay: float) -> Pause:
-        """A step: lets so many ms pass, or less where something is heard; True where it is."""
+        """Return a step that pauses for `delay` ms, or until `wake` is called; its result is True then."""
         return Pause(self._in_flight.store.scheduler, delay, self._in_flight.endpoint.signal, self)
 
     def wake(self) -> None:
-        """Something was heard: who waits looks again."""
+        """End the pause, so that the store is checked again."""
         with self._in_flight.store.lock:
             self._is_woken = True
             wakers = [*self._wakers]
@@ -95,7 +95,7 @@ class Coalescing:
             waker()
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Calls it when something is heard, or was since the last wait; returns what removes it."""
+        """Call the listener on `wake`, at once if that was called before the pause; return a function to remove it."""
         with self._in_flight.store.lock:
             self._wakers.append(listener)
             is_woken = self._is_woken
@@ -109,7 +109,7 @@ class Coalescing:
         return remove
 
     def was_woken(self) -> bool:
-        """Whether something was heard since this was asked."""
+        """Return whether `wake` was called since the last call of this method."""
         with self._in_flight.store.lock:
             found, self._is_woken = self._is_woken, False
         return found

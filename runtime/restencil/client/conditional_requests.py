@@ -1,4 +1,4 @@
-"""Conditions of requests: an answer only if it is another one, a change only of what was seen; and whose turn it is."""
+"""Conditional requests: revalidation of stored responses, `If-Match` of mutations, and the order of mutations."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _OK: Final = 200
 _SECOND: Final = 1000
 
 
-# --- answers ---------------------------------------------------------------------------------------------------------
+# --- revalidation ----------------------------------------------------------------------------------------------------
 
 
 def source_of(request: Request) -> Hashable:
-    """What a response is a representation of: the address, and the headers of the call that may change it."""
+    """Return the key of the representation in a response: the URL, and the headers of the call that may change it."""
     view: Any = request.endpoint.view_options
     headers: Mapping[str, Any] = {} if view is None else view.headers
     varied = tuple(pair for name, pair in sorted(headers.items()) if name not in CONDITIONS)
@@ -45,7 +45,7 @@ def source_of(request: Request) -> Hashable:
 
 
 def known_validators(in_flight: InFlight) -> Validators | None:
-    """The validators of the last response, if this request may be sent with them."""
+    """Return the validators of the stored response, if this request may be sent with them, else None."""
     request, store = in_flight.request, in_flight.store
     if not request.rules.read.conditional or request.needs_body:
         return None
@@ -59,7 +59,7 @@ def known_validators(in_flight: InFlight) -> Validators | None:
 
 
 def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
-    """The validators of a response; `before` are those of the response that a 304 confirms."""
+    """Return the validators of a response; `before` are those of the stored response that a 304 confirms."""
     request, answer = in_flight.request, in_flight.response
     is_whole = request.rules.read.conditional and answer.status_code == _OK and request.key == f"GET {request.url}"
     condition = condition_of(headers) if before is not None or is_whole else None
@@ -67,20 +67,21 @@ def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Valid
 
 
 def place_of(answer: Any) -> str:
-    """Where an answer came from, after redirects; its query may hold what each request has anew."""
+    """Return the URL of a response after redirects, without its query, which may differ in each request."""
     return str(answer.request.url).partition("?")[0]
 
 
 def renewed(before: Validators, headers: Mapping[str, str] | None) -> dict[str, str]:
-    """The headers of an answer that was not sent again: those that came now replace those that came with it."""
+    """Return the headers of a stored response updated with those of a 304."""
     kept = {name: value for name, value in before.headers.items() if name != "age"}
     return {**kept, **(headers or {})}
 
 
 def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: float, otherwise: float) -> Terms:
-    """How long data is fresh according to the headers of its response; `begun` is when the request started.
+    """Return the freshness of data by the headers of its response; `begun` is when the request started, in ms.
 
-    `otherwise` is when it turns stale where the server says nothing. What the endpoint has as bounds holds for all.
+    `otherwise` is when the data becomes stale if the headers do not specify it. The freshness lifetime is limited to
+    `bounds`, the minimum and maximum of the endpoint in ms.
     """
     lifetime = lifetime_of(headers)
     least, most = bounds
@@ -91,11 +92,11 @@ def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: flo
     return Terms(until, shown, excused, lifetime.must_revalidate)
 
 
-# --- changes ---------------------------------------------------------------------------------------------------------
+# --- mutations -------------------------------------------------------------------------------------------------------
 
 
 def refuse_unseen(store: Store, request: Request) -> None:
-    """Raises ValueError for a change that needs an `If-Match` whose ETag is not known."""
+    """Raise ValueError for a mutation that requires an `If-Match` if the ETag is unknown."""
     rules = request.rules
     if (
         rules.mutation.concurrency is None
@@ -116,15 +117,15 @@ _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 def is_ordered(request: Request) -> bool:
-    """Whether a request waits for those before it that change the same entity, and says what it is made for."""
+    """Whether a request waits for earlier mutations of the same entity and is sent with `If-Match`."""
     rules = request.rules
     return rules.mutation.concurrency is not None and rules.side_effect and rules.mutation.method in _CHANGES
 
 
 class ChangeQueue:
-    """The place of a change among those of the same entity, and what it is made for, by its endpoint's `concurrency`.
+    """The position of a mutation in the queue of its entity, and its `If-Match`, if the endpoint has `concurrency`.
 
-    Changes of an entity are sent one after the other, each with the ETag that the one before it brought.
+    Mutations of an entity are sent one after the other, each with the ETag in the response of the previous one.
     """
 
     __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue")
@@ -135,7 +136,7 @@ class ChangeQueue:
         self._is_lost = False
         outer = current_call.get()
         self._outer: object = None if outer is None else outer.owner
-        """The request in whose steps this one was called."""
+        """The request whose hook called this one, if any, which must not be waited for."""
         with store.lock:
             turns = store.in_flight.turns
             for cell in [cell for cell, queue in turns.items() if all(other.done for other in queue)]:
@@ -145,16 +146,16 @@ class ChangeQueue:
             self._queue.append(in_flight)
 
     def begin(self, call: Call) -> StepsOf[Call]:
-        """Steps: waits until all changes of the same entity before this one are answered.
+        """Steps: wait for all earlier mutations of the same entity.
 
-        Gives the call with what is left of its timeout then. Raises TimeoutExceededError if nothing is.
+        Returns the call with the rest of its timeout. Raises TimeoutExceededError if that is exceeded.
         """
         timeout = _timeout_of(call.endpoint, self._in_flight.transport)
         waited = yield from self._turn(None if timeout is None else whole_of(timeout))
         return _within(call, timeout, waited)
 
     def _turn(self, limit: float | None) -> StepsOf[float]:
-        """Steps: waits for those before it; gives for how long, in ms. One within another does not wait for that."""
+        """Steps: wait for earlier mutations, except that in which this one was called; return how long, in ms."""
         queue, in_flight, store = self._queue, self._in_flight, self._in_flight.store
         begun = store.now()
         while True:
@@ -175,13 +176,13 @@ class ChangeQueue:
             yield _End(before, left, in_flight.endpoint.signal)
 
     def condition(self) -> tuple[str, str] | None:
-        """The header of the condition on which an attempt is sent, from the latest response."""
+        """Return the `If-Match` header of an attempt as name and value, from the latest response; None without ETag."""
         in_flight = self._in_flight
         tag = in_flight.store.tagged(in_flight.request)[1] or in_flight.seen
         return None if tag is None else ("If-Match", tag)
 
     def failed(self, error: NetworkError) -> None:
-        """An attempt failed; where a change was made for something else than the server has, the error says more."""
+        """Handle a failed attempt; add a hint to the error if the precondition failed."""
         if isinstance(error, PreconditionFailedError):
             hint = "what the server has was changed since it was read here; read it again, and decide anew"
             if self._is_lost:
@@ -194,13 +195,13 @@ class ChangeQueue:
 
 
 def change_queue_of(in_flight: InFlight) -> ChangeQueue | None:
-    """The place of a change whose endpoint has a `concurrency`; None for what changes nothing there is."""
+    """Return the position in the queue of an endpoint with `concurrency`; None unless it is PUT, PATCH or DELETE."""
     rules = in_flight.request.rules
     return ChangeQueue(in_flight) if rules.side_effect and rules.mutation.method in _CHANGES else None
 
 
 class _End:
-    """A step: waits until a request has its outcome, for so long at most, or until the signal is aborted."""
+    """A step: wait until a request is settled, at most `limit` ms, or until the signal is aborted."""
 
     __slots__ = ("_before", "_limit", "_signal")
 
@@ -211,7 +212,7 @@ class _End:
 
     @property
     def _span(self) -> float | None:
-        """For how long to wait before it is looked whether the loop of the other one still runs."""
+        """How long to wait, in ms, before checking whether the event loop of the other request is still running."""
         if self._before.loop is None:
             return self._limit
         return LOOP_CHECK if self._limit is None else min(LOOP_CHECK, self._limit)
@@ -227,7 +228,7 @@ class _End:
             self._signal.raise_if_aborted()
 
     def take(self, transport: BlockingTransport) -> None:
-        """Blocks until then."""
+        """Block until then."""
         wake = threading.Event()
         remove = self._watch(wake.set)
         try:
@@ -237,7 +238,7 @@ class _End:
         self._check()
 
     async def take_async(self, transport: AwaitingTransport) -> None:
-        """Awaits until then."""
+        """Wait until then."""
         from .timers import set_timer
 
         loop = asyncio.get_running_loop()
@@ -259,7 +260,7 @@ class _End:
 
 
 def _timeout_of(endpoint: Any, transport: Any) -> float | Timeout | None:
-    """The timeout of a call: that of its `request_init`, its endpoint's, else that of the transport."""
+    """Return the timeout of a call: that of its `request_init`, of its endpoint, or of the transport."""
     for timeout in (_init_of(endpoint).get("timeout"), endpoint.timeout, transport.timeout):
         if timeout is not None:
             found: float | Timeout = timeout_of(timeout, "timeout of request_init")
@@ -268,7 +269,7 @@ def _timeout_of(endpoint: Any, transport: Any) -> float | Timeout | None:
 
 
 def _within(call: Call, timeout: float | Timeout | None, waited: float) -> Call:
-    """The call with what is left of its timeout after so many ms."""
+    """Return the call with the rest of its timeout after it waited so many ms."""
     whole = None if timeout is None else whole_of(timeout)
     if whole is None or not waited:
         return call

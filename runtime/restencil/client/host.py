@@ -1,4 +1,4 @@
-"""The resources of a client; each is imported and made when it is first used."""
+"""The resources of a client, which are imported and created on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..base.lazy_imports import check_reference, find
 
 
 class LazyResource:
-    """An attribute of clients that is a resource bound to the client that it is asked of."""
+    """A descriptor of client classes that returns a resource bound to the client."""
 
     __slots__ = ("_asking", "_name", "_reference")
 
@@ -23,7 +23,7 @@ class LazyResource:
     def __get__(self, client: Any, owner: type | None = None) -> Any:
         if client is None:
             return self
-        # It is no data descriptor, so the resource stands before it from now on.
+        # As this is no data descriptor, the instance attribute takes precedence from now on.
         bound = client.__dict__[self._name] = find(self._reference, self._asking)(client)
         return bound
 
@@ -32,9 +32,9 @@ class LazyResource:
 
 
 def lazy_resource(reference: str) -> Any:
-    """A resource of a client, by the name of its class: `orders: Orders[Controller] = lazy_resource(".orders:Orders")`.
+    """Declare a resource of a client: `orders: Orders[Controller] = lazy_resource(".orders:Orders")`.
 
-    `".orders:Orders"` stands beside the module of the client, `"shop.orders:Orders"` anywhere. It is imported, and
-    made for the client, when the client is first asked for it. Raises ValueError for a reference of another form.
+    `".orders:Orders"` is in the package of the client's module, `"shop.orders:Orders"` is absolute. The class is
+    imported, and the resource created, on first use. Raises ValueError for a reference of another form.
     """
     return LazyResource(reference)

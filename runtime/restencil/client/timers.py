@@ -1,4 +1,4 @@
-"""Waiting for time to pass: timers of event loops, and a pause within the steps of a request."""
+"""Timers of event loops, and pauses within the steps of a request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def set_timer(scheduler: Scheduler, loop: AbstractEventLoop, delay: float, work: Callable[[], object]) -> Handle:
-    """A timer for code that runs in this loop: the loop's own, unless the store's scheduler was replaced.
+    """Set a timer from within this loop: one of the loop, unless the store has a custom scheduler.
 
     `delay` is in milliseconds.
     """
@@ -47,7 +47,7 @@ class RemoteTimer:
                 self._handle = self._loop.call_later(max(0.0, delay) / 1000, self._work)
 
     def cancel(self) -> None:
-        """The work is not done any more."""
+        """Cancel the timer."""
         with self._lock:
             self._cancelled = True
             handle = self._handle
@@ -56,10 +56,10 @@ class RemoteTimer:
 
 
 class Waker(Protocol):
-    """What ends a pause early."""
+    """A source of events that end a pause early."""
 
     def add_listener(self, listener: Callable[[], object], /) -> Callable[[], object]:
-        """Calls it when the pause is to end; returns what removes it."""
+        """Call the listener to end the pause; return a function that removes it."""
         ...
 
     def was_woken(self) -> bool:
@@ -68,9 +68,9 @@ class Waker(Protocol):
 
 
 class Pause:
-    """A step: let `delay` milliseconds of the scheduler's time pass; AbortError when the signal is aborted.
+    """A step: wait `delay` milliseconds of the scheduler's time. Raises AbortError if the signal is aborted.
 
-    A waker may end it early; then it gives True.
+    A waker may end it early; then the step returns True.
     """
 
     __slots__ = ("_delay", "_scheduler", "_signal", "_waker")
@@ -92,7 +92,7 @@ class Pause:
         return self._waker is not None and self._waker.was_woken()
 
     def take(self, transport: BlockingTransport) -> bool:
-        """Blocks for that long."""
+        """Block for that time."""
         wake = threading.Event()
         listening = self._listening(wake.set)
         try:
@@ -103,7 +103,7 @@ class Pause:
         return self._ended()
 
     async def take_async(self, transport: AwaitingTransport) -> bool:
-        """Awaits for that long."""
+        """Wait for that time."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
 
