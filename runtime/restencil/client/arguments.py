@@ -1,4 +1,4 @@
-"""What a client of one API was given for it: credentials, headers, search parameters, the server that it asks."""
+"""The arguments of a client of one API: credentials, headers, query parameters, and the choice of a server."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 # --- headers, search parameters and server ---------------------------------------------------------------------------
 #
-# Values come from its arguments, else from the environment, which is read when they are first needed, else they are
-# the spec's. None of them is part of a key, so that all clients of one package before one store have to agree in them.
+# Values come from the arguments, else from the environment, which is read on first use, else from the spec. They are
+# not part of keys, so all clients of one package that share a store must have equal values.
 
 
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+").fullmatch
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 
 _served: Final[WeakKeyDictionary[Store, dict[Any, tuple[Any, str]]]] = WeakKeyDictionary()
-"""What the clients of each package before a store were given, and how the first of them was called."""
+"""The values of the clients of each package that share a store, and the call of the first of them for messages."""
 
 
 class Parameters:
-    """The values of the arguments of one client, which is of the class `kind`."""
+    """The values of the arguments of one client; `kind` is the name of its class."""
 
     def __init__(self, kind: str, api: Api, given: Mapping[str, Any], server: str | None) -> None:
         self._kind = kind
@@ -77,11 +77,11 @@ class Parameters:
 
     @property
     def moves(self) -> bool:
-        """Whether the URL of the spec is not where requests go."""
+        """Whether requests go to another URL than that of the spec."""
         return self._server is not None and not (self._is_default and not self._variables)
 
     def url(self) -> str:
-        """Where the chosen server is. Raises ValueError for a variable that has no value."""
+        """Return the URL of the chosen server. Raises ValueError for a variable without a value."""
         if self._url is None:
             assert self._server is not None
             host_ends = self._server.url.find("/", self._server.url.find("://") + 3)
@@ -108,12 +108,12 @@ class Parameters:
             )
         return shown if in_host else urls.quote(shown, safe="")
 
-    # what is sent
+    # headers and query parameters
 
     def add_to(self, url: str, init: RequestInit, home: str) -> tuple[str, RequestInit]:
-        """A request with what the client gives all that go to its API, which is at `home`.
+        """Add the headers and query parameters of the client to a request, if it goes to the API at `home`.
 
-        Raises ValueError for an argument that is needed and found nowhere.
+        Raises ValueError for a missing required argument.
         """
         if not self._params or not _is_at(url, home):
             return url, init
@@ -158,7 +158,7 @@ class Parameters:
         return ValueError(f"the argument {name!r} of {self._kind} has no value: {fix}")
 
     def _text_of(self, name: str, param: ClientParam) -> None:
-        """Refuses a value that cannot be sent, at once."""
+        """Check a value when the client is created. Raises TypeError or ValueError if it is invalid."""
         if param.kind == "header":
             header_text(self._value(name, param), f"{name} of {self._kind}", secret=param.secret)
         elif param.kind == "variable" and self._server is not None:
@@ -171,7 +171,7 @@ class Parameters:
     # agreement
 
     def agree(self, store: Store, package: Any, server: str | None) -> None:
-        """Raises ValueError where another client of the package was given something else before the same store."""
+        """Raise ValueError if another client of the package that shares the store has different values."""
         every = {**self._params, **self._variables}
         values = {name: self._value(name, param) for name, param in every.items()}
         mark = (None if self._is_default else server, tuple((name, repr(value)) for name, value in values.items()))
@@ -199,7 +199,7 @@ def _server_of(kind: str, api: Api, server: str | None) -> Server | None:
 
 
 def _is_at(url: str, home: str) -> bool:
-    """Whether a URL leads to the API itself."""
+    """Whether a URL has the origin of the API."""
     if not has_scheme(url):
         return True
     try:
@@ -219,7 +219,7 @@ def _with_query(url: str, query: Mapping[str, Any], styles: Mapping[str, str], w
 
 
 def variables_of(api: Api) -> frozenset[str]:
-    """The arguments that the servers of an API have."""
+    """Return the names of the arguments for variables of the servers of an API."""
     return frozenset(name for server in api.servers.values() for name in server.variables)
 
 
@@ -240,13 +240,13 @@ class _Options(TypedDict, total=False):
 
 
 class ClientOptions(_Options, total=False):
-    """What every generated client for blocking code takes beside its store and credentials, as `Controller` says it."""
+    """The arguments of every generated client for blocking code besides store and credentials; see `Controller`."""
 
     client: BlockingClient | None
 
 
 class AsyncClientOptions(_Options, total=False):
-    """What every generated client for asyncio takes beside its store and credentials, as `AsyncController` says it."""
+    """The arguments of every generated client for asyncio besides store and credentials; see `AsyncController`."""
 
     client: AwaitingClient | None
 
@@ -266,11 +266,11 @@ ARGUMENTS: Final = (
     "timeout",
     "max_response_bytes",
 )
-"""What every client takes."""
+"""The arguments of every client."""
 
 
 def store_of(kind: type[Any], store: Any) -> Store:
-    """The store that a client was given, else a new one; TypeError for what is none."""
+    """Return the argument `store` of a client, or a new store. Raises TypeError for another type."""
     if store is None:
         return Store()
     if isinstance(store, Store):
@@ -293,10 +293,10 @@ def preparation_of(
     *,
     blocking: bool,
 ) -> Preparation | None:
-    """The preparation of a client's requests. Raises TypeError for arguments that its API does not have.
+    """Create the preparation of a client's requests. Raises TypeError for arguments that its API does not have.
 
-    `arguments` are those beside what every client takes: credentials, by the names of the schemes. Logs a `base_url`
-    that requests to the API never go to.
+    `arguments` are those that not every client has, such as credentials by the names of the schemes. Logs a warning
+    for a `base_url` that requests to the API do not use.
     """
     name = kind.__name__
     if api is None:
@@ -343,7 +343,7 @@ def preparation_of(
 
 
 def _check_prefix(what: str, prefix: Any) -> None:
-    """Raises TypeError or ValueError for what is no beginning of an absolute URL."""
+    """Raise TypeError or ValueError for anything but the prefix of an absolute URL."""
     if not isinstance(prefix, str):
         raise TypeError(f"{what} is {described(prefix)}; expected a URL such as 'http://127.0.0.1:8000'")
     if "://" not in prefix:
@@ -351,7 +351,7 @@ def _check_prefix(what: str, prefix: Any) -> None:
 
 
 def _check_prefixes(name: str, api: Api, url_prefixes: Any) -> None:
-    """Raises TypeError or ValueError for replacements of prefixes that no endpoint of the API has."""
+    """Raise TypeError or ValueError for replacements of prefixes that no endpoint of the API has."""
     if url_prefixes is None:
         return
     if not is_mapping(url_prefixes):
@@ -374,7 +374,7 @@ def _check_prefixes(name: str, api: Api, url_prefixes: Any) -> None:
 def _parameters(
     name: str, api: Api, store: Store, given: Mapping[str, Any], url_prefix: str | None
 ) -> Parameters | None:
-    """What the client gives all requests; None for an API that knows nothing of the kind."""
+    """Return the headers, query parameters and server of all requests; None if the API has no such arguments."""
     if not api.params and not api.servers:
         if "server" in given:
             raise TypeError(f"the API of {name} has one server, so that there is none to choose")
@@ -396,14 +396,14 @@ def _parameters(
 
 
 def _deprecated(api: Api, argument: str) -> str | None:
-    """Why an argument is no longer to be given; None where it may be."""
+    """Return why an argument is deprecated; None if it is not."""
     every = [api.params, *(server.variables for server in api.servers.values())]
     found = (params[argument].deprecated for params in every if argument in params)
     return next((reason for reason in found if reason is not None), None)
 
 
 def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given, by the names of the schemes. Raises TypeError for what no scheme has a use for."""
+    """Return the credentials by the names of their schemes. Raises TypeError for those without a scheme."""
     given = {**arguments} if token is None else {SHORT: token, **arguments}
     if token is not None:
         api.check_takes_token(name)
@@ -423,7 +423,7 @@ def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) 
 
 
 def check_credential(what: str, auth: Auth, value: Any) -> None:
-    """Raises TypeError for what is no credential of a scheme; its value is never shown."""
+    """Raise TypeError for an invalid credential of a scheme; the message never contains its value."""
     if auth.kind == "oauth2":
         from .oauth2 import OAuth2
 
