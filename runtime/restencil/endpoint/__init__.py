@@ -1,1 +1,1 @@
-"""From arguments to a request, from a response to a value; no I/O."""
+"""Endpoints and resources: from arguments to a request, and from a response to a value, without I/O."""

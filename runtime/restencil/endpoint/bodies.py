@@ -1,4 +1,4 @@
-"""From the body of a call to what is sent: names and values in wire form, then text where it is JSON."""
+"""Conversion of the body of a call to wire form, and to JSON."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .options import ANY
 
 
 def model_of(body: Any, schema: Any) -> Any:
-    """What names and converts the members of a body: a record class, an `Object`, or None.
+    """Return the model that names and converts the members of a body: a record class, an `Object`, or None.
 
-    `body` is the option of the endpoint, `schema` its schema, which counts where the option says nothing.
+    `body` is the option of the endpoint; `schema` is its schema, which is used without that option.
     """
     if isinstance(body, Lazy):
         body = body.raw
@@ -39,7 +39,7 @@ def model_of(body: Any, schema: Any) -> Any:
 
 
 def is_wire_form(body: Any) -> bool:
-    """True for a body that is sent as it is: a string, bytes, a file, a stream."""
+    """Return whether a body is sent unchanged: a string, bytes, a file, a stream."""
     if isinstance(body, str | bytes):
         return True
     if isinstance(body, Mapping | Record) or is_items(body):
@@ -53,9 +53,9 @@ _SCALARS: Final = (str, int, float)
 
 
 def check_shape(body: Any, model: Any, *, is_list: bool, owner: str) -> None:
-    """Raises TypeError for a scalar or a list where an object is declared, and for an object where a list is.
+    """Raise TypeError for a scalar or list if an object is declared, and for an object if a list is declared.
 
-    `model` is that of the object, or of the items of the list. What no type describes, such as bytes and files, passes.
+    `model` is that of the object, or of the items of the list. Values without a model, such as bytes, are accepted.
     """
     if not isinstance(model, RecordMeta | Object | Values):
         return
@@ -77,10 +77,10 @@ def check_shape(body: Any, model: Any, *, is_list: bool, owner: str) -> None:
 
 
 def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> Any:
-    """A body with its members in wire form, as `model` has them; `form` is the option `body_format`.
+    """Convert a body to the wire form of its `model`; `form` is the option `body_format`.
 
-    Raises ValueError for what is refused in a body: entities without a primary key if the key is to be sent, and for
-    `strict_for`, the name of a strict endpoint, moments without a time zone.
+    Raises ValueError for invalid values: entities without the primary key that must be sent, and, with `strict_for`
+    (the name of a strict endpoint), datetimes without a time zone.
     """
     token = sending.set(strict_for)
     try:
@@ -107,7 +107,7 @@ def _to_wire(body: Any, model: Any, form: str | None) -> Any:
 
 
 def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Files stay what they are; only names and texts have a wire form."""
+    """Convert names and other values of a multipart body to wire form; files are unchanged."""
     names = list(body)
     placed = to_wire(dict.fromkeys(names), model)
     texts = to_wire({name: value for name, value in body.items() if not _holds_file(value)}, model)
@@ -120,7 +120,7 @@ def _holds_file(value: Any) -> bool:
 
 
 def is_json_body(body: Any, form: str | None) -> bool:
-    """True for a body that is sent as JSON; `form` is the option `body_format`."""
+    """Return whether a body is sent as JSON; `form` is the option `body_format`."""
     if form == "json":
         return True
     if isinstance(body, Form | Multipart | str | bytes | bytearray | memoryview):
@@ -131,9 +131,9 @@ def is_json_body(body: Any, form: str | None) -> bool:
 
 
 def check_no_null(body: Mapping[str, Any], styles: Mapping[str, str] | None, owner: str) -> None:
-    """Raises ValueError for None in a form, which has no way to write null; leaving a member out may mean otherwise.
+    """Raise ValueError for None in a form, which cannot represent null; omitting the member may mean something else.
 
-    A field in the style `json`, and an object in a multipart body, is JSON and may hold it.
+    A field in the style `json`, and an object in a multipart body, is JSON and may contain None.
     """
     styles = styles or {}
     for name, value in body.items():
@@ -153,7 +153,7 @@ def check_no_null(body: Mapping[str, Any], styles: Mapping[str, str] | None, own
 
 
 def _place_of_null(place: str, value: Any, *, in_multipart: bool) -> str | None:
-    """The first place in a field of a form that holds None, as `tags[1]` or `owner.name`; None where there is none."""
+    """Return the first path in a field of a form to None, such as `tags[1]` or `owner.name`; None without one."""
     if value is None:
         return place
     parts: list[tuple[str, Any]] = []
@@ -168,9 +168,9 @@ def _place_of_null(place: str, value: Any, *, in_multipart: bool) -> str | None:
 
 
 def body_digest(body: Any, owner: str) -> str:
-    """What tells bodies in wire form apart, in a key: the first 32 hex digits of the SHA-256 of their JSON.
+    """Return a digest of a body for keys: the first 32 hex digits of the SHA-256 of its JSON, or of its bytes.
 
-    It is compact, and its keys are sorted. Raises TypeError for a body that has no JSON and is no bytes.
+    The JSON is compact, with sorted keys. Raises TypeError for a body that has no JSON form and is not bytes.
     """
     if isinstance(body, bytes | bytearray | memoryview):
         content = bytes(cast("bytes | bytearray", body))
@@ -184,7 +184,7 @@ def body_digest(body: Any, owner: str) -> str:
 
 
 def json_text(body: Any, owner: str) -> str:
-    """A body as JSON text. Raises TypeError or ValueError, which names the owner, where it has none."""
+    """Encode a body as JSON. Raises TypeError or ValueError, with the owner in the message, if it has no JSON form."""
     try:
         return encode_json(to_wire(body), lambda item: to_wire(item))
     except (TypeError, ValueError) as error:

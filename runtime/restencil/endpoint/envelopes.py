@@ -1,4 +1,4 @@
-"""Where the value of an answer stands, and in which member a body is sent."""
+"""Envelopes: the location of the value in a response, and the member that contains a request body."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..base.values import described, is_list, is_mapping
 
 _NOTHING = object()
 _SHOWN = 8
-"""How many members a message names."""
+"""The maximum number of members in a message."""
 
 
 class Enveloped(Protocol):
-    """What an envelope depends on of an endpoint."""
+    """The members of an endpoint that envelopes use."""
 
     @property
     def unwrap(self) -> str | None: ...
@@ -29,10 +29,9 @@ class Enveloped(Protocol):
 
 
 def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
-    """The value of an answer out of its envelope; None for an answer without content, or where all is ignored.
+    """Return the value in the envelope of a response; None for a response without content, or with `ignore`.
 
-    Raises ProcessingError where the envelope is not there. Another response to a delete is left unchanged: it has
-    succeeded.
+    Raises ProcessingError if the envelope is missing, except for a delete, which returns the response unchanged.
     """
     if endpoint.ignore:
         return None
@@ -52,14 +51,14 @@ def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
 
 
 def at_path(value: Any, path: str) -> Any:
-    """What stands at a path of an answer; None where nothing does."""
+    """Return the value at a path of a response; None if there is none."""
     for step in path.split("."):
         value = _step(value, step)
     return None if value is _NOTHING else value
 
 
 def _step(value: Any, step: str) -> Any:
-    """The member of an object with this name, or the item of a list with this index."""
+    """Return the member of an object with this name, or the item of a list with this index."""
     if is_mapping(value):
         return value.get(step, _NOTHING)
     if is_list(value) and step.isdecimal() and int(step) < len(value):
@@ -81,7 +80,7 @@ def _missing_envelope(endpoint: Enveloped, path: str, value: Any, response: Any)
 
 
 def enclosed(body: Any, path: str) -> Any:
-    """A body in the member that it is sent in."""
+    """Wrap a body in objects with the members of a path."""
     for step in reversed(path.split(".")):
         body = {step: body}
     return body

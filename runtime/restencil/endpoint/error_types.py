@@ -1,4 +1,4 @@
-"""As what the refusals of an endpoint are raised: classes of its package, with the body as typed data."""
+"""The types of an endpoint's errors for error responses: classes of its package, with the body as typed data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT: Final = "default"
 
 
 class ErrorTypes:
-    """What the options `errors` and `error_classes` of an endpoint say, looked up when the first refusal comes."""
+    """The types from the options `errors` and `error_classes` of an endpoint, resolved at the first error response."""
 
     def __init__(self, errors: Mapping[Any, Any] | None, classes: str | None) -> None:
         self._errors = errors or {}
@@ -23,9 +23,9 @@ class ErrorTypes:
         self._classes: dict[str, type[StatusError]] = {}
 
     def class_of(self, kind: type[StatusError], /) -> type[StatusError]:
-        """The package's class of the library's own one; that itself where the package has none.
+        """Return the package's class for an error class of the library; that class itself if there is none.
 
-        Raises ImportError where there is no such module, TypeError where what it has is no subclass of it.
+        Raises ImportError if the module does not exist, and TypeError if its class is not a subclass.
         """
         if self._module is None:
             return kind
@@ -39,7 +39,7 @@ class ErrorTypes:
         return found
 
     def data_of(self, status: int, data: Any, /) -> Any:
-        """The JSON of a body as the narrowest key for its status has it; None where it does not fit."""
+        """Convert the JSON of a body to the type for its status, of the most specific key; None if it does not match."""
         types = {str(key).upper(): value for key, value in self._errors.items()}
         text = str(status)
         given = next((types[key] for key in (text, f"{text[0]}XX", DEFAULT.upper()) if key in types), Any)
@@ -62,7 +62,7 @@ def _each(given: Any) -> tuple[Any, ...]:
 
 
 def check_errors(name: str, value: Any, endpoint: Any) -> None:
-    """Raises TypeError or ValueError for an option `errors` that says nothing of refusals."""
+    """Raise TypeError or ValueError for an invalid option `errors`."""
     what = f"{name} of endpoint {endpoint.label}"
     if not is_mapping(value):
         raise TypeError(f"{what} is {described(value)}; expected a mapping such as {{404: Problem, '5XX': Problem}}")
@@ -79,6 +79,6 @@ def check_errors(name: str, value: Any, endpoint: Any) -> None:
 
 
 def check_error_classes(name: str, value: Any, endpoint: Any) -> None:
-    """Raises TypeError for an option `error_classes` that names no module."""
+    """Raise TypeError for an option `error_classes` that is not the name of a module."""
     if not isinstance(value, str) or not value or not all(part.isidentifier() for part in value.split(".")):
         raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected the name of a module")

@@ -1,6 +1,6 @@
-"""The styles of pagination: how a program requests the first and the next page of a list, and where the list ends.
+"""The styles of pagination: how the first and the next page of a list are requested, and where the list ends.
 
-`restencil_generator.spec.page_styles` holds what specs, importer and mock server need of the style of the same name.
+`restencil_generator.spec.page_styles` contains the styles of the same names for specs, importer and mock server.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class PageUrl(str):
 
 
 class LastPage(Protocol):
-    """The page that was read last: its value, and the arguments of its list.
+    """The page that was read last, with its value and the arguments of its list.
 
     `first` is the number of the first page, or the first offset.
 
-    `count` is how many items the server sent with it, `longest` how many the longest page had, and `removed` how many
-    items of the pages so far have left the list since they came.
+    `count` is its number of items, `longest` that of the longest page, and `removed` is the number of items that have
+    left the list since their pages were read.
     """
 
     @property
@@ -45,19 +45,19 @@ class LastPage(Protocol):
     @property
     def removed(self) -> int: ...
     def named(self, path: str, /) -> Any:
-        """What is found under an option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
+        """Return the value for an option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
         ...
 
     def header(self, name: str, /) -> str | None:
-        """A header of its response; None without a response."""
+        """Return a header of its response; None without a response."""
         ...
 
     def url(self, target: str, /) -> PageUrl:
-        """The URL that a response names, in full. Raises ValueError for one of another origin."""
+        """Return the absolute URL of a target in the response. Raises ValueError for another origin."""
         ...
 
     def cursor(self, value: Any, /) -> Any:
-        """A cursor; one that is a URL of the list's origin is the URL of the next page."""
+        """Return a cursor; if it is a URL at the list's origin, the URL of the next page."""
         ...
 
 
@@ -66,35 +66,35 @@ class PageStyle(ABC):
 
     name: ClassVar[str]
     implied_by: ClassVar[tuple[str, ...]] = ()
-    """The names of a `pagination_field` that have this style where the endpoint has no option `pagination`."""
+    """Names of a `pagination_field` that imply this style without an option `pagination`."""
     is_counted: ClassVar[bool] = False
-    """Whether positions are numbers, which mean another item once one before it has left the list."""
+    """Whether positions are numbers, which change for later items if an item leaves the list."""
     counts_pages: ClassVar[bool] = False
-    """Whether the number of a page is all that is needed to know the number of the next one."""
+    """Whether the number of a page alone determines the number of the next one."""
     start: ClassVar[int] = 0
-    """The first number where the endpoint gives none."""
+    """The default of the first number."""
     needs_next: ClassVar[bool] = False
-    """Whether the option `next` has to say where the next page is named."""
+    """Whether the option `next` is required."""
     is_url: ClassVar[bool] = False
-    """Whether pages are named by their URLs, so that the response itself is needed."""
+    """Whether URLs identify pages, so that the response itself is needed."""
     past_the_end: ClassVar[tuple[int, ...]] = ()
-    """Statuses that answer a request for a page behind the last one."""
+    """Statuses of responses to a request for a page after the last one."""
 
     @abstractmethod
     def next(self, page: LastPage, option: str) -> Any:
-        """The position of the page behind one, None if there is none; `option` is the option `next`."""
+        """Return the position of the next page, None if there is none; `option` is the option `next`."""
 
     def sent(self, position: Any, page: LastPage) -> Any:
-        """The value of `pagination_field` by which the page of a position is requested."""
+        """Return the value of `pagination_field` in the request for a position."""
         return position
 
     def number(self, sent: Any) -> int:
-        """The position that a call names by its `pagination_field`, where positions are numbers."""
+        """Return the position for the `pagination_field` of a call, if positions are numbers."""
         return int(sent)
 
 
 class PageNumber(PageStyle):
-    """`?page=2`: the number of the page is sent."""
+    """The style `?page=2`, which sends the number of the page."""
 
     name = "page"
     implied_by: ClassVar[tuple[str, ...]] = ("page",)
@@ -104,61 +104,61 @@ class PageNumber(PageStyle):
     past_the_end: ClassVar[tuple[int, ...]] = (400, 404)
 
     def next(self, page: LastPage, option: str) -> Any:
-        """One more; fewer where items before it have left, which moved up those behind them."""
+        """Return the next number; a lower one if removed items moved later ones to earlier pages."""
         moved = -(-page.removed // max(page.longest, 1))
         return max(page.first, page.position + 1 - moved)
 
 
 class Offset(PageStyle):
-    """`?offset=20`: the number of the items before the page is sent."""
+    """The style `?offset=20`, which sends the number of items before the page."""
 
     name = "offset"
     implied_by: ClassVar[tuple[str, ...]] = ("offset", "skip")
     is_counted = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """As many more as the server sent; fewer where items before it have left."""
+        """Return the offset after the items of the page, minus the removed items."""
         return max(page.first, page.position + page.count - page.removed)
 
 
 class Cursor(PageStyle):
-    """`?cursor=abc`: what the page before names is sent."""
+    """The style `?cursor=abc`, which sends a value from the previous page."""
 
     name = "cursor"
     needs_next = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """What `next` names."""
+        """Return the value for the option `next`."""
         return page.cursor(page.named(option))
 
 
 class Link(PageStyle):
-    """`Link: <…>; rel="next"`: the URL in the header (RFC 8288) is requested."""
+    """The style `Link: <…>; rel="next"`, which requests the URL in the header (RFC 8288)."""
 
     name = "link"
     is_url = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """The target with the relation `next`."""
+        """Return the target with the relation `next`."""
         target = next_link(page.header("link") or "")
         return None if target is None else page.url(target)
 
 
 class Url(PageStyle):
-    """The URL in the body of the response is requested."""
+    """The style that requests a URL in the body of the response."""
 
     name = "url"
     needs_next = True
     is_url = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """What `next` names."""
+        """Return the value for the option `next`."""
         target = page.named(option)
         return None if target is None or target == "" else page.url(str(target))
 
 
 class ByFunction(PageStyle):
-    """The option `pagination` is a function that gives the next position for a page and the arguments of the list."""
+    """The style of an option `pagination` that is a function of a page and the list's arguments."""
 
     name = "function"
 
@@ -166,7 +166,7 @@ class ByFunction(PageStyle):
         self._function = function
 
     def next(self, page: LastPage, option: str) -> Any:
-        """What the function gives."""
+        """Return the result of the function."""
         return self._function(page.value, page.args)
 
 
@@ -175,16 +175,16 @@ CURSOR: Final = Cursor()
 STYLES: Final[Mapping[str, PageStyle]] = {
     style.name: style for style in (Link(), CURSOR, PageNumber(), Offset(), Url())
 }
-"""All styles by name."""
+"""The styles by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """The endpoint option `pagination`, read.
+    """The parsed endpoint option `pagination`.
 
-    `next` is where a response names the next page, `size` a parameter that is sent along. Paths in the response: `more`
-    whether there is another page, `total` how many items there are in all, `length` how many a page has that is not the
-    last one. `first` is the first page or offset. With `in_body` position and size are members of the body.
+    `next` is the location of the next position in a response, and `size` is an additional parameter. Other locations
+    are `more` (whether there is another page), `total` (the number of all items) and `length` (the number of items of
+    a full page). `first` is the first page or offset. With `in_body` position and size are members of the body.
     """
 
     style: PageStyle
@@ -198,12 +198,12 @@ class Pagination:
 
     @property
     def first_position(self) -> int | None:
-        """The position of the first page, where pages have numbers."""
+        """The position of the first page if positions are numbers; else None."""
         return self.first if self.style.is_counted else None
 
     @property
     def needs_response(self) -> bool:
-        """Whether the next page is found in the HTTP response, not only in the data that the store keeps of it."""
+        """Whether the next position is part of the HTTP response and not of its stored data."""
         return self.style.is_url or self.next.startswith("header:")
 
 
@@ -215,7 +215,7 @@ class PagedEndpoint(Protocol):
 
 
 def pagination_of(endpoint: PagedEndpoint) -> Pagination:
-    """The pagination of a list endpoint; TypeError where it has none that could be followed."""
+    """Return the pagination of a list endpoint. Raises TypeError if it does not determine the next page."""
     option: Any = getattr(endpoint, "pagination", None)
     field: str | None = getattr(endpoint, "pagination_field", None)
     implied = next((style for style in STYLES.values() if field in style.implied_by), None)
@@ -238,7 +238,7 @@ def pagination_of(endpoint: PagedEndpoint) -> Pagination:
 
 
 def _from_mapping(given: Mapping[str, Any], implied: PageStyle, owner: str) -> Pagination:
-    """The pagination of a mapping of keys; `implied` is the style where it names none."""
+    """Return the pagination of a mapping; `implied` is its default style. Raises TypeError for an invalid one."""
     path: str = given.get("next") or ""
     name: Any = given.get("style") or (CURSOR if path else implied).name
     style = STYLES.get(name)
@@ -272,7 +272,7 @@ def _from_mapping(given: Mapping[str, Any], implied: PageStyle, owner: str) -> P
 
 
 def next_link(header: str) -> str | None:
-    """The target of `rel="next"` in a Link header (RFC 8288), as it stands there."""
+    """Return the target of `rel="next"` in a Link header (RFC 8288), unchanged; None without one."""
     for match in _LINK.finditer(header):
         if _NEXT.search(match.group(2)):
             return match.group(1)

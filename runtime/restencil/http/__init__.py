@@ -1,1 +1,1 @@
-"""What waits for bytes."""
+"""Sends HTTP requests: transports, authentication, redirects, limits and redaction."""

@@ -1,4 +1,4 @@
-"""The errors of requests that failed or were rejected: method, address, status, and what the server wrote."""
+"""The errors of failed and rejected requests, with method, URL, status, and the message of the server."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from .outgoing import OutgoingRequest
 
 NOT_REPEATED: Final = "restencil_not_repeated"
-"""The extension of a response that names the part of its request that could not be read a second time."""
+"""The extension of a response with the reason why its request body cannot be sent again."""
 
 _CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _SEE_OTHER: Final = 303
 _REWRITING: Final = (301, 302, _SEE_OTHER)
-"""Redirects that clients follow with a GET: some always, some depending on the method."""
+"""Statuses of redirects that clients follow with GET, always or depending on the method."""
 _UNAUTHORIZED: Final = 401
 
 
 def failure_of(outgoing: OutgoingRequest, error: BaseException) -> NetworkError:
-    """The error for a failure of the HTTP library while a request was sent or its response read."""
+    """Return the error for a failure of the HTTP library while it sent a request or read its response."""
     return _failure(outgoing.label, error, _limit_of(outgoing, error), outgoing.secrets_hider(), _about(outgoing))
 
 
 def stream_failure(response: Any, error: BaseException) -> NetworkError:
-    """The error for a failure while the body of a response is read piece by piece."""
+    """Return the error for a failure while the body of a response was streamed."""
     outgoing: OutgoingRequest | None = response.extensions.get(ORDER)
     if outgoing is not None:
         return failure_of(outgoing, error)
@@ -63,7 +63,7 @@ def _failure(
 
 
 def endless_redirects(outgoing: OutgoingRequest, followed: int) -> NetworkError:
-    """The error for redirects that do not end."""
+    """Return the error for too many redirects."""
     return EndlessRedirectError(
         f"{outgoing.label}: no connection: redirected more than {followed} times", **_about(outgoing)
     )
@@ -74,7 +74,7 @@ def _about(outgoing: OutgoingRequest) -> dict[str, Any]:
 
 
 def _limit_of(outgoing: OutgoingRequest, error: BaseException) -> float | None:
-    """The limit in milliseconds of the step that took too long: that of the request, else that of the client."""
+    """Return the exceeded limit in milliseconds: that of the request, else that of the client; None if unknown."""
     step = _overdue_step(error)
     if step is None:
         return None
@@ -87,7 +87,7 @@ def _limit_of(outgoing: OutgoingRequest, error: BaseException) -> float | None:
 
 
 def unusable_location(outgoing: OutgoingRequest, redirect: RawResponse, error: BaseException) -> StatusError:
-    """The error for a redirect to something that is no URL, or to one that no request can go to."""
+    """Return the error for a redirect to an invalid URL."""
     location = outgoing.secrets_hider()(redirect.headers.get("location", ""))[:200]
     return status_error(
         outgoing, redirect, f"redirected, but its Location, {location!r}, is no URL that can be requested ({error})"
@@ -95,13 +95,13 @@ def unusable_location(outgoing: OutgoingRequest, redirect: RawResponse, error: B
 
 
 def method_became_get(outgoing: OutgoingRequest, response: RawResponse, following: RawRequest) -> StatusError | None:
-    """The error for a redirect that could make a GET of a change; None for any other redirect."""
+    """Return the error for a redirect that would change a mutation to GET; None for other redirects."""
     method, status = response.request.method, response.status_code
     if status not in _REWRITING or method not in _CHANGES or status in outgoing.init.get("follow_as_get", ()):
         return None
     target = public_url(str(following.url))
     if outgoing.shown is not None:
-        # The query may hold a secret, which the server only repeats.
+        # The query string may contain a secret that the server repeats.
         target = target.partition("?")[0]
     return status_error(
         outgoing,
@@ -113,7 +113,7 @@ def method_became_get(outgoing: OutgoingRequest, response: RawResponse, followin
 
 
 def body_left_origin(outgoing: OutgoingRequest, redirect: RawResponse, following: RawRequest) -> StatusError:
-    """The error for a redirect that would send the body of the request to another origin."""
+    """Return the error for a redirect that would send the body of the request to another origin."""
     here, there = origin_text(str(redirect.request.url)), origin_text(str(following.url))
     return status_error(
         outgoing,
@@ -124,12 +124,12 @@ def body_left_origin(outgoing: OutgoingRequest, redirect: RawResponse, following
 
 
 def body_not_repeatable(outgoing: OutgoingRequest, redirect: RawResponse, obstacle: str) -> StatusError:
-    """The error for a redirect that asks for a body once more which cannot be sent again."""
+    """Return the error for a redirect that requires a body that cannot be sent again."""
     return status_error(outgoing, redirect, f"redirected; {not_repeated(obstacle)}")
 
 
 def rejected(outgoing: OutgoingRequest, response: RawResponse) -> StatusError:
-    """The error for a status outside 200–299, with the message of the server in one line."""
+    """Return the error for a status outside 200–299, with the message of the server in one line."""
     hints: list[str] = []
     if outgoing.missing_credential and response.status_code == _UNAUTHORIZED:
         hints.append(outgoing.missing_credential)
@@ -140,9 +140,9 @@ def rejected(outgoing: OutgoingRequest, response: RawResponse) -> StatusError:
 
 
 def status_error(outgoing: OutgoingRequest, response: RawResponse, problem: str | None, *hints: str) -> StatusError:
-    """The error for a response that ends a request: by its status, of the package's own class where it has one.
+    """Return the error for a response, of the class for its status, in the package's own version if there is one.
 
-    `problem` is what went wrong, None: the message of the server. `hints` are added to it.
+    `problem` is the message, by default that of the server; `hints` are appended to it.
     """
     response.extensions[ORDER] = outgoing
     status, members = response.status_code, error_members(response)
@@ -158,7 +158,7 @@ def status_error(outgoing: OutgoingRequest, response: RawResponse, problem: str 
 
 
 def _overdue_step(error: BaseException) -> str | None:
-    """The step of a request that took too long: connect, read, write or pool; None for another failure."""
+    """Return the step of a request that timed out: connect, read, write or pool; None for other failures."""
     library = library_behind(error)
     if library is None or not isinstance(error, library.TimeoutException):
         return None
@@ -166,6 +166,6 @@ def _overdue_step(error: BaseException) -> str | None:
 
 
 def _is_broken_connection(error: BaseException) -> bool:
-    """True for a failure of the connection, false for a response that cannot be read."""
+    """Return whether a failure is one of the connection, not of parsing the response."""
     library = library_behind(error)
     return isinstance(error, OSError) or (library is not None and isinstance(error, library.TransportError))
