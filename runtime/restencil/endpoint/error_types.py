@@ -39,7 +39,7 @@ class ErrorTypes:
         return found
 
     def data_of(self, status: int, data: Any, /) -> Any:
-        """Convert the JSON of a body to the type for its status, of the most specific key; None if it does not match."""
+        """Convert the JSON of a body to the most specific type for its status; None if it does not match."""
         types = {str(key).upper(): value for key, value in self._errors.items()}
         text = str(status)
         given = next((types[key] for key in (text, f"{text[0]}XX", DEFAULT.upper()) if key in types), Any)
