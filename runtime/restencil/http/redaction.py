@@ -24,7 +24,7 @@ _SHOWN_NAMES: Final = frozenset(name.encode("ascii") for name in SHOWN_HEADERS)
 
 
 def redacted(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they may be shown: only those that describe the content or the connection keep their value."""
+    """Redact headers: only those that describe the content or the connection keep their value."""
     return {name: value if name.lower() in SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
 
 
@@ -40,7 +40,7 @@ _HARMLESS_HEADERS: Final = SHOWN_HEADERS | {
     "server",
     "vary",
 }
-"""Headers of responses whose values hold no secret; a Location may repeat one, a Set-Cookie is one."""
+"""Headers of responses whose values contain no secret; a Location may repeat one, a Set-Cookie is one."""
 
 _LOGGED_HEADER: Final = re.compile(r"""\(b(['"])([^'"]*)\1, b('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)""")
 """A header as the HTTP library logs it: name and value as pair of bytes."""
@@ -52,7 +52,7 @@ def _redacted_header(header: re.Match[str]) -> str:
 
 
 class _RedactingFilter(logging.Filter):
-    """Takes secrets out of what the HTTP library logs while a request of restencil is sent."""
+    """Removes secrets from log records of the HTTP library while a request of restencil is sent."""
 
     def __init__(self, library: Library) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class _RedactingFilter(logging.Filter):
         return True
 
     def _redacted(self, argument: Any, shown: str | None) -> Any:
-        """An argument of a record as it may be shown: a URL without user name, password and secret parameters."""
+        """Redact an argument of a log record: remove user name, password and secret parameters from a URL."""
         if not isinstance(argument, self._library.URL):
             return argument
         return shown or (public_url(str(argument)) if argument.userinfo else argument)
@@ -79,7 +79,7 @@ class _RedactingFilter(logging.Filter):
 
 @cache
 def watch_loggers(library: Library) -> None:
-    """Takes secrets out of what this library logs of requests of restencil, from now on."""
+    """Remove secrets from the log records of this library for requests of restencil from now on."""
     redacting = _RedactingFilter(library)
     for name in library.loggers:
         logging.getLogger(name).addFilter(redacting)
@@ -89,7 +89,7 @@ def watch_loggers(library: Library) -> None:
 
 
 def redact_response(outgoing: OutgoingRequest, response: RawResponse) -> None:
-    """Replaces the request of a response by one that can be shown, and removes what its headers repeat of a secret."""
+    """Redact the request of a response, and remove secrets that its headers repeat."""
     response.request = _redacted_request(outgoing, response.request)
     following = response.next_request
     if following is not None:
@@ -105,7 +105,7 @@ def redact_response(outgoing: OutgoingRequest, response: RawResponse) -> None:
 
 
 def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
-    """Replaces the request of an error of the HTTP library by one that can be shown."""
+    """Redact the request of an error of the HTTP library."""
     if not isinstance(error, outgoing.transport.library.RequestError):
         return
     try:
@@ -116,7 +116,7 @@ def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
 
 
 def _redacted_request(outgoing: OutgoingRequest, request: RawRequest) -> RawRequest:
-    """A copy of a request as it may be shown; the request itself where it holds no secret."""
+    """Return a copy of a request without secrets; the request itself if it contains none."""
     library, url = outgoing.transport.library, request.url
     if outgoing.shown is not None or url.userinfo:
         text = public_url(str(url))

@@ -1,4 +1,4 @@
-"""Secrets of a request, and texts without them: servers repeat in their responses what was sent to them."""
+"""Secrets of a request, and their removal from strings, because servers repeat them in their responses."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ SHOWN_HEADERS: Final = frozenset(
         "user-agent",
     )
 )
-"""Headers whose values hold no secret."""
+"""Headers whose values contain no secret."""
 
 _SECRET_LENGTH: Final = 6
-"""The shortest word that counts as a secret."""
+"""The minimum length of a string that is treated as a secret."""
 
 _CREDENTIAL: Final = re.compile("auth|cookie|token|secret|key|passw|session|signature", re.IGNORECASE).search
-"""Headers whose names say that they hold a credential."""
+"""Finds words in names of headers that contain credentials."""
 
 
 def query_secrets(url: str, public: str) -> set[str]:
-    """The values in a query that `public` has not, as they were sent and decoded."""
+    """Return the values in the query string that are missing in `public`, both encoded and decoded."""
     sent = {part.partition("=")[2] for part in url.partition("?")[2].split("&")}
     given = {part.partition("=")[2] for part in public.partition("?")[2].split("&")}
     return {form for secret in sent - given for form in (secret, unquote_plus(secret))}
 
 
 def header_secrets(headers: Mapping[str, str]) -> set[str]:
-    """The values of sent headers that may be a secret: of all that are not known to hold none."""
+    """Return the values of sent headers that may be secret: of all except `SHOWN_HEADERS`."""
     secrets: set[str] = set()
     for name, value in headers.items():
         if name.lower() not in SHOWN_HEADERS:
@@ -49,7 +49,7 @@ def header_secrets(headers: Mapping[str, str]) -> set[str]:
 
 
 def credentials(sent: Mapping[str, str], prepared: Mapping[str, str], given: Mapping[str, str]) -> set[str]:
-    """The credentials among the sent headers: those with the name of one, and those that `prepared` added."""
+    """Return the credentials in sent headers: those with the name of one, and those that `prepared` added."""
     before = {name.lower(): value for name, value in given.items()}
     named = {name: value for name, value in sent.items() if _CREDENTIAL(name)}
     added = {
@@ -79,7 +79,7 @@ def _parts(name: str, value: str) -> Iterator[str]:
 
 
 def hider_of(secrets: Iterable[str]) -> Callable[[str], str]:
-    """A function that replaces secrets in a string by `[redacted]`, also where they are escaped."""
+    """Return a function that replaces secrets in a string by `[redacted]`, also in escaped forms."""
     found = {form for secret in secrets if len(secret) >= _SECRET_LENGTH for form in _forms(secret)}
     forms = sorted(found, key=len, reverse=True)
 
