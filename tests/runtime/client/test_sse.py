@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,11 +68,12 @@ class EventManager(Manager):
         return response
 
     def _read(self, action: Subscribe, response: httpx.Response) -> None:
+        library: Any = sys.modules[type(response).__module__.partition(".")[0]]  # httpx or httpx2, whichever is used
         try:
             for line in response.iter_lines():
                 if line.startswith("data:"):
                     self._controller.set_response(action.endpoint, json.loads(line[5:]), *action.args)
-        except (httpx.StreamError, httpx.TransportError):
+        except (library.StreamError, library.TransportError):
             pass  # the stream was closed, here or there
 
     @staticmethod
