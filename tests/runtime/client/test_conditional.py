@@ -368,6 +368,29 @@ def test_conditional_reset_meanwhile_requests_nothing_more() -> None:
     assert origin.answered == [200, 304] and controller.cached(Notes.get, {"id": "1"}) is None
 
 
+def test_conditional_304_of_before_a_reset_renews_nothing_that_came_after_it() -> None:
+    """What was received again since is the same response, but is only as fresh as that."""
+    origin = Origin()
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        answer = origin(request)
+        if answer.status_code == 304:
+            clock.sleep(1_000)
+        return answer
+
+    clock, controller = client(serve)
+    controller.fetch(Notes.get, {"id": "1"})
+    before_reset = clock.start(lambda: controller.fetch(Notes.get, {"id": "1"}))
+    clock.settle()
+    controller.reset_entire_store()
+    controller.fetch(Notes.get, {"id": "1"})
+    expires_at = controller.state(Notes.get, {"id": "1"}).expires_at
+    clock.advance(2_000)
+    assert isinstance(before_reset.error, ResetError)
+    assert origin.answered == [200, 304, 200]
+    assert controller.state(Notes.get, {"id": "1"}).expires_at == expires_at
+
+
 # --- what a 304 does -------------------------------------------------------------------------------------------------
 
 
