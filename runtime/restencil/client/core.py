@@ -424,20 +424,31 @@ def read_through(core: Core, request: Request, reading: Reading) -> Steps:
             return reading.data
     failure: Exception | None = None
     value: Any = None
-    in_flight: Any = None
     try:
-        in_flight = core.start(request, WHAT_IS_FRESH)
-        value = yield Completion(core, in_flight)
+        value = yield from fetched(core, request)
     except (AbortError, ResetError):
         raise
     except Exception as error:
         if core.store.resets != resets:
             raise  # the store was emptied meanwhile, for instance by a logout, so the error is not stored
         failure = error
+    return (yield from _after_fetch(core, request, resets, value, failure))
+
+
+def fetched(core: Core, request: Request) -> Steps:
+    """Steps: fetch a request and return its value.
+
+    If the caller is interrupted before the request is sent, callers that joined it do not wait for it.
+    """
+    in_flight: Any = None
+    try:
+        in_flight = core.start(request, WHAT_IS_FRESH)
+        return (yield Completion(core, in_flight))
+    except Exception:
+        raise
     except BaseException:
         core.abandon_unsent(in_flight)
         raise
-    return (yield from _after_fetch(core, request, resets, value, failure))
 
 
 def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure: Exception | None) -> Steps:
@@ -470,20 +481,14 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
     while references := [one for one in reading.references if one.key not in requested]:
         for one in references:
             requested.add(one.key)
-            reference = _with_options_of(request, one)
-            in_flight: Any = None
             try:
-                in_flight = core.start(reference, WHAT_IS_FRESH)
-                yield Completion(core, in_flight)
+                yield from fetched(core, _with_options_of(request, one))
             except (AbortError, ResetError):
                 raise
             except StatusError:
                 continue
             except Exception:  # the next request would fail, too, and take as long
                 return (yield from looking_for_call(core.store, request))
-            except BaseException:
-                core.abandon_unsent(in_flight)
-                raise
         reading = yield from looking_for_call(core.store, request)
     return reading
 

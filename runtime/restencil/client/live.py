@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from ..base.errors import AbortError, ResetError
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import block
-from ..cache.actions import WHAT_IS_FRESH, Subscribe, Unsubscribe
+from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
-from .core import fetch_stale, looking, recorded, stale_requests, unusable_data, was_overtaken
-from .in_flight import Completion
+from .core import fetch_stale, fetched, looking, recorded, stale_requests, unusable_data, was_overtaken
 
 if TYPE_CHECKING:
 
@@ -246,10 +245,8 @@ class WatchedRead(AnyLiveRead[R]):
         core, request = self._core, self._request
         failure: Exception | None = None
         value: Any = None
-        in_flight: Any = None
         try:
-            in_flight = core.start(request, WHAT_IS_FRESH)
-            value = yield Completion(core, in_flight)
+            value = yield from fetched(core, request)
         except ResetError:
             return None
         except AbortError:
@@ -259,9 +256,6 @@ class WatchedRead(AnyLiveRead[R]):
             raise
         except Exception as error:
             failure = error
-        except BaseException:
-            core.abandon_unsent(in_flight)
-            raise
         reading = yield from looking(core.store, request)
         if reading.error is None and not reading.found:
             if failure is None and value is not None and reading.expires_at == STALE:
