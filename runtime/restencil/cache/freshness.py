@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED, is_mapping, text_of
 from ..schema.entity import as_entity, value_at
-from ..schema.stored import record_of
+from ..schema.stored import known_record
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
 from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
@@ -175,6 +175,7 @@ class _Judge:
     def __init__(self, base: Tables, request: Request, cells: Shown, now: float) -> None:
         self._base, self._request, self._cells, self._now = base, request, cells, now
         self._rules = request.rules
+        self._params: Mapping[str, Any] = request.args[0] if request.args and is_mapping(request.args[0]) else EMPTY
         reach = request.rules.reach
         self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
         self._models: Mapping[str, tuple[EntityModel, ...]] = {} if reach is None else reach.models
@@ -230,25 +231,30 @@ class _Judge:
         return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
-        """Return whether a lookup by a field other than the primary key shows a record whose field has changed."""
-        fields, entity, args = self._rules.lookup_fields, as_entity(self._rules.schema), self._request.args
-        params: Any = args[0] if args else None
-        if not fields or entity is None or not is_mapping(params):
+        """Return whether the record of a lookup by another field than its key has a different value there now."""
+        params = self._params
+        fields = {name: field for name, field in self._rules.lookup_fields.items() if params.get(name) is not None}
+        entity = as_entity(self._rules.schema)
+        if not fields or entity is None:
             return False
         roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == entity.table_key]
-        for cell in roots:
-            record = self._record(cell) or EMPTY
-            for name, dotted in fields.items():
-                value = value_at(record, entity.model.wire_path(dotted))
-                if params.get(name) is not None and value is not None and text_of(params[name]) != text_of(value):
-                    return True
-        return False
+        return any(self._differs(cell, fields) for cell in roots)
+
+    def _differs(self, cell: EntityPath, fields: Mapping[str, str]) -> bool:
+        """Return whether a record has another value than the argument in one of these fields, by parameter."""
+        if not fields or not self._params:
+            return False
+        entity, record = as_entity(self._rules.schema), self._record(cell)
+        if entity is None or record is None:
+            return False
+        values = ((self._params.get(name), value_at(record, entity.model.wire_path(fields[name]))) for name in fields)
+        return any(value is not None and text_of(given) != text_of(value) for given, value in values)
 
     def composed(self, root: EntityPath | None) -> Freshness:
         """Return the freshness of a result that was never requested, or whose own response is stale."""
         if root is None or not self._rules.read.counts_whole:
             return self._assembled()
-        if self._is_elsewhere(root):
+        if self._differs(root, self._rules.outer_fields):
             return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the path names"))
         table, pk = root
         if table in self._collections:
@@ -260,16 +266,6 @@ class _Judge:
         if number == NEVER:
             return Freshness(STALE)
         return self.judge(number, expires_at, _NO_CONTENTS, root)
-
-    def _is_elsewhere(self, root: EntityPath) -> bool:
-        """Return whether a record differs from a path parameter before its key, so that it has another parent."""
-        fields, entity, args = self._rules.outer_fields, as_entity(self._rules.schema), self._request.args
-        params: Any = args[0] if args else None
-        record = self._record(root)
-        if not fields or entity is None or record is None or not is_mapping(params):
-            return False
-        values = ((params.get(name), value_at(record, entity.model.wire_path(name))) for name in fields)
-        return any(value is not None and text_of(given) != text_of(value) for given, value in values)
 
     def _assembled(self) -> Freshness:
         """Return the freshness of a result that is assembled from records and lists: that of the least fresh one."""
@@ -420,8 +416,7 @@ class _Judge:
         return None if siblings is None else siblings.get_request(*cell, self._record(cell))
 
     def _record(self, cell: EntityPath) -> Mapping[str, Any] | None:
-        stored = self._base.get(*cell)
-        return None if stored is UNDEFINED or stored is INVALID else record_of(stored)
+        return known_record(self._base.get(*cell))
 
     def _whole(self, cell: EntityPath) -> tuple[float, float]:
         """Return the number and expiry (ms) of the latest request whose response contained the complete record."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta, holds_containers, kind_of, same_json
 from ..schema.record import new_instance, set_members
-from ..schema.stored import record_of
+from ..schema.stored import known_record, record_of
 from .merge import StoredEntry, apply, note_part, note_whole
 from .tables import EMPTY, ChangeSet, State, Tables
 from .write_set import MergeRecord, ReplaceRecord, WriteSet
@@ -87,14 +87,12 @@ class RecordWriter:
 
     def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
         """Return the record as it was before this pass; None if there was none."""
-        found = self.underlying.get(table, pk)
-        return None if found is UNDEFINED or found is INVALID else record_of(found)
+        return known_record(self.underlying.get(table, pk))
 
     def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
         """Return the record at this point of the pass; None if there is none."""
         self.settle()
-        found = self.change.get(table, pk)
-        return None if found is UNDEFINED or found is INVALID else record_of(found)
+        return known_record(self.change.get(table, pk))
 
     def is_stored(self, table: str, pk: str) -> bool:
         """Return whether the table has an entry, including INVALID, at this point of the pass."""

@@ -307,10 +307,12 @@ class Rules:
         return next((entity.model for entity in schema.subject.entities.values()), None)
 
     @cached_property
-    def outer_fields(self) -> frozenset[str]:
-        """The path parameters before the last one that are fields of the entity, and not its primary key."""
+    def outer_fields(self) -> Mapping[str, str]:
+        """The path parameters before the last one that are fields of the entity and not its key, by name."""
         entity = as_entity(self.schema)
-        return frozenset() if entity is None else self.params.outer & entity.model.fields.keys() - entity.model.telling
+        if entity is None:
+            return {}
+        return {name: name for name in self.params.outer & entity.model.fields.keys() - entity.model.telling}
 
     @cached_property
     def resource(self) -> str | None:

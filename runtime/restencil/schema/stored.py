@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.values import SCALARS, Sentinel, is_dict, is_list, kind_of
@@ -14,6 +14,12 @@ _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 def record_of(stored: Any) -> Any:
     """Return the JSON record, or the list of primary keys, of a table entry; sentinels are returned unchanged."""
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
+
+
+def known_record(stored: Any) -> Mapping[str, Any] | None:
+    """Return the JSON record of a table entry; None for sentinels, as there is no record."""
+    record: Mapping[str, Any] | None = None if isinstance(stored, Sentinel) else record_of(stored)
+    return record
 
 
 def entry_key(entry: Any) -> Any:
