@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -265,6 +265,13 @@ class Session:
         self.call(name, **arguments)
         return self.asked(before)
 
+    def move(self, step: Step) -> None:
+        """Lets time pass, or carries out or delivers the next request of what was started."""
+        if step.act == "wait":
+            self.advance(step.number * 1000)
+        else:
+            self.step_held(step.number, deliver=step.act == "deliver")
+
     def step_held(self, number: int, *, deliver: bool) -> None:
         """Carries out, or delivers, the next request of what was started under this number."""
         waiting = [one for one in self.network.under_way if one.number == number]
@@ -456,12 +463,8 @@ class Run:
         match step.act:
             case "watch":
                 self.watch(step)
-            case "wait":
-                session.advance(step.number * 1000)
-            case "serve":
-                session.step_held(step.number, deliver=False)
-            case "deliver":
-                session.step_held(step.number, deliver=True)
+            case "wait" | "serve" | "deliver":
+                session.move(step)
             case "reopen":
                 waits = [one for one in self.operations if not one.task.done]  # for another store's response, perhaps
                 if not session.network.under_way and not waits:
@@ -601,7 +604,7 @@ class Run:
                     if found:
                         self.differ("fresh and wrong", read, found)
                         return
-                for entity in _entities(state.data, set()):
+                for entity in entities(state.data, set()):
                     before = objects.setdefault((type(entity), str(entity.pk())), entity)
                     if before is not entity:
                         self.differ("one entity is two objects", read, f"{entity!r} beside {before!r}")
@@ -669,21 +672,20 @@ class Run:
         self.session.settle()
 
 
-def _entities(value: Any, seen: set[int]) -> Iterator[Any]:
+def entities(value: Any, seen: set[int]) -> Iterator[Any]:
+    """The entities that a value shows, each once; `seen` has the ids of those that were met before."""
     if isinstance(value, restencil.Entity):
-        if id(value) in seen:
-            return
-        seen.add(id(value))
-        yield value
-        for name in ("owner", "team", "items"):
-            if name in value.to_dict():
-                yield from _entities(getattr(value, name), seen)
-    elif isinstance(value, dict):
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield value
+            for name in value.to_dict():
+                yield from entities(getattr(value, name), seen)
+    elif isinstance(value, Mapping):
         for one in value.values():
-            yield from _entities(one, seen)
+            yield from entities(one, seen)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
-            yield from _entities(one, seen)
+            yield from entities(one, seen)
 
 
 def run(program: Program, *, check_all: bool = False, at_end: bool = True) -> Outcome:

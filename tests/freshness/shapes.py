@@ -9,13 +9,13 @@ from __future__ import annotations
 import copy
 import functools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.freshness.driver import Session
+from tests.freshness.driver import Session, entities
 from tests.freshness.programs import Arguments, Step, World
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.spec import generated
@@ -417,10 +417,8 @@ def differences(world: World, steps: list[Step]) -> str | None:
 
 
 def _take(session: Session, step: Step) -> str | None:
-    if step.act == "wait":
-        session.advance(step.number * 1000)
-    elif step.act in ("serve", "deliver"):
-        session.step_held(step.number, deliver=step.act == "deliver")
+    if step.act in ("wait", "serve", "deliver"):
+        session.move(step)
     elif step.act == "reopen":
         if session.world.is_shared and not session.network.under_way:
             session.shut("")
@@ -468,25 +466,10 @@ def compared(session: Session) -> str | None:
                 found = "the server has none" if said is None else differs(value, said)
                 if found:
                     return f"{through} {name}({arguments}) is fresh and wrong: {found}"
-            for entity in _entities(value, set()):
+            for entity in entities(value, set()):
                 if objects.setdefault((type(entity), _key(entity)), entity) is not entity:
                     return f"{through} {name}({arguments}): {entity!r} is two objects"
     return None
-
-
-def _entities(value: Any, seen: set[int]) -> Iterator[Any]:
-    if isinstance(value, restencil.Entity):
-        if id(value) not in seen:
-            seen.add(id(value))
-            yield value
-            for name in value.to_dict():
-                yield from _entities(getattr(value, name), seen)
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _entities(one, seen)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _entities(one, seen)
 
 
 def differs(mine: Any, said: Any, place: str = "it") -> str | None:
