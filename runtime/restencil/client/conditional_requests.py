@@ -116,12 +116,6 @@ def refuse_unseen(store: Store, request: Request) -> None:
 _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 
 
-def is_ordered(request: Request) -> bool:
-    """Whether a request waits for earlier mutations of the same entity and is sent with `If-Match`."""
-    rules = request.rules
-    return rules.mutation.concurrency is not None and rules.side_effect and rules.mutation.method in _CHANGES
-
-
 class ChangeQueue:
     """The position of a mutation in the queue of its entity, and its `If-Match`, if the endpoint has `concurrency`.
 
