@@ -169,10 +169,12 @@ TYPE_VARIABLE: Final = "The type variable of a resource: the kind of controller 
 
 
 def origin(module: str, name: str) -> str:
-    """The module, below a public one, that a name of that comes from."""
+    """The module, below a public one, that a name of that comes from; nothing for one that it defines itself."""
     if module == "restencil":
         return str(restencil._MODULES[name])
     for taken in ast.parse(inspect.getsource(importlib.import_module(module))).body:
+        if isinstance(taken, ast.AnnAssign) and getattr(taken.target, "id", "") == name:
+            return ""
         if isinstance(taken, ast.ImportFrom) and name in [one.name for one in taken.names]:
             return str(taken.module)
     raise LookupError(f"{module} does not say where {name} comes from")
@@ -180,7 +182,7 @@ def origin(module: str, name: str) -> str:
 
 def said(module: str, name: str) -> str:
     """The text below the assignment of a name that is neither class nor function, in the file that it comes from."""
-    body = ast.parse(inspect.getsource(importlib.import_module(f"{module}.{origin(module, name)}"))).body
+    body = ast.parse(inspect.getsource(importlib.import_module(f"{module}.{origin(module, name)}".rstrip(".")))).body
     for assigned, text in pairwise(body):
         if isinstance(assigned, ast.AnnAssign) and getattr(assigned.target, "id", "") == name:
             match text:

@@ -209,3 +209,4 @@ Action: TypeAlias = (
     | PeerMutated
     | Collect
 )
+"""One of the actions of this module."""
