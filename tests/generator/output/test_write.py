@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.effort import IS_NIGHT
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 
 from restencil_generator.codegen.header import HEADER
 from restencil_generator.exceptions import Failure
@@ -423,21 +423,28 @@ def test_write_two_publications_at_once_leave_one_whole_result(published: Path) 
         for process in processes:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-        for _ in range(40):
+        whole = 0
+
+        def looked() -> bool:
+            """Look once; return whether the folder held a package 40 times, each of them whole."""
+            nonlocal whole
             time.sleep(0.01)
-            # A reader that opened the folder before an exchange goes on reading the package that it opened.
             folder = os.open(published, os.O_RDONLY)
             try:
-                names = os.listdir(folder)
                 found = {}
-                for name in names:
+                for name in os.listdir(folder):
                     with open(os.open(name, os.O_RDONLY, dir_fd=folder), encoding="utf-8") as file:
                         found[name] = file.read()
+                if os.fstat(folder).st_ino == published.stat().st_ino:
+                    assert found in (dict(big(0).files), dict(big(1).files))
+                    whole += 1
             except FileNotFoundError:
-                continue  # the folder that was opened is the old one, and is being removed
+                pass  # the folder was exchanged after it was opened, and is being removed
             finally:
                 os.close(folder)
-            assert found in (dict(big(0).files), dict(big(1).files))
+            return whole == 40
+
+        eventually(looked)
     finally:
         for process in processes:
             process.kill()
