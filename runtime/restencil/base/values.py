@@ -6,7 +6,7 @@ import enum
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeGuard, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeGuard, TypeVar, dataclass_transform
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -318,6 +318,10 @@ class Struct:
         else:
             problem = f"was given {by_place} members by place"
         return f"{type(self).__name__} {problem}; its members are: {', '.join(names) or 'none'}"
+
+    def replaced(self, **members: Any) -> Self:
+        """Return a copy with other values for some members."""
+        return type(self)(**{**self.__dict__, **members})
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} never changes; its member {name!r} cannot be set")

@@ -79,7 +79,7 @@ class SetResponse(_OfRequest):
     - `fetch_id`: the fetch that it belongs to; None for a response that was set by the program.
     - `resets`: the number of resets of the store when its fetch started. A response from before a reset is dropped.
     - `error_expires_at`: when the error expires (ms) that is stored if the response does not match its schema.
-    - `wanted`: False if no caller uses the returned value; it is built only where this may fail or a fetch waits.
+    - `wanted`: False if no caller uses the returned value; it is built only where this may fail.
     - `mark`: a digest of the body, to recognize the same response when it arrives again.
     - `validators`, `terms`: its ETag and dates; how long it is fresh, for endpoints with `freshness: server`.
     - `assumed`: the response had no content, and `response` is the body of the request.

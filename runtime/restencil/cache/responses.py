@@ -83,7 +83,7 @@ def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Out
     if action.fetch_id is not None:
         overtaken = overtaken_value(tx) if rules.response.gives_own_response else None
         return Echo(request, tx.writer, tx.response) if overtaken is None else overtaken
-    if action.wanted or tx.store_state.in_flight.joinable or rules.analyze(may_fail):
+    if action.wanted or rules.analyze(may_fail):
         return Echo(request, tx.writer, tx.response)
     return Value()
 

@@ -207,6 +207,8 @@ class NetworkManager(Manager):
         else:
             # A response from another source completes the fetch of the same key and URL.
             completed = store.in_flight.joinable.get(action.request.identity) if store.in_flight.joinable else None
+            if completed is not None and isinstance(action, SetResponse):
+                action = action.replaced(wanted=True)
         try:
             value = next(action)
         except BaseException as error:
