@@ -243,9 +243,9 @@ def test_response_to_a_change_that_is_not_json_says_that_the_change_was_made() -
         (
             "notes.partial_update",
             {"id": 1},
-            "endpoint 'Note.partial_update' needs body=…, which the call does not give",
+            "endpoint 'Note.partial_update' needs body=…, which the call does not pass",
         ),
-        ("notes.search", {}, "endpoint 'Note.search' needs q=…, which the call does not give"),
+        ("notes.search", {}, "endpoint 'Note.search' needs q=…, which the call does not pass"),
     ],
 )
 def test_call_without_a_required_argument_sends_nothing(call: str, arguments: dict[str, Any], text: str) -> None:

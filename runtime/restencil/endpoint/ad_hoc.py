@@ -1,4 +1,4 @@
-"""Requests that no endpoint describes: to a path of the API, in whatever form."""
+"""Requests without a declared endpoint: any method and path of the API."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ _METHOD: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
 
 
 class AdHocEndpoint(RestEndpoint[..., Any]):
-    """An endpoint whose URL is given as it is; of what it brings, nothing is stored."""
+    """An endpoint for one URL; its responses are not stored."""
 
     place: str
 
     @property
     def has_body(self) -> bool:
-        """Any method may have one."""
+        """Whether a request may have a body: true for any method."""
         return True
 
     def url(self, /, *args: Any, **keywords: Any) -> str:
-        """The place, with these search parameters."""
+        """Return the URL with these query parameters."""
         text = search_string(args[0]) if args and args[0] else ""
         return self.place + (f"{'&' if '?' in self.place else '?'}{text}" if text else "")
 
 
 AD_HOC: Final = AdHocEndpoint(path="/", name="request", place="", method="POST")
-"""The endpoint that all such requests are made from."""
+"""The endpoint that all requests of this kind are derived from."""
 
 
 def address_of(path: Any, prefix: str, home: str) -> str:
-    """The URL of a path, behind the prefix of the API; one that is an address already stays as it is.
+    """Return the URL of a path below the prefix of the API; an absolute URL is returned unchanged.
 
-    `home` is where the API really is. Raises TypeError for what is no text, ValueError for another origin than that.
+    `home` is the URL of the API that requests go to. Raises TypeError unless the path is a string, and ValueError for
+    an absolute URL with another origin than `home`.
     """
     if not isinstance(path, str):
         raise TypeError(f"the path of a request is {described(path)}; expected a string such as '/articles/1'")
@@ -51,8 +52,8 @@ def address_of(path: Any, prefix: str, home: str) -> str:
         return joined(prefix, address) if prefix else address
     if home and origin_of(address) != origin_of(home):
         raise ValueError(
-            f"the path of a request leads to {origin_text(address)}, and this client asks {origin_text(home)}: give a "
-            "path of this API, or ask the other one through a client of its own"
+            f"the path of a request has the origin {origin_text(address)}, but this client sends requests to "
+            f"{origin_text(home)}; pass a path of this API, or use a separate client for the other origin"
         )
     return address
 
@@ -65,12 +66,12 @@ def ad_hoc_endpoint(
     timeout: Duration | Timeout | None,
     **options: Any,
 ) -> Any:
-    """The endpoint of one request: the options of the call over those of its view.
+    """Return the endpoint for one request; options of the call take precedence over those of its view.
 
-    Raises ValueError for a method that no request can have.
+    Raises ValueError for an invalid HTTP method.
     """
     if not isinstance(method, str) or not _METHOD(method):
-        raise ValueError(f"the method of a request is {method!r}; expected a word such as 'GET'")
+        raise ValueError(f"the method of a request is {method!r}; expected an HTTP method such as 'GET'")
     init: dict[str, Any] = dict(base.request_init)
     if headers:
         whole = overlaid(init.get("headers"), cast("Mapping[str, str]", headers))
@@ -81,28 +82,28 @@ def ad_hoc_endpoint(
 
 
 def check_headers(headers: Any, credentials: Collection[str]) -> Mapping[str, str | None]:
-    """The headers of a request; `credentials` are the names, in lower case, of those that say who asks.
+    """Return the headers of a request; `credentials` are the lower-case names of headers with credentials.
 
-    Raises TypeError or ValueError for what cannot be set; a value is never shown.
+    Raises TypeError or ValueError for a header that cannot be set, without showing its value.
     """
     if headers is None:
         return {}
     if not is_mapping(headers):
-        raise TypeError(f"headers of a request is {described(headers)}; expected a dict of names and texts")
+        raise TypeError(f"headers of a request is {described(headers)}; expected a dict of header names and strings")
     for name, value in headers.items():
         refuse_header(name, value, "headers of a request", credentials, has_body=True)
     return headers
 
 
 def check_query(query: Any, credentials: Collection[str]) -> Mapping[str, Any]:
-    """The search parameters of a request; `credentials` are the names of those that say who asks.
+    """Return the query parameters of a request; `credentials` are the names of parameters with credentials.
 
-    Raises TypeError for what is no mapping, ValueError for a credential.
+    Raises TypeError unless they are a mapping, and ValueError for a credential.
     """
     if query is None:
         return {}
     if not is_mapping(query):
-        raise TypeError(f"the query of a request is {described(query)}; expected a mapping of search parameters")
+        raise TypeError(f"the query of a request is {described(query)}; expected a mapping of query parameters")
     for name in query:
         refuse_parameter(name, "a request", credentials)
     return query

@@ -62,17 +62,17 @@ def check_shape(body: Any, model: Any, *, is_list: bool, owner: str) -> None:
     if not is_list:
         if isinstance(body, _SCALARS) or is_items(body):
             raise TypeError(
-                f"the body of endpoint {owner!r} is {described(body)}, and an object is declared: give a dict of its "
-                "members, or an instance of its class"
+                f"the body of endpoint {owner!r} is {described(body)}; expected an object: pass a dict of its members "
+                "or an instance of its class"
             )
         return
     if isinstance(body, _SCALARS) or is_mapping(body) or is_instance(body):
-        raise TypeError(f"the body of endpoint {owner!r} is {described(body)}, and a list is declared: give a list")
+        raise TypeError(f"the body of endpoint {owner!r} is {described(body)}; expected a list")
     for place, item in enumerate(body if is_items(body) else ()):
         if isinstance(item, _SCALARS):
             raise TypeError(
-                f"the body of endpoint {owner!r} has {described(item)} at [{place}], and objects are declared: "
-                "give a dict of its members, or an instance of its class"
+                f"the body of endpoint {owner!r} has {described(item)} at [{place}]; expected an object: "
+                "pass a dict of its members or an instance of its class"
             )
 
 
@@ -147,8 +147,8 @@ def check_no_null(body: Mapping[str, Any], styles: Mapping[str, str] | None, own
         place = _place_of_null(str(name), value, in_multipart=isinstance(body, Multipart))
         if place is not None:
             raise ValueError(
-                f"the body of endpoint {owner!r} has None at {place!r}, and a form cannot say null: leave the member "
-                "out, give '' for an empty text, or send JSON"
+                f"the body of endpoint {owner!r} has None at {place!r}, but a form cannot represent null; omit the "
+                "member, pass '' for an empty string, or send JSON"
             )
 
 

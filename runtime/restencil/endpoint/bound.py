@@ -103,7 +103,8 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
             hint = ""
             if name in ("request", "extend", "remove_cursor"):  # a controller uses these members of an endpoint
                 hint = (
-                    "; it has the operations of its client itself, .fetch(…) and others: a controller takes .endpoint"
+                    "; a bound endpoint has the operations of its client, such as .fetch(…). Pass its attribute "
+                    ".endpoint to a controller"
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 

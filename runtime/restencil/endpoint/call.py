@@ -360,25 +360,25 @@ def _text(response: Any, content: bytes) -> str:
 
 def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> ParseError:
     if content:
-        problem = f"the answer is not JSON ({error}), though its content type is {kind or 'missing'!r}"
+        problem = f"the response is not valid JSON ({error}), but its content type is {kind or 'missing'!r}"
     else:
-        problem = "the answer is empty where JSON was expected"
+        problem = "the response is empty; expected JSON"
     return ParseError(f"{reported(response)}: {problem}", status=400, **error_members(response))
 
 
 def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
-    start = f"{reported(response)}: endpoint {owner!r} has a schema and expected JSON, but the answer is "
+    start = f"{reported(response)}: endpoint {owner!r} has a schema and expected JSON, but the response is "
     if text is None:
-        rest = f"binary content of type {kind!r}; give schema=None to get its bytes"
+        rest = f"binary content of type {kind!r}; set schema=None to get its bytes"
     elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         rest = f"HTML; the route may not exist on the server. It begins with: {without_secrets(response, text)[:300]}"
     elif _reads_as_json(text):
         rest = (
-            f"JSON text with the content type {kind or 'missing'!r}; let the server send "
-            "'application/json', or give content='json'"
+            f"JSON with the content type {kind or 'missing'!r}; fix the server to send "
+            "'application/json', or set content='json'"
         )
     else:
-        rest = f"text of type {kind or 'missing'!r}; give schema=None or a process that makes an object of it"
+        rest = f"text of type {kind or 'missing'!r}; set schema=None to get the text, or convert it in a process"
     return UnexpectedContentError(start + rest, status=404, **error_members(response))
 
 

@@ -108,8 +108,8 @@ def refuse_partition(endpoint: Any, options: CallOptions) -> None:
         keyword = options.partitions[0]
         name = endpoint.header_params[keyword].name
         raise RuntimeError(
-            f"the parameter {keyword!r} of endpoint {endpoint.name!r} has a store of its own for each value: call the "
-            f"endpoint on its resource (client.resource.member(…)), or give the header {name!r} to with_options"
+            f"the parameter {keyword!r} of endpoint {endpoint.name!r} needs a separate store for each value, which "
+            f"this call does not use; call client.resource.member(…), or set the header {name!r} with with_options"
         )
 
 
@@ -246,7 +246,10 @@ class ViewOptions:
             self._add_query(made, whole, is_http=init is not None)
         for name, value in members.items():
             if getattr(made, name) is not value:
-                raise TypeError(f"endpoint {whole.name!r} computes its {name}, so with_options cannot set it")
+                raise TypeError(
+                    f"endpoint {whole.name!r} computes {name} in a property, so with_options cannot set it; set it in "
+                    "the endpoint"
+                )
         return made
 
     def place(self, endpoint: Any, args: tuple[Any, ...], url: str) -> str:
@@ -282,10 +285,12 @@ class ViewOptions:
 def _refuse_query(name: str, parameter: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     if parameter:
         raise ValueError(
-            f"the query of with_options has {parameter!r}, which is a parameter of the path of endpoint {name!r}; "
-            "give it to the call"
+            f"the query of with_options has {parameter!r}, which is a path parameter of endpoint {name!r}; "
+            "pass it to the call"
         )
-    raise ValueError(f"endpoint {name!r} is no HTTP endpoint: the query of with_options has no place to go")
+    raise ValueError(
+        f"endpoint {name!r} is not an HTTP endpoint, so it cannot send the query of with_options; call it without one"
+    )
 
 
 def _bound(plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

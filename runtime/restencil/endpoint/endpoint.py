@@ -277,7 +277,7 @@ class Endpoint(Generic[P, R]):
         name = str(getattr(function, "__name__", "")) if function is not None else type(self).__name__
         if name in ("", "<lambda>"):
             if options.get("key") is None and type(self).key is Endpoint.key:
-                raise TypeError("an endpoint over a lambda needs a name: Endpoint(function, name='users.get')")
+                raise TypeError("an endpoint with a lambda needs a name, such as Endpoint(function, name='users.get')")
             name = "lambda"
         return name
 
@@ -460,8 +460,8 @@ class Endpoint(Generic[P, R]):
             return self._bound_body(args) if args and self.has_body else args
         if args:
             raise TypeError(
-                f"endpoint {self.name!r} was given positional and keyword arguments; "
-                "use keywords alone, or a dict of parameters (and a body)"
+                f"endpoint {self.name!r} got positional and keyword arguments; "
+                "pass only keywords, or a dict of parameters (and a body)"
             )
         given = {**defaults, **kwargs} if defaults else kwargs
         if self.search_types is not None or self.formats is not None:
@@ -470,7 +470,10 @@ class Endpoint(Generic[P, R]):
         if self.has_body:
             return self._bound_body((params, body))
         if body is not None:
-            raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
+            raise TypeError(
+                f"endpoint {self.name!r} has no body, but got the keyword 'body'; pass a parameter with that name in "
+                "a dict as the first argument"
+            )
         return (params,)
 
     def _bind_with_headers(
@@ -512,7 +515,7 @@ class Endpoint(Generic[P, R]):
 
     def fetch(self, *args: Any) -> Any:
         """Fetch the value for these bound arguments; may be a coroutine function."""
-        raise NotImplementedError(f"endpoint {self.name!r} has no fetch: give a function or override it")
+        raise NotImplementedError(f"endpoint {self.name!r} has no fetch; pass a function or override fetch")
 
     def steps(self, args: tuple[Any, ...]) -> Steps:
         """Return the steps of a call with these bound arguments, for `drive` and `drive_async`."""
@@ -670,7 +673,7 @@ def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     refuse_awaitable(value, endpoint.name, hook)
-    raise TypeError(f"{hook} of endpoint {endpoint.name!r} returned {described(value)}, not a string")
+    raise TypeError(f"{hook} of endpoint {endpoint.name!r} returned {described(value)}; expected a string")
 
 
 def _option_with_keywords(endpoint: Endpoint[..., Any], name: str, function: Callable[..., Any]) -> Callable[..., str]:

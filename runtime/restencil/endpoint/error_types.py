@@ -74,7 +74,7 @@ def check_errors(name: str, value: Any, endpoint: Any) -> None:
         for kind in _each(given):
             if not (kind is Any or kind is None or isinstance(kind, RecordMeta | Lazy)):
                 raise TypeError(
-                    f"{what} is {described(kind)} for {key}; expected a record class, a tuple of such, Any or None"
+                    f"{what} has {described(kind)} for {key}; expected a record class, a tuple of them, Any or None"
                 )
 
 

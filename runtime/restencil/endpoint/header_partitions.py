@@ -1,7 +1,7 @@
-"""Bound endpoints some of whose headers have a store of their own for each value: a call that gives one is a view's.
+"""Bound endpoints with partitioned headers: each value of such a header has a separate store.
 
-What such a header changes is what entities say, so that nothing may be stored beside what was answered without it. The
-call goes on as that of the same endpoint in the view that has the header, which is the client's own for equal values.
+The header changes the content of entities, so responses with different values must not be stored together. A call that
+passes one is delegated to the same endpoint of the view with that header; equal values share a view.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .call_options import OPERATIONS
 
 _OPERATIONS: Final = (*OPERATIONS, "__call__", "key", "pages", "url")
 _OWN_ARGUMENTS: Final = {"resolve": 2, "set_error": 1, "set_response": 1}
-"""How many arguments of an operation stand before those of the call."""
+"""The number of an operation's own arguments, which precede those of the call."""
 
 
 @functools.cache
 def partitioned(form: type[Any]) -> type[Any]:
-    """The class of bound endpoints of this form whose calls go to the view that has their headers."""
+    """Return a subclass of this class of bound endpoints that delegates calls to the view with their headers."""
     members = {name: _routed(getattr(form, name), name) for name in _OPERATIONS if hasattr(form, name)}
     return type(form.__name__, (form,), {**members, "__module__": form.__module__})
 
@@ -48,7 +48,7 @@ def _routed(operation: Any, name: str) -> Any:
 
 
 def _parting(endpoint: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of a call that have a store of their own, by keyword."""
+    """Return the partitioned headers of a call, by keyword."""
     params: Mapping[str, HeaderParam] = endpoint.header_params
     given: Mapping[str, Any] = kwargs
     if args:

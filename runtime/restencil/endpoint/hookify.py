@@ -1,4 +1,4 @@
-"""Endpoints obtained through functions that compute their options anew, within a scope."""
+"""Functions that derive endpoints with newly computed options, within a scope."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ E = TypeVar("E", bound=Endpoint[..., Any])
 
 
 class _Scope:
-    """What one scope remembers: derived endpoints by their origin."""
+    """The state of one scope: derived endpoints by the endpoint that they were derived from."""
 
     __slots__ = ("derived", "opened_in")
 
@@ -49,8 +49,8 @@ def _open_scope(function: str) -> _Scope:
         raise HookScopeError(f"{function} was called outside of a scope; call it within `with hook_scope():`")
     if scope.opened_in is not current_transport():
         raise HookScopeError(
-            f"{function} was called from a hook of an endpoint, where no scope is open; "
-            "call it before the request and hand its result over as an option"
+            f"{function} was called from a hook of an endpoint, which runs outside of the scope; "
+            "call it before the request and pass its result as an option"
         )
     return scope
 
@@ -75,12 +75,12 @@ def _user_of(
         return member.extend(request_init=use_init())
 
     use.__name__ = use.__qualname__ = name
-    use.__doc__ = f"{member.name} with the request init of this moment. Raises HookScopeError outside of a scope."
+    use.__doc__ = f"Return {member.name} with the current request init. Raises HookScopeError outside of a scope."
     return use
 
 
 def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | None]) -> HookResource:
-    """An object with a function `use_<member>` for each endpoint of a resource.
+    """Return an object with a function `use_<member>` for each endpoint of a resource.
 
     Each calls `use_init()` every time and returns the member with the result as its `request_init`, which replaces the
     member's own. They raise HookScopeError outside of `with hook_scope():`. Keys do not depend on the init.
@@ -89,7 +89,7 @@ def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | N
 
 
 def use_endpoint(endpoint: E, /, **overrides: Any) -> E:
-    """`endpoint.extend(**overrides)`, within one scope the same object for the same endpoint and values.
+    """Return `endpoint.extend(**overrides)`; within one scope, the same object for the same endpoint and values.
 
     Raises HookScopeError outside of `with hook_scope():`.
     """

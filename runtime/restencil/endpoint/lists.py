@@ -95,7 +95,7 @@ def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
         cursor = pagination["remove_cursor"]
     if cursor is None:
         raise AttributeError(
-            f"endpoint {listing.name!r} has no get_page: set pagination_field to the search parameter of the page"
+            f"endpoint {listing.name!r} has no get_page; set pagination_field to the query parameter of the page"
         )
     found = derived.get("get_page")
     if found is None:
@@ -137,8 +137,8 @@ def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, A
         params = args[-1] if args else None
         if params is not None and not is_mapping(params):
             raise TypeError(
-                f"the member {listing.page_member!r} of the body of {listing.name!r} names a page, "
-                f"so its body is a mapping, not {described(params)}"
+                f"the body of endpoint {listing.name!r} is {described(params)}; expected a mapping, whose member "
+                f"{listing.page_member!r} selects the page"
             )
     return params if is_mapping(params) else {}
 
@@ -192,7 +192,7 @@ def _collection(listing: ListEndpointLike, member: str) -> Collection:
     if found is None:
         raise ValueError(
             f"Missing Collection: {member} of endpoint {listing.name!r} needs a Collection in its schema, "
-            f"which is {listing.schema!r}; declare it as Collection([S])"
+            f"but the schema is {listing.schema!r}; declare it as Collection([S])"
         )
     return found
 

@@ -92,7 +92,7 @@ def _timeout(name: str, value: Any, endpoint: Any) -> None:
 def _one_of(*choices: str) -> Check:
     def check(name: str, value: Any, endpoint: Any) -> None:
         if value not in choices:
-            raise ValueError(f"{name} of endpoint {endpoint.label} is one of {', '.join(choices)}, not {value!r}")
+            raise ValueError(f"{name} of endpoint {endpoint.label} is {value!r}; expected one of {', '.join(choices)}")
 
     return check
 
@@ -100,20 +100,23 @@ def _one_of(*choices: str) -> Check:
 def _path(name: str, value: Any, endpoint: Any) -> None:
     if not isinstance(value, str) or not all(value.split(".")):
         raise ValueError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}, which is no path: names and numbers with dots"
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected names and numbers separated by dots, such "
+            "as 'data.items'"
         )
 
 
 def _content_type(name: str, value: Any, endpoint: Any) -> None:
     if not isinstance(value, str) or not value.isascii() or not value.isprintable() or "/" not in value:
-        raise ValueError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected one such as 'text/csv'")
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a media type such as 'text/csv'"
+        )
 
 
 def _body_in_key(name: str, value: Any, endpoint: Any) -> None:
     if value and endpoint.side_effect:
         raise ValueError(
-            f"{name} of endpoint {endpoint.label}: it has a side effect, so it has no cached answer; "
-            "give side_effect=False where it only reads"
+            f"{name} of endpoint {endpoint.label} is set, but responses of an endpoint with a side effect are not "
+            "cached; remove it, or set side_effect=False if the endpoint only reads"
         )
 
 
@@ -125,8 +128,8 @@ def is_in_body(pagination: Any) -> bool:
 def _pagination(name: str, value: Any, endpoint: Any) -> None:
     if is_in_body(value) and endpoint.has_body and not endpoint.side_effect and not endpoint.body_in_key:
         raise ValueError(
-            f"{name} of endpoint {endpoint.label} sends positions in its body, which is no part of its key: "
-            "give it body_in_key=True"
+            f"{name} of endpoint {endpoint.label} sends positions in the body, which is not part of the key; "
+            "set body_in_key=True"
         )
 
 
@@ -146,7 +149,7 @@ def _names_or(*words: str) -> Check:
 def _field_names(name: str, value: Any, endpoint: Any) -> None:
     if not is_mapping(value) or not all(isinstance(field, str) and field for field in value.values()):
         raise TypeError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a mapping from names on the wire to fields"
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a mapping from JSON names to fields"
         )
 
 
@@ -188,7 +191,7 @@ def _freshness(name: str, value: Any, endpoint: Any) -> None:
         else:
             freshness_of(value)
     elif value not in ("client", "server"):
-        problem = "no other word is known"
+        problem = "unknown value"
     if problem is not None:
         raise ValueError(
             f"{name} of endpoint {endpoint.label} is {value!r:.80}: {problem}; expected 'client', 'server', or "
@@ -228,7 +231,9 @@ def freshness_of(value: Any) -> tuple[float, float] | None:
     if not all(
         isinstance(bound, int | float) and not isinstance(bound, bool) and bound >= 0 for bound in (least, most)
     ):
-        raise ValueError(f"at_least and at_most of freshness are durations, not {bounds!r:.80}")
+        raise ValueError(
+            f"freshness has the bounds {bounds!r:.80}; expected durations, such as '5s', which are not negative"
+        )
     if least > most:
         raise ValueError(f"at_least of freshness, {least:g} ms, is more than at_most, {most:g} ms")
     return least, most
@@ -384,7 +389,7 @@ def refuse_reserved(given: Mapping[str, Any]) -> None:
     """Raise TypeError for an option that would hide a member of every endpoint."""
     reserved = RESERVED.intersection(given)
     if reserved:
-        raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option")
+        raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option; remove it")
 
 
 def keyword_defaults(signature: Any) -> dict[str, Any]:
@@ -415,7 +420,7 @@ def refuse_missing(name: str, given: Mapping[str, Any], required: frozenset[str]
     missing = sorted(required - given.keys())
     if missing:
         needed = " and ".join(f"{keyword}=…" for keyword in missing)
-        raise TypeError(f"endpoint {name!r} needs {needed}, which the call does not give")
+        raise TypeError(f"endpoint {name!r} needs {needed}, which the call does not pass")
 
 
 def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) -> None:

@@ -222,8 +222,8 @@ def pagination_of(endpoint: PagedEndpoint) -> Pagination:
     if option is None:
         if implied is None:
             raise TypeError(
-                f"iterate() does not know how to find the next page of {endpoint.name!r}: "
-                f"its pagination_field is {field!r}; give the endpoint the option pagination="
+                f"iterate() cannot determine the next page of {endpoint.name!r}, whose pagination_field is {field!r}; "
+                "set the option pagination of the endpoint to "
                 '"page", "offset", "link", a path to the cursor such as "next" or "last.id", or a function'
             )
         return Pagination(implied, first=implied.start)
@@ -233,7 +233,7 @@ def pagination_of(endpoint: PagedEndpoint) -> Pagination:
         style = STYLES.get(option)
         return Pagination(CURSOR, option) if style is None or style.needs_next else Pagination(style, first=style.start)
     if not isinstance(option, Mapping):
-        raise TypeError(f"pagination of {endpoint.name!r} must be text, a function or a mapping, not {option!r}")
+        raise TypeError(f"pagination of {endpoint.name!r} is {option!r}; expected a string, a function or a mapping")
     return _from_mapping(cast("Mapping[str, Any]", option), CURSOR if implied is None else implied, endpoint.name)
 
 
@@ -245,7 +245,7 @@ def _from_mapping(given: Mapping[str, Any], implied: PageStyle, owner: str) -> P
     if style is None:
         raise TypeError(f"pagination style {name!r} of {owner!r} is unknown; expected one of {', '.join(STYLES)}")
     if style.needs_next and not path:
-        raise TypeError(f'pagination of {owner!r} has style "{name}" but no "next" that says where it stands')
+        raise TypeError(f'pagination of {owner!r} has style "{name}" but no "next"; add the path to it in the response')
     place = given.get("in", "query")
     if place not in ("query", "body"):
         raise TypeError(f'"in" in the pagination of {owner!r} must be "query" or "body", not {place!r}')

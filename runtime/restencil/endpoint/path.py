@@ -77,7 +77,9 @@ def parse(template: str) -> list[str | Param]:
             flush()
             if not prefix and parts and isinstance(parts[-1], Param):
                 raise PathTemplateError(
-                    template, position, f"nothing stands between {parts[-1].name!r} and {found[0]!r}; put text there"
+                    template,
+                    position,
+                    f"parameters {parts[-1].name!r} and {found[0]!r} are adjacent; put text between them",
                 )
             position = found.end()
             optional = template.startswith("?", position)
@@ -135,8 +137,8 @@ def search_text(name: str, value: Any) -> str:
     text = scalar_text(value)
     if text is None:
         raise TypeError(
-            f"search parameter {name!r} is {described(value)}, which has no text in a search string; "
-            "override search_to_string to encode nested values"
+            f"query parameter {name!r} is {described(value)}, which cannot be encoded in a query string; "
+            "pass a scalar or a list, or override search_to_string to encode nested values"
         )
     return text
 
@@ -148,7 +150,7 @@ def _search_quoted(name: str, text: str) -> str:
         return urls.quote_plus(text, safe="*").replace("~", "%7E")
     except UnicodeEncodeError:
         raise ValueError(
-            f"search parameter {name!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"
+            f"query parameter {name!r} contains a lone surrogate, which UTF-8 cannot encode; remove it from {text!r}"
         ) from None
 
 
@@ -306,7 +308,7 @@ class PathTemplate:
 def path_template(template: str, kinds: tuple[tuple[str, str], ...] = ()) -> PathTemplate:
     """Return the parsed template from a cache; `kinds` are those of its parameters. Raises PathTemplateError."""
     if not isinstance(template, str):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
-        raise TypeError(f"a path template is a string, not {described(template)}")
+        raise TypeError(f"a path template is {described(template)}; expected a string such as '/articles/:id'")
     return PathTemplate(template, dict(kinds))
 
 
@@ -317,8 +319,8 @@ def check_path_params(name: str, value: Any, endpoint: Any) -> None:
     for parameter, kind in value.items():
         if not isinstance(kind, str) or not kind:
             raise TypeError(
-                f"{parameter!r} in {name} of endpoint {endpoint.label} is {described(kind)}; write 'list', 'slashes' "
-                "or the field that it is"
+                f"{parameter!r} in {name} of endpoint {endpoint.label} is {described(kind)}; expected 'list', "
+                "'slashes' or the name of a field"
             )
 
 
@@ -361,18 +363,20 @@ def encode_value(value: Any, name: str, template: str) -> str:
     for character in text:
         if not character.isprintable() and unicodedata.category(character) == "Cc":
             raise ValueError(
-                f"parameter {name!r} of {template!r} holds the control character {character!r}; remove it from {text!r}"
+                f"parameter {name!r} of {template!r} contains the control character {character!r}; "
+                f"remove it from {text!r}"
             )
     try:
         return urls.quote(text, safe=PATH_SAFE)
     except UnicodeEncodeError:
         raise ValueError(
-            f"parameter {name!r} of {template!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"
+            f"parameter {name!r} of {template!r} contains a lone surrogate, which UTF-8 cannot encode; remove it from "
+            f"{text!r}"
         ) from None
 
 
 def _refuse_empty(name: str, template: str) -> NoReturn:
-    raise ValueError(f"parameter {name!r} of {template!r} is empty, which would address another route; give a value")
+    raise ValueError(f"parameter {name!r} of {template!r} is empty, so the URL would match another route; pass a value")
 
 
 def _encode_list(value: Any, name: str, template: str) -> str:
@@ -390,7 +394,8 @@ def _encode_segments(value: Any, name: str, template: str) -> str:
         if segment in ("", *DOT_SEGMENTS):
             what = "an empty segment" if not segment else f"the segment {segment!r}"
             raise ValueError(
-                f"parameter {name!r} of {template!r} has {what}, which would address another route: {text!r}"
+                f"parameter {name!r} of {template!r} has {what}, so the URL would match another route; remove it from "
+                f"{text!r}"
             )
     return text
 
@@ -400,8 +405,8 @@ _KINDS: Final[Mapping[str, Callable[[Any, str, str], str]]] = {"list": _encode_l
 
 def _refuse_dots(names: tuple[str, ...], template: str, segment: str) -> NoReturn:
     raise ValueError(
-        f"parameter {names[-1]!r} of {template!r} would make a whole segment of the path {segment!r}, "
-        "which HTTP libraries take as a step to another route"
+        f"parameter {names[-1]!r} of {template!r} would result in the path segment {segment!r}, which HTTP libraries "
+        "resolve to another route; pass another value"
     )
 
 

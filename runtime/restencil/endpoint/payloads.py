@@ -1,4 +1,4 @@
-"""What the standard mutations of a resource are expected to answer, where `optimistic=True` asks for it."""
+"""Optimistic responses of the standard mutations of a resource, for `optimistic=True`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PayloadEndpoint(Protocol):
-    """What an optimistic response is made from, besides the arguments of the call."""
+    """The members of an endpoint that an optimistic response is made from."""
 
     @property
     def rules(self) -> Rules: ...
@@ -38,13 +38,13 @@ Payload: TypeAlias = Callable[..., Any]
 
 
 def url_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
-    """The URL parameters among bound arguments."""
+    """Return the URL parameters of bound arguments."""
     params = args[0] if args else None
     return {} if not params or (len(args) == 1 and endpoint.has_body) else params
 
 
 def _record_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
-    """The parameters that name the record, under the names of its fields: of the URL, else of the body."""
+    """Return the parameters that identify the record, by field name: those of the URL, else of the body."""
     params = url_params(endpoint, args)
     return params_of_record(endpoint.rules, args) if is_mapping(params) else params
 
@@ -54,7 +54,7 @@ def _body(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
 
 
 def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...]) -> Any:
-    """The body without members of another shape than the entity's fields have: these fields stay as they were."""
+    """Return the body without members that do not fit the types of the entity's fields; these fields do not change."""
     body, model = _body(endpoint, args), entity_model(endpoint.schema)
     if model is None or not endpoint.strict:
         return body
@@ -69,12 +69,12 @@ def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...
 
 
 def _as_record(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
-    """URL parameters as members of a record: those of the path have Python names, the fields may not."""
+    """Convert URL parameters, which have Python names, to members of a record with JSON names."""
     return cast("Mapping[str, Any]", to_wire(_record_params(endpoint, args), entity_model(endpoint.schema)))
 
 
 def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
-    """The parameters with the body over them."""
+    """Merge the body into the parameters. Raises AbortOptimistic if the primary key cannot be determined."""
     params, body = _as_record(endpoint, args), _fitting_body(endpoint, snapshot, args)
     if is_sequence(body):
         return [_over(params, item) for item in body]
@@ -83,7 +83,7 @@ def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     if snapshot is None or node is None or node.lenient_pk(record, args) is not None:
         return record
     if _item_key(endpoint, args) is None:
-        return record  # it leads to no `get`, so there is nothing to look for
+        return record  # no `get` has this path, so no stored record can supply the primary key
     known = _held(endpoint, snapshot, args)
     if known is None:
         raise snapshot.abort
@@ -92,7 +92,7 @@ def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
 
 
 def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:
-    """A body laid over the parameters; of an object that both know in part, both parts."""
+    """Merge a body into the parameters; an object that is in both is merged, one level deep."""
     if not is_mapping(body):
         return {**params}
     both = (name for name in params if name in body and is_mapping(params[name]) and is_mapping(body[name]))
@@ -100,27 +100,27 @@ def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:
 
 
 def _item_key(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> str | None:
-    """The key of `get` under the same path arguments; None where there is none."""
+    """Return the key of `get` with the same path arguments; None without one."""
     return None if endpoint.siblings is None else endpoint.siblings.item_key(args)
 
 
 def _held(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
-    """The record that is held as result of `get` under the same path arguments; None where there is none."""
+    """Return the stored result of `get` with the same path arguments; None without one."""
     key = _item_key(endpoint, args)
     held: Callable[..., Mapping[str, Any] | None] | None = getattr(snapshot, "held", None)  # users' doubles have none
     return None if key is None or held is None else held(endpoint.schema, key)
 
 
 def _entries(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
-    """The body alone: what is assigned are its members; parameters beside them would be entries of the map."""
+    """Return only the body, whose members are assigned to a map; parameters would become entries of it too."""
     return _body(endpoint, args) or {}
 
 
 def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
-    """What the store has, with parameters and body over it. Raises AbortOptimistic where it has nothing."""
+    """Merge parameters and body into the stored record. Raises AbortOptimistic if no record is stored."""
     params = _record_params(endpoint, args)
     current = snapshot.get(endpoint.schema, params)
-    # Instances of the library have their record; those of other classes have their own defaults in its place.
+    # Instances of the library contain their record; those of other classes have defaults for absent fields.
     if current is None:
         known = _held(endpoint, snapshot, args)
     else:
@@ -132,7 +132,7 @@ def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
 
 
 def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
-    """The parameters alone. Raises AbortOptimistic where they name nothing that is known."""
+    """Return only the parameters. Raises AbortOptimistic if they identify no stored record."""
     params = _record_params(endpoint, args)
     node = schema_of(endpoint.schema)
     entity = as_entity(node.subject) if node is not None and node.removes else None
@@ -143,10 +143,10 @@ def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
 
 
 def assumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> dict[str, Any] | None:
-    """What an answer without content counts as: the parameters with the body over them, what is no field left out.
+    """Return the record that a response without content implies: the body merged into the parameters, fields only.
 
-    The header `Location` has the primary key of what was created, if it fits the path of `get`. None where
-    nothing is known of the record.
+    The primary key of a created record is taken from the header `Location` if its URL matches the path of `get`.
+    None if the endpoint has no entity, or a body that is not an object.
     """
     args = call_args(args)
     entity, body = entity_model(endpoint.schema), _body(endpoint, args)
@@ -170,4 +170,4 @@ PAYLOADS: Final[Mapping[str, Payload]] = {
     "params": _params,
     "patched": _patched,
 }
-"""By the option `optimistic_payload`."""
+"""Functions for the values of the option `optimistic_payload`."""

@@ -117,7 +117,7 @@ class Declaration:
         base: RestEndpoint[..., Any] | None = None
         if self.extends is not None:
             if resource is None:
-                raise TypeError(f"extends={self.extends!r} needs a Resource class around the endpoint")
+                raise TypeError(f"extends={self.extends!r} needs an endpoint that is a member of a Resource class")
             base = _member(resource, self.extends, self.member)
             given = {**{name: None for name in _OF_ONE_LIST if getattr(base, name, None) is not None}, **given}
             if "path" in given:
@@ -236,7 +236,11 @@ class ResourceContext:
         for name in names:
             found = self._reading(name, locator)
             if found is None:
-                logger.warning("expires of %s names %r, which is no member or resource", self.title, name)
+                logger.warning(
+                    "expires of %s has %r, which is not a member or resource; fix the name or remove it",
+                    self.title,
+                    name,
+                )
             for endpoint in found or ():
                 same = {name for name, head in _heads(endpoint.path).items() if heads.get(name) == head}
                 yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
@@ -361,8 +365,8 @@ def _member(resource: type[Resource[Any]], reference: str, user: str) -> RestEnd
     found = _as_declared(resource, name)
     declaration = found.__dict__.get("_declaration") if found is not None else None
     if found is None or (declaration is not None and _chain_returns(resource, declaration, user)):
-        problem = "does not exist" if found is None else "extends it in turn"
-        raise TypeError(f"{resource.__name__}.{user} extends {name!r}, which {problem}")
+        problem = "does not exist" if found is None else f"extends {user!r} in turn"
+        raise TypeError(f"{resource.__name__}.{user} extends {name!r}, which {problem}; extend another member")
     found = getattr(resource, name)
     for step in derived:
         found = getattr(found, step)
@@ -432,7 +436,7 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
     if member == "get_list":
         kind: Any = shared.get("Collection") or shared.get("collection") or Collection
         if not (isinstance(kind, type) and issubclass(kind, Collection)):
-            raise TypeError(f"the class of a list's schema is Collection or a subclass of it, not {kind!r}")
+            raise TypeError(f"the collection class of a list is {kind!r}; expected Collection or a subclass of it")
         names = ("non_filter_argument_keys", "follow", "apart")
         given = {name: shared[name] for name in names if shared.get(name) is not None}
         if shared.get("strict") and kind is Collection:
@@ -463,7 +467,7 @@ def _declared(options: dict[str, Any], function: Callable[..., Any] | None, *, i
 
 def _check_kind(kind: Any) -> None:
     if kind is not None and not (isinstance(kind, type) and issubclass(kind, RestEndpoint)):
-        raise TypeError(f"the class of an endpoint is RestEndpoint or a subclass of it, not {kind!r}")
+        raise TypeError(f"the class of an endpoint is {kind!r}; expected RestEndpoint or a subclass of it")
 
 
 def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., Any] | None) -> RestEndpoint[..., Any]:
@@ -801,14 +805,15 @@ class Resource(Binder[ControllerType]):
             return cls._with({first: cls._added(first, {**_options_of(first, options or {}), **keywords})})
         if callable(first):
             if options is not None or keywords:
-                raise TypeError("extend takes a function alone")
+                raise TypeError("extend got a function together with options; pass only the function")
             made = first(cls)
             if not isinstance(made, Mapping):
-                raise TypeError(f"the function given to extend returned {described(made)}, not a dict of members")
+                raise TypeError(f"the function passed to extend returned {described(made)}; expected a dict of members")
             return cls._with(dict(cast("Mapping[str, Any]", made)))
         if first is not None and not isinstance(first, Mapping):
             raise TypeError(
-                f"extend takes a dict of members, a member's name with options, or a function, found {described(first)}"
+                f"extend got {described(first)}; expected a dict of members, a member's name with options, or a "
+                "function"
             )
         batch: dict[str, Any] = {**(first or {}), **keywords}
         present = endpoints_of(cls)
@@ -838,7 +843,7 @@ class Resource(Binder[ControllerType]):
 def _options_of(member: str, options: Any) -> Mapping[str, Any]:
     if not isinstance(options, Mapping):
         raise TypeError(
-            f"the options of member {member!r} are a dict, such as {{'path': '/me'}}, not {described(options)}"
+            f"the options of member {member!r} are {described(options)}; expected a dict, such as {{'path': '/me'}}"
         )
     return cast("Mapping[str, Any]", options)
 

@@ -171,8 +171,8 @@ class RestEndpoint(Endpoint[P, R]):
         check_options(self, http=True)
         if self.content not in (None, "json") and has_schema(self.schema):
             raise ValueError(
-                f"endpoint {self.label} has a schema and content={self.content!r}; a schema needs JSON: "
-                "give schema=None"
+                f"endpoint {self.label} has a schema and content={self.content!r}, but a schema needs JSON; "
+                "set schema=None or remove content"
             )
         payload = options.get("optimistic_payload") if options.get("optimistic") and self.side_effect else None
         if payload is not None and "get_optimistic_response" not in options:
@@ -231,8 +231,8 @@ class RestEndpoint(Endpoint[P, R]):
         params = cast("dict[str, Any]", {} if url_params is None else url_params)
         if type(params) is not dict and not is_mapping(params):
             raise TypeError(
-                f"the parameters of endpoint {self.name!r} are a dict, not {described(url_params)}; give them by name, "
-                "or as one dict"
+                f"the parameters of endpoint {self.name!r} are {described(url_params)}; pass them as keywords or as "
+                "one dict"
             )
         template = self._template
         prefix = self._template.place(self.url_prefix)

@@ -1,10 +1,10 @@
-"""Styles: how lists and objects are written in a search string, for each parameter.
+"""Query styles: the encoding of lists and objects in a query string, for each parameter.
 
 comma, space, pipe   a=1,2    a=1 2    a=1|2
 repeat               a=1&a=2
 brackets             a[]=1&a[]=2       a[b]=1&a[c][]=2&a[c][]=3
 deep                 a[0]=1&a[1]=2     a[b]=1&a[c][0]=2&a[c][1]=3
-form                                   b=1&c=2&c=3, each member in the style of its own name
+form                                   b=1&c=2&c=3, each member in the style for its name
 json                 a=[1,2]           a={"b":1,"c":[2,3]}
 """
 
@@ -18,7 +18,7 @@ from ..base.values import described, is_items, is_mapping, scalar_text, text_of
 from .path import pair_of, search_text
 
 STYLES: Final = ("comma", "space", "pipe", "repeat", "brackets", "deep", "form", "json")
-"""The words of the option `search_styles`."""
+"""The values of the option `search_styles`."""
 
 _SEPARATORS: Final[Mapping[str, str]] = {"comma": ",", "space": " ", "pipe": "|"}
 _NESTING: Final = ("brackets", "deep")
@@ -27,33 +27,33 @@ Pair: TypeAlias = tuple[str, str]
 
 
 def check_styles(name: str, value: Any, endpoint: Any) -> None:
-    """Raises TypeError or ValueError for an option `search_styles` that is no mapping from names to styles."""
+    """Raise TypeError or ValueError for an option `search_styles` that is not a mapping from names to styles."""
     if not is_mapping(value):
         raise TypeError(
-            f"{name} of endpoint {endpoint.label} is {described(value)}; expected a dict of names and words"
+            f"{name} of endpoint {endpoint.label} is {described(value)}; expected a dict of parameter names and styles"
         )
     for parameter, style in value.items():
         if style not in STYLES:
             raise ValueError(
-                f"the style of {parameter!r} in {name} of endpoint {endpoint.label} is one of {', '.join(STYLES)}, "
-                f"not {style!r}"
+                f"{name} of endpoint {endpoint.label} has the style {style!r} for {parameter!r}; expected one of "
+                f"{', '.join(STYLES)}"
             )
 
 
 def styled_string(params: Mapping[str, Any], styles: Mapping[str, str]) -> str:
-    """The search string of raw values: form encoding, pairs sorted by name, those of one name in the list's order.
+    """Form-encode query parameters, sorted by name; pairs with the same name keep the order of the list.
 
-    None is left out, as a value, item or member. Raises TypeError for a value that its style cannot write.
+    None is omitted, as a value, item or member. Raises TypeError for a value that its style cannot encode.
     """
     found = sorted(_pairs(params, styles), key=_place)
     return "&".join(pair_of(name, text) for name, text in found)
 
 
 def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
-    """The fields of a form as they are sent: names with texts, or with the list of them.
+    """Return the fields of a form as they are sent: each name with a string or a list of strings.
 
-    Without a style, lists are written as `repeat` has it and objects as `brackets` has it; null is written by the style
-    `json` alone. Raises TypeError for a value that its style cannot write.
+    By default, lists have the style `repeat` and objects the style `brackets`. Only the style `json` encodes null.
+    Raises TypeError for a value that its style cannot encode.
     """
     if styles is None and not any(is_mapping(value) or _holds_more(value) for value in fields.values()):
         return fields
@@ -68,7 +68,7 @@ def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> 
 
 
 def _holds_more(value: Any) -> bool:
-    """Whether a list holds more than scalars."""
+    """Return whether a list contains a list or an object."""
     return is_items(value) and any(is_mapping(item) or is_items(item) for item in value)
 
 
@@ -87,7 +87,7 @@ def _pairs(params: Mapping[str, Any], styles: Mapping[str, str], *, keeps_null: 
 
 
 def _place(pair: Pair) -> str:
-    """The sort key of pairs: the name, up to the item that it belongs to, so that its members stay together."""
+    """Return the sort key of a pair: its name up to the first list item, which keeps members of an item together."""
     name = pair[0]
     cut = name.find("[][")
     return name if cut < 0 else name[: cut + 2]
@@ -101,7 +101,10 @@ def _written(name: str, value: Any, style: str | None) -> Iterator[Pair]:
     elif style in _NESTING:
         yield from _nested(name, value, style == "deep")
     elif is_mapping(value) or style == "form":
-        raise TypeError(f"search parameter {name!r} is {described(value)}, which the style {style!r} cannot write")
+        raise TypeError(
+            f"query parameter {name!r} is {described(value)}, which the style {style!r} cannot encode; "
+            "use the style 'brackets', 'deep' or 'json'"
+        )
     else:
         texts = [_scalar(name, item, style) for item in value if item is not None]
         if style == "repeat":
@@ -127,12 +130,15 @@ def _nested(name: str, value: Any, numbered: bool) -> Iterator[Pair]:
 def _scalar(name: str, value: Any, style: str) -> str:
     text = scalar_text(value)
     if text is None:
-        raise TypeError(f"search parameter {name!r} holds {described(value)}, which the style {style!r} cannot write")
+        raise TypeError(
+            f"query parameter {name!r} contains {described(value)}, which the style {style!r} cannot encode; pass "
+            "strings, numbers or booleans, or use the style 'json'"
+        )
     return text
 
 
 def json_text(value: Any) -> str:
-    """A value as compact JSON with sorted keys; None is left out, as an item or member."""
+    """Encode a value as compact JSON with sorted keys; None is omitted, as an item or member."""
     return _json(_without_none(value))
 
 

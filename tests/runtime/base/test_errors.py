@@ -112,13 +112,13 @@ ERRORS: dict[type[Exception], tuple[Callable[[], Any], Any, str]] = {
     errors.ParseError: (
         lambda: _call(as_text("", "application/json")),
         400,
-        "GET http://case.test/a: 200 OK: the answer is empty where JSON was expected",
+        "GET http://case.test/a: 200 OK: the response is empty; expected JSON",
     ),
     errors.UnexpectedContentError: (
         lambda: _call(as_text("hi"), schema=Article),
         404,
-        "GET http://case.test/a: 200 OK: endpoint 'a' has a schema and expected JSON, but the answer is text of type "
-        "'text/plain'; give schema=None or a process that makes an object of it",
+        "GET http://case.test/a: 200 OK: endpoint 'a' has a schema and expected JSON, but the response is text of type "
+        "'text/plain'; set schema=None to get the text, or convert it in a process",
     ),
     errors.ProcessingError: (_processing, 400, "Article"),
     errors.AbortError: (_aborted, None, "the request was aborted"),

@@ -145,13 +145,13 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
     [
         (
             {"field": "cursor"},
-            "iterate\\(\\) does not know how to find the next page of '.*': its pagination_field is 'cursor'",
+            "iterate\\(\\) cannot determine the next page of '.*', whose pagination_field is 'cursor'",
         ),
         ({"field": None, "pagination": "next"}, "it has no pagination_field"),
         ({"pagination": {"style": "cursor"}}, 'has style "cursor" but no "next"'),
         ({"pagination": {"style": "pages"}}, "pagination style 'pages' of '.*' is unknown"),
         ({"pagination": {"style": "page", "size": 3}}, '"size" in the pagination of'),
-        ({"pagination": 3}, "must be text, a function or a mapping, not 3"),
+        ({"pagination": 3}, "is 3; expected a string, a function or a mapping"),
     ],
 )
 def test_controller_iterate_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
@@ -659,7 +659,7 @@ def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pag
 
 def test_controller_iterate_pages_of_what_has_none_are_a_type_error(world: Pages) -> None:
     """At once, as with iterate; and so is start_at after the first page."""
-    with pytest.raises(TypeError, match="does not know how to find the next page"):
+    with pytest.raises(TypeError, match="cannot determine the next page"):
         pages_of(world, items(None))
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)

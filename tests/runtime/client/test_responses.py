@@ -477,7 +477,7 @@ def test_request_to_another_origin_is_rejected(server: Server, asynchronous: boo
         f"http://user:pw-of-user@other.test:{port}/a",
     ):
         with pytest.raises(
-            ValueError, match=f"leads to .*, and this client asks {server.url}: give a path of"
+            ValueError, match=f"has the origin .*, but this client sends requests to {server.url}; pass a path of"
         ) as caught:
             world.run(asking("GET", path))
         assert "pw-of-user" not in str(caught.value)
@@ -491,7 +491,7 @@ def test_request_to_another_origin_is_rejected(server: Server, asynchronous: boo
 @pytest.mark.parametrize(
     ("args", "options", "kind", "problem"),
     [
-        (("G T", "/a"), {}, ValueError, "the method of a request is 'G T'; expected a word such as 'GET'"),
+        (("G T", "/a"), {}, ValueError, "the method of a request is 'G T'; expected an HTTP method such as 'GET'"),
         ((None, "/a"), {}, ValueError, "the method of a request is None"),
         (("GET", 5), {}, TypeError, "the path of a request is an int; expected a string such as '/articles/1'"),
         (("GET", "/a"), {"query": "a=1"}, TypeError, "the query of a request is a str; expected a mapping"),

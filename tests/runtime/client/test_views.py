@@ -572,7 +572,7 @@ def test_views_query_that_is_a_parameter_of_the_path_is_rejected_by_the_call() -
             view = news.with_options(query={"id": 5}, vary=vary)
             for call in (view.articles.get, view.articles.get.fetch, view.articles.get.cached, view.articles.get.key):
                 with pytest.raises(
-                    ValueError, match="'id', which is a parameter of the path of endpoint 'Article.get'; give it"
+                    ValueError, match="'id', which is a path parameter of endpoint 'Article.get'; pass it"
                 ):
                     call(id=1)
             assert server.arrived == []
@@ -585,7 +585,7 @@ def test_views_query_for_what_is_no_http_is_rejected_by_the_call() -> None:
     work: Any = Endpoint(lambda: 1, name="work")
     with Controller() as controller:
         with pytest.raises(
-            ValueError, match="endpoint 'work' is no HTTP endpoint: the query of with_options has no pl"
+            ValueError, match="endpoint 'work' is not an HTTP endpoint, so it cannot send the query of with_opt"
         ):
             controller.with_options(query={"a": 1}).fetch(work)
         assert controller.with_options(headers={"X-Request-Id": "1"}, timeout=500).fetch(work) == 1
@@ -619,7 +619,7 @@ def test_views_class_that_computes_an_option_cannot_be_reported_another() -> Non
     class Slow(RestEndpoint):
         timeout: Any = property(lambda self: 5.0, lambda self, value: None)
 
-    with pytest.raises(TypeError, match="computes its timeout, so with_options cannot set it"):
+    with pytest.raises(TypeError, match="computes timeout in a property, so with_options cannot set it"):
         Controller().with_options(timeout=1_000).bind(Slow(path="/a"))
 
 

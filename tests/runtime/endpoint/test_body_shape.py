@@ -63,14 +63,14 @@ def called(world: str, member: str, sent: list[bytes], **arguments: Any) -> Any:
 @pytest.mark.parametrize(
     ("member", "body", "message"),
     [
-        ("update", 5, r"the body of endpoint 'Task\.update' is an int, and an object is declared: give a dict"),
-        ("update", True, "is a bool, and an object is declared"),
-        ("update", "title", "is a str, and an object is declared"),
-        ("update", [{"title": "a"}], "is a list, and an object is declared"),
-        ("mark", 5, "is an int, and an object is declared"),
-        ("move", {"x": 1}, "is a dict, and a list is declared: give a list"),
-        ("move", Point(x=1), "is a Point, and a list is declared: give a list"),
-        ("move", [{"x": 1}, 5], r"has an int at \[1\], and objects are declared: give a dict"),
+        ("update", 5, r"the body of endpoint 'Task\.update' is an int; expected an object: pass a dict"),
+        ("update", True, "is a bool; expected an object"),
+        ("update", "title", "is a str; expected an object"),
+        ("update", [{"title": "a"}], "is a list; expected an object"),
+        ("mark", 5, "is an int; expected an object"),
+        ("move", {"x": 1}, "is a dict; expected a list"),
+        ("move", Point(x=1), "is a Point; expected a list"),
+        ("move", [{"x": 1}, 5], r"has an int at \[1\]; expected an object: pass a dict"),
     ],
 )
 def test_body_shape_that_is_not_the_declared_one_is_a_type_error(

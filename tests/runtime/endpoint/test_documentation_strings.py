@@ -91,7 +91,9 @@ def test_documentation_strings_endpoint_without_a_declared_signature_takes_anyth
 
 def test_documentation_strings_other_names_are_as_unknown_as_before() -> None:
     """Nothing else is looked for at the endpoint."""
-    with pytest.raises(AttributeError, match=r"no attribute 'request'; it has the operations of .* takes \.endpoint$"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'request'; a bound endpoint has .* \.endpoint to a controller$"
+    ):
         _ = cast(Any, Blog().articles.get).request
     with pytest.raises(AttributeError, match="'BoundEndpoint' object has no attribute 'nope'"):
         _ = cast(Any, Blog().articles.get).nope

@@ -193,7 +193,9 @@ def test_envelopes_delete_has_succeeded_whatever_its_envelope(*, asynchronous: b
 @pytest.mark.parametrize("path", ["", ".", "a..b", "a.", 5])
 def test_envelope_is_a_path(path: Any) -> None:
     """Steps that are empty name nothing."""
-    with pytest.raises(ValueError, match="unwrap of endpoint GET '/articles/:id' is .*: names and numbers with dots"):
+    with pytest.raises(
+        ValueError, match="unwrap of endpoint GET '/articles/:id' is .*; expected names and numbers separ"
+    ):
         one(unwrap=path)
 
 
@@ -330,7 +332,7 @@ def test_envelopes_key_of_a_search_by_post_has_what_reports_its_body_apart(body:
 
 def test_envelopes_body_is_in_no_key_of_a_change() -> None:
     """A change has no cached answer."""
-    with pytest.raises(ValueError, match="body_in_key of endpoint POST '/a': it has a side effect, so it has no"):
+    with pytest.raises(ValueError, match="body_in_key of endpoint POST '/a' is set, but responses of an endpoint"):
         RestEndpoint(path="/a", method="POST", body_in_key=True)
 
 
@@ -371,7 +373,7 @@ def test_envelopes_expires_names_what_a_change_makes_stale_where_the_paths_agree
         news.articles.read(id=1)
         assert stale(news) == {"/articles/1", "/articles", "/articles/1/drafts/3"}
         assert news.articles.get.cached(id=1).id == 1
-    assert "expires of articles.read names 'lost', which is no member or resource" in caplog.text
+    assert "expires of articles.read has 'lost', which is not a member or resource; fix the name" in caplog.text
 
 
 # -- forms and parts ---------------------------------------------------------------------------------------------------

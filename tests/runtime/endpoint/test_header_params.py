@@ -239,7 +239,7 @@ def test_header_params_partition_is_that_of_the_view_with_the_header(server: Ser
 
 def test_header_params_unbound_call_through_a_controller_says_where_to_go(orders: Any) -> None:
     """The controller's own operations have one store."""
-    with pytest.raises(RuntimeError, match="the parameter 'accept_language' of endpoint 'Order.get' has a store of it"):
+    with pytest.raises(RuntimeError, match="the parameter 'accept_language' of endpoint 'Order.get' needs a separate"):
         orders.controller.read(Orders.get, id=1, accept_language="de")
     assert orders.controller.read(Orders.get, id=1, scope="a").title == "a-"
 

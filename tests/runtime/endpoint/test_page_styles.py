@@ -31,9 +31,7 @@ def search(**options: Any) -> Any:
 
 def test_page_styles_positions_in_a_body_need_a_key_for_each_body() -> None:
     """Without one, all searches would be one list."""
-    with pytest.raises(
-        ValueError, match="sends positions in its body, which is no part of its key: give it body_in_key"
-    ):
+    with pytest.raises(ValueError, match="sends positions in the body, which is not part of the key; set body_in_key"):
         search(body_in_key=None)
 
 
@@ -43,7 +41,8 @@ def test_page_styles_body_without_members_has_no_position(body: Any) -> None:
     clock = FakeClock()
     with Controller(clock.store(), base_url="http://mock", client=MockServer(clock).client()) as controller:
         with pytest.raises(
-            TypeError, match="the member 'offset' of the body of 'search' names a page, so its body is a"
+            TypeError,
+            match="the body of endpoint 'search' is a .*; expected a mapping, whose member 'offset' selects the page",
         ):
             controller.iterate(search(), {}, body)
     clock.close()
@@ -77,7 +76,7 @@ def test_page_styles_form_stays_a_form() -> None:
     [
         ({"style": "pages"}, "pagination style 'pages' of 'search' is unknown; expected one of link, cursor, page"),
         ({"style": "page", "in": "header"}, '"in" in the pagination of \'search\' must be "query" or "body", not'),
-        (3, "pagination of 'search' must be text, a function or a mapping, not 3"),
+        (3, "pagination of 'search' is 3; expected a string, a function or a mapping"),
     ],
 )
 def test_page_styles_options_that_cannot_be_are_errors(pagination: Any, message: str) -> None:

@@ -93,9 +93,15 @@ def test_rest_has_body_is_an_overridable_property() -> None:
         ({"data_expiry_length": math.nan}, "data_expiry_length of endpoint '/a' is nan ms; expected a positive number"),
         ({"poll_frequency": 0}, "poll_frequency of endpoint '/a' is 0 ms; expected a positive number, or None"),
         ({"poll_frequency": -5}, "poll_frequency of endpoint '/a' is negative: -5 ms"),
-        ({"content": "xml"}, "content of endpoint GET '/a' is one of json, text, bytes, stream, not 'xml'"),
-        ({"content": "text", "schema": LIST}, "has a schema and content='text'; a schema needs JSON: give schema=None"),
-        ({"body_format": "xml"}, "body_format of endpoint GET '/a' is one of json, form, multipart, bytes, text"),
+        ({"content": "xml"}, "content of endpoint GET '/a' is 'xml'; expected one of json, text, bytes, stream"),
+        (
+            {"content": "text", "schema": LIST},
+            "has a schema and content='text', but a schema needs JSON; set schema=None",
+        ),
+        (
+            {"body_format": "xml"},
+            "body_format of endpoint GET '/a' is 'xml'; expected one of json, form, multipart, bytes, text",
+        ),
     ],
 )
 def test_rest_options_that_cannot_be_are_rejected_when_the_endpoint_is_built(
@@ -155,7 +161,7 @@ def test_rest_plain_endpoint_runs_its_function() -> None:
 
 def test_rest_lambda_needs_a_name_or_a_key() -> None:
     """There is nothing to derive a key from."""
-    with pytest.raises(TypeError, match="an endpoint over a lambda needs a name"):
+    with pytest.raises(TypeError, match="an endpoint with a lambda needs a name"):
         Endpoint(lambda: 1)
     assert Endpoint(lambda: 1, name="one").key() == "one []"
     assert Endpoint(lambda: 1, key=lambda *args: "k").key() == "k"
@@ -229,17 +235,13 @@ def test_rest_both_forms_in_one_call_are_rejected() -> None:
     """In calls, `key` and `url` alike."""
     endpoint: Any = RestEndpoint(path="/a", name="a")
     for use in (endpoint, endpoint.key, endpoint.url):
-        with pytest.raises(
-            TypeError, match="endpoint 'a' was given positional and keyword arguments; use keywords alone"
-        ):
+        with pytest.raises(TypeError, match="endpoint 'a' got positional and keyword arguments; pass only keywords"):
             use({"x": 1}, y=2)
 
 
 def test_rest_body_where_there_is_none_is_rejected() -> None:
     """A keyword `body` of an endpoint without one would vanish silently."""
-    with pytest.raises(
-        TypeError, match="endpoint 'a' takes no body; a parameter called body needs the positional form"
-    ):
+    with pytest.raises(TypeError, match="endpoint 'a' has no body, but got the keyword 'body'; pass a parameter"):
         RestEndpoint(path="/a", name="a").key(body={"x": 1})
     assert RestEndpoint(path="/a").url({"body": 1}) == "/a?body=1"
 
@@ -273,7 +275,7 @@ def test_rest_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None
 def test_rest_parameters_are_a_mapping() -> None:
     """Anything else is a TypeError."""
     with pytest.raises(
-        TypeError, match="the parameters of endpoint 'a' are a dict, not a list; give them by name, or as one dict"
+        TypeError, match="the parameters of endpoint 'a' are a list; pass them as keywords or as one dict"
     ):
         _ = loose(path="/a", name="a").url([1])
 
@@ -425,7 +427,7 @@ def test_rest_form_body_null_is_rejected_before_sending(body: Any, place: str, a
     asked = Asked()
     client = asked.asynchronous if asynchronous else asked.sync
     endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=client)
-    with pytest.raises(ValueError, match=re.escape(f"body of endpoint 'a.create' has None at {place!r}, and a form")):
+    with pytest.raises(ValueError, match=re.escape(f"body of endpoint 'a.create' has None at {place!r}, but a form")):
         asyncio.run(endpoint({}, body))
     assert not asked.requests
 
@@ -545,20 +547,20 @@ def test_rest_text_is_decoded_by_its_charset() -> None:
     [
         (
             as_text("\x01", "image/png"),
-            "the answer is binary content of type 'image/png'; give schema=None to get its bytes",
+            "the response is binary content of type 'image/png'; set schema=None to get its bytes",
         ),
         (
             as_text("<!doctype html>" + "x" * 400, "text/html"),
-            "the answer is HTML; the route may not exist on the server. It begins with: <!doctype html>" + "x" * 285,
+            "the response is HTML; the route may not exist on the server. It begins with: <!doctype html>" + "x" * 285,
         ),
         (
             as_text('{"id":1}', None),
-            "the answer is JSON text with the content type 'missing'; let the server send 'application/json', "
-            "or give content='json'",
+            "the response is JSON with the content type 'missing'; fix the server to send 'application/json', "
+            "or set content='json'",
         ),
         (
             as_text("hello"),
-            "the answer is text of type 'text/plain'; give schema=None or a process that makes an object of it",
+            "the response is text of type 'text/plain'; set schema=None to get the text, or convert it in a process",
         ),
     ],
 )
@@ -680,7 +682,7 @@ def test_rest_hooks_that_may_not_wait_reject_a_coroutine(name: str) -> None:
 
 def test_rest_url_that_is_no_string_is_rejected() -> None:
     """The error names hook, endpoint and what was found."""
-    with pytest.raises(TypeError, match="url of endpoint 'a' returned an int, not a string"):
+    with pytest.raises(TypeError, match="url of endpoint 'a' returned an int; expected a string"):
         RestEndpoint(path="/a", name="a", url=lambda params: 5).url({})
 
 

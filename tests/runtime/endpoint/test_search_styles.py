@@ -67,9 +67,9 @@ def test_search_styles_reserved_characters_are_encoded_as_those_of_all_parameter
 @pytest.mark.parametrize(
     ("style", "value", "message"),
     [
-        ("repeat", {"b": 1}, "search parameter 'a' is a dict, which the style 'repeat' cannot write"),
-        ("comma", [[1]], "search parameter 'a' holds a list, which the style 'comma' cannot write"),
-        ("form", [1], "search parameter 'a' is a list, which the style 'form' cannot write"),
+        ("repeat", {"b": 1}, "query parameter 'a' is a dict, which the style 'repeat' cannot encode"),
+        ("comma", [[1]], "query parameter 'a' contains a list, which the style 'comma' cannot encode"),
+        ("form", [1], "query parameter 'a' is a list, which the style 'form' cannot encode"),
     ],
 )
 def test_search_styles_what_a_style_cannot_write_is_an_error(style: str, value: Any, message: str) -> None:
@@ -80,7 +80,9 @@ def test_search_styles_what_a_style_cannot_write_is_an_error(style: str, value: 
 
 def test_search_styles_styles_are_known_words() -> None:
     """An unknown style is refused when the endpoint is made."""
-    with pytest.raises(ValueError, match=r"the style of 'a' in search_styles of endpoint GET '/x' is one of comma, "):
+    with pytest.raises(
+        ValueError, match=r"search_styles of endpoint GET '/x' has the style 'commas' for 'a'; expected one of comma, "
+    ):
         RestEndpoint(path="/x", search_styles={"a": "commas"})
     with pytest.raises(TypeError, match="search_styles of endpoint GET '/x' is a list"):
         RestEndpoint(path="/x", search_styles=["a"])
@@ -125,7 +127,9 @@ def test_search_styles_list_in_a_path_has_its_items_encoded_one_by_one() -> None
 def test_search_styles_empty_list_in_a_path_is_an_error(value: Any) -> None:
     """It would address another route."""
     endpoint = RestEndpoint(path="/b/x-:ids", path_params={"ids": "list"})
-    with pytest.raises(ValueError, match="parameter 'ids' of '/b/x-:ids' is empty, which would address another route"):
+    with pytest.raises(
+        ValueError, match="parameter 'ids' of '/b/x-:ids' is empty, so the URL would match another route"
+    ):
         endpoint.url(ids=value)
 
 
