@@ -72,8 +72,8 @@ class BodyStart:
 def not_repeated(obstacle: str) -> str:
     """Return the message for a request that was not repeated because its body cannot be read a second time."""
     return (
-        f"the request was not repeated: its body is, or has, {obstacle}, which cannot be read a second time; "
-        "give bytes, or a file that can be rewound"
+        f"the request was not repeated: its body is or contains {obstacle}, which cannot be read a second time; "
+        "pass bytes or a seekable file"
     )
 
 

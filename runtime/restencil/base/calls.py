@@ -103,13 +103,15 @@ def check_header_params(name: str, value: Any, endpoint: Any) -> None:
         if not isinstance(param, HeaderParam):
             raise TypeError(f"{where} is {described(param)}; expected restencil.HeaderParam('X-Name')")
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", param.name):
-            raise ValueError(f"{where} has the name {param.name!r}, which no header can have")
+            raise ValueError(
+                f"{where} has the name {param.name!r}, which is not a valid header name; use letters, digits and '-'"
+            )
         if param.name.lower() in ("authorization", "cookie", "proxy-authorization"):
-            raise ValueError(f"{where} is the header {param.name!r}, a credential; give the client a token")
+            raise ValueError(f"{where} is the header {param.name!r}, a credential; pass a token to the client")
         if param.secret and param.in_key:
-            raise ValueError(f"{where} is secret, so it cannot be part of a key")
+            raise ValueError(f"{where} is secret, so it cannot be part of a key; remove in_key")
         if param.auto not in (None, "uuid"):
-            raise ValueError(f"{where} has auto={param.auto!r}; it is 'uuid' or None")
+            raise ValueError(f"{where} has auto={param.auto!r}; expected 'uuid' or None")
 
 
 def header_text(value: Any, what: str, *, secret: bool = False) -> ArgumentText:
@@ -268,9 +270,9 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
     authenticate. With `has_body`, `Content-Type` is allowed.
     """
     if not isinstance(name, str):
-        raise TypeError(f"a name among the {where} is of type {type(name).__name__}; names of headers are strings")
+        raise TypeError(f"a name among the {where} is of type {type(name).__name__}; expected a string")
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
-        raise ValueError(f"{name!r} among the {where} is no name that a header can have")
+        raise ValueError(f"{name!r} among the {where} is not a valid header name; use letters, digits and '-'")
     lower = name.lower()
     if lower in credentials:
         raise ValueError(f"{name!r} among the {where} is a credential; pass token=… instead")
@@ -280,8 +282,8 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
         return
     if not isinstance(value, str):
         raise TypeError(
-            f"{name!r} among the {where} is of type {type(value).__name__}; the value of a header is a string, "
-            "or None to remove the header"
+            f"{name!r} among the {where} is of type {type(value).__name__}; expected a string, or None to "
+            "remove the header"
         )
     flaw = flaw_in(value)
     if flaw is not None:

@@ -120,7 +120,7 @@ def _checked(value: Any, what: str) -> Any:
             f"{what} is {described(value)}; expected a number of milliseconds, a string such as '30s', or a timedelta"
         )
     if not limit > 0:
-        raise ValueError(f"{what} is a positive number of milliseconds, not {value!r}; math.inf is no limit")
+        raise ValueError(f"{what} is {value!r}; expected a positive number of milliseconds, or math.inf for no limit")
     return limit
 
 

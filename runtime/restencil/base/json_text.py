@@ -33,7 +33,7 @@ _DIGITS_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 @cache
@@ -167,7 +167,7 @@ def _check_exact(value: Any, level: int) -> None:
     if is_dict(value):
         kinds = set(map(type, value))
         if kinds != _TEXTS and any(not issubclass(kind, str) for kind in kinds):
-            raise ValueError(f"a name in {value!r:.100} is no text, as all names in JSON are")
+            raise ValueError(f"a key in {value!r:.100} is not a string, but JSON has only string keys")
         inner = value.values()
     elif is_list(value):
         inner = value
@@ -183,7 +183,7 @@ def _check_exact(value: Any, level: int) -> None:
             _check_exact(item, level + 1)
         elif isinstance(item, float):
             if not isfinite(item):
-                raise ValueError(f"{item} is no JSON value")
+                raise ValueError(f"{item} is not a JSON value")
         elif item is not None and not isinstance(item, (str, int)):
             raise ValueError(f"{described(item)} has no JSON form")
 

@@ -20,7 +20,7 @@ def check_reference(reference: str, *, relative: bool = False) -> None:
     """Raise ValueError for a string that is not `"package.module:name"` or, if `relative`, `".module:name"`."""
     module, colon, name = reference.partition(":")
     if not (module.strip(".") and colon and name) or (module.startswith(".") and not relative):
-        raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
+        raise ValueError(f"the reference is {reference!r}; expected the form 'package.module:name'")
 
 
 def find(reference: str, asking: str = "") -> Any:

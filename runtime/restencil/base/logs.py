@@ -45,7 +45,7 @@ def read_environment() -> None:
     if level in LEVELS:
         _show(level)
     elif level:
-        print(f"restencil: {VARIABLE} is {given!r:.100}; it may be {', '.join(LEVELS)}", file=sys.stderr)
+        print(f"restencil: {VARIABLE} is {given!r:.100}; expected {', '.join(LEVELS)}", file=sys.stderr)
 
 
 def _show(level: str) -> None:

@@ -314,9 +314,9 @@ class Struct:
         elif unknown:
             problem = f"has no {', '.join(unknown)}"
         elif twice:
-            problem = f"was given {', '.join(twice)} twice"
+            problem = f"got {', '.join(twice)} twice"
         else:
-            problem = f"was given {by_place} members by place"
+            problem = f"got {by_place} positional members"
         return f"{type(self).__name__} {problem}; its members are: {', '.join(names) or 'none'}"
 
     def replaced(self, **members: Any) -> Self:
@@ -324,10 +324,10 @@ class Struct:
         return type(self)(**{**self.__dict__, **members})
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} never changes; its member {name!r} cannot be set")
+        raise AttributeError(f"{type(self).__name__} is immutable; its member {name!r} cannot be set")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} never changes; its member {name!r} cannot be deleted")
+        raise AttributeError(f"{type(self).__name__} is immutable; its member {name!r} cannot be deleted")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -25,10 +25,10 @@ def _with_signal(response: RawResponse, signal: AbortSignal) -> RawResponse:
 
 
 class AbortableRequest:
-    """A request in a thread of its own, so that its caller can stop waiting at once.
+    """A request that runs in a separate thread, so that its caller can stop waiting at once.
 
-    A blocking request cannot be interrupted from another thread. The thread of an aborted one ends with the response,
-    which is closed unread, or with the timeout.
+    A blocking request cannot be interrupted from another thread. The thread of an aborted request ends when the
+    response arrives, which is then closed unread, or when the request times out.
     """
 
     def __init__(self, send: Callable[[], RawResponse], signal: AbortSignal, scheduler: Scheduler | None) -> None:
@@ -55,7 +55,7 @@ class AbortableRequest:
         self._done.set()
 
     def wait(self) -> RawResponse:
-        """The response. Raises AbortError as soon as the signal is aborted."""
+        """Wait for the response and return it. Raises AbortError as soon as the signal is aborted."""
         forget = self._signal.add_listener(self._done.set)
         context = copy_context()
         try:
@@ -84,7 +84,7 @@ class AbortableRequest:
 
 
 async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: AbortSignal) -> RawResponse:
-    """The response, in a task of its own that is cancelled as soon as the signal is aborted. Raises AbortError then."""
+    """Await a request in a separate task. Cancels it and raises AbortError as soon as the signal is aborted."""
     loop = asyncio.get_running_loop()
     request = loop.create_task(sending)
     forget = signal.add_listener(lambda: loop.call_soon_threadsafe(request.cancel))
@@ -100,7 +100,7 @@ async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: Abor
 
 @contextlib.contextmanager
 def ends_when_aborted(signal: AbortSignal | None) -> Generator[None]:
-    """Ends whatever the running task awaits in this block with AbortError as soon as the signal is aborted."""
+    """Interrupt the block in the running task with AbortError as soon as the signal is aborted."""
     if signal is None:
         yield
         return

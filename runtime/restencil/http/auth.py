@@ -84,7 +84,7 @@ class Api(Struct):
     def check_takes_token(self, client: str) -> None:
         """Raise TypeError if the API has no authentication; `client` is the name of the class that got a token."""
         if self.auth is None:
-            raise TypeError(f"the API of {client} declares no auth, so a token has no place to go")
+            raise TypeError(f"the API of {client} declares no auth, so it cannot use a token; remove the token")
 
 
 class ClientParameters(Protocol):
@@ -338,26 +338,31 @@ class Preparation:
         missing = self._missing(use)
         if not self._warned:
             self._warned = True
-            logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], missing)
+            logger.warning("%s: %s (logged once)", public_url(url).partition("?")[0], missing)
         return Unsigned(url, headers, missing)
 
     def _missing(self, use: Use) -> str:
-        text = "the request went out without the credential that its API asks for"
+        text = "the request was sent without the credential that its API requires"
         if isinstance(self._api.auth, Auth):
             auth = self._api.auth
             text += f" ({auth.kind}): "
             text += (
-                "its token function gave none"
+                "the token function returned None; return a token"
                 if callable(self.credentials.get(SHORT))
-                else "give the client its token=…"
+                else "pass token=… to the client"
             )
             hidden = auth.env is None or SHORT in self._instead
             return text if hidden else f"{text}, or set the environment variable {auth.env}"
         text += f" ({', or '.join(' and '.join(names) for names in use if names)}): "
         if self._instead:
-            return f"{text}the token of with_options, {', '.join(sorted(self._instead))}, gives none of it"
+            given = ", ".join(sorted(self._instead))
+            return f"{text}the token of with_options has only {given}; add the missing credentials to it"
         first = [name for name in use[0] if not callable(self.credentials.get(name))]
-        text += f"give the client {' and '.join(f'{name}=…' for name in first)}" if first else "its functions gave none"
+        text += (
+            f"pass {' and '.join(f'{name}=…' for name in first)} to the client"
+            if first
+            else "the token functions returned None; return a token"
+        )
         variables = [text for names in use for name in names for text in _variables(self._schemes[name])]
         if not variables:
             return text
@@ -382,8 +387,8 @@ class _Awaited:
         if inspect.iscoroutine(self._value):
             self._value.close()
         raise TypeError(
-            "the token function of this client returned an awaitable; the synchronous client cannot await it, "
-            "give a plain function or use the asynchronous client"
+            "the token function of this client returned an awaitable, which the synchronous client cannot await; "
+            "pass a plain function or use the asynchronous client"
         )
 
     async def take_async(self, transport: object) -> Any:
@@ -452,8 +457,8 @@ def _check_text(token: Any, name: str) -> None:
     what = "the token of this client" if name == SHORT else f"the credential {name!r} of this client"
     if not isinstance(token, str):
         raise TypeError(
-            f"{what} is of type {type(token).__name__}; give a string (for basic auth "
-            "'user:password'), or a function that gives one"
+            f"{what} is of type {type(token).__name__}; pass a string (for basic auth "
+            "'user:password'), or a function that returns one"
         )
     if any("\ud800" <= character <= "\udfff" for character in token):
         raise ValueError(f"{what}, not shown here, has a lone surrogate; decode it as UTF-8")

@@ -1,7 +1,7 @@
-"""Bodies of requests: what the HTTP library is given for them, and how one is put back to its start.
+"""Encoding of request bodies for the HTTP library, and rewinding of bodies before a request is repeated.
 
 The HTTP libraries send a file that was read to its end as an empty body when a redirect or an `auth` repeats the
-request. A body that is read while it is sent therefore remembers where it began.
+request. A body that is read while it is sent therefore stores its start position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE_CHUNK: Final = 65_536
 
 
 class EncodedBody(NamedTuple):
-    """A body as `build_request` takes it: keyword arguments, the usual content type, and its start if it is read."""
+    """A body for `build_request`: keyword arguments, the default content type, and its start if it is a stream."""
 
     arguments: dict[str, Any]
     content_type: str | None = None
@@ -32,7 +32,7 @@ NO_BODY: Final = EncodedBody({})
 
 
 def encode_body(body: Any, *, asynchronous: bool) -> EncodedBody:
-    """The arguments of `build_request` for a body. Raises TypeError for a form with a field that has no text."""
+    """Return the arguments of `build_request` for a body. Raises TypeError for a form field that cannot be encoded."""
     if body is None or body == "":
         return NO_BODY
     if isinstance(body, bytes | bytearray | memoryview):
@@ -58,13 +58,15 @@ def _form_fields(form: Form) -> list[tuple[str, str]]:
         for item in value if is_sequence(value) else (value,):
             text = scalar_text(item)
             if text is None:
-                raise TypeError(f"form field {name!r} is {described(item)}, which has no text in a form")
+                raise TypeError(
+                    f"form field {name!r} is {described(item)}; expected a string, number or boolean, or a list of them"
+                )
             fields.append((name, text))
     return fields
 
 
 def _json_part(name: str, value: Any) -> bytes:
-    """An object as a part of JSON."""
+    """Encode an object as the JSON of a multipart part."""
     try:
         return encode_json(value, text_of).encode()
     except (TypeError, ValueError) as error:
@@ -72,7 +74,7 @@ def _json_part(name: str, value: Any) -> bytes:
 
 
 def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]]:
-    """The text fields and the files. Raises TypeError for a value that is neither."""
+    """Return the text fields and the files of a body. Raises TypeError for a value that is neither."""
     fields: dict[str, list[str]] = {}
     files: list[tuple[str, Any]] = []
     for name, value in body.items():
@@ -84,13 +86,13 @@ def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]
             else:
                 text = scalar_text(item)
                 if text is None:
-                    raise TypeError(f"multipart field {name!r} is {described(item)}; expected text or a file")
+                    raise TypeError(f"multipart field {name!r} is {described(item)}; expected a string or a file")
                 fields.setdefault(name, []).append(text)
     return fields, files
 
 
 class _AsyncFile:
-    """An open file as the asynchronous client takes it: each time it is iterated, it is read from where it is."""
+    """An open file as an async iterable for the async client; iteration reads it from its current position."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -104,7 +106,7 @@ class _AsyncFile:
 
 
 class _Repeatable:
-    """A body that is read while it is sent, and remembers its start; `begun` once a part of it was read."""
+    """A body that is read while it is sent, with its start position; `begun` is true once a part of it was read."""
 
     def __init__(self, stream: Any, start: BodyStart) -> None:
         self._stream = stream
@@ -126,7 +128,7 @@ class _AsyncRepeatableBody(_Repeatable):
 
 
 def make_repeatable(library: Library, client: AnyClient, request: RawRequest, start: BodyStart) -> None:
-    """Lets the body of a request be put back to its start before it is sent again."""
+    """Wrap the body of a request, so that it can be rewound before the request is sent again."""
     asynchronous = isinstance(client, library.AsyncClient)
     wanted: Any = library.AsyncByteStream if asynchronous else library.SyncByteStream
     if isinstance(request.stream, wanted):  # else the HTTP library says what is wrong
@@ -135,6 +137,6 @@ def make_repeatable(library: Library, client: AnyClient, request: RawRequest, st
 
 
 def rewind(request: RawRequest) -> str | None:
-    """Puts the body of a request that was sent back to its start; what cannot be read again, in words, or None."""
+    """Rewind the body of a request that was sent. Returns a description of the part that cannot be rewound, or None."""
     stream: Any = request.stream
     return stream.start.rewind() if isinstance(stream, _Repeatable) and stream.begun else None

@@ -1,8 +1,8 @@
-"""Builds the request of the HTTP library from an outgoing one, with the client's own `build_request`.
+"""Builds the request of the HTTP library from an outgoing one, with the `build_request` of the client.
 
-The library merges URL, headers, body and timeouts. Four rules are added to its own: search parameters of a call
-override those of the client; an implied `Accept` gives way to the client's; the `User-Agent` names the package; and no
-content coding is requested that cannot be unpacked within bounds.
+The library merges URL, headers, body and timeouts. Four rules are added: query parameters of a call override those of
+the client; the client's `Accept` overrides an implied one; the `User-Agent` contains the package; and content codings
+that cannot be decompressed within bounds are not requested.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .outgoing import OutgoingRequest
 
 _CHOICES: Final = {"redirect": (None, "follow", "error", "manual"), "credentials": (None, *CREDENTIALS)}
-"""The members of `request_init` that have one of several values, or none."""
+"""The members of `request_init` with a fixed set of values; None means not set."""
 
 _CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range")
 
 
 def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
-    """The first request of the HTTP library for an outgoing one. Raises ValueError for what cannot be sent."""
+    """Build the first request of the HTTP library for an outgoing one. Raises ValueError if it cannot be sent."""
     init, library = outgoing.init, outgoing.transport.library
     for name, choices in _CHOICES.items():
         if init.get(name) not in choices:
@@ -40,13 +40,13 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     try:
         url = library.parsed_url(outgoing.url)
     except library.InvalidURL as error:
-        raise ValueError(f"not a URL that can be requested: {outgoing.public!r} ({error})") from error
+        raise ValueError(f"invalid URL {outgoing.public!r}: {error}") from error
     content = init.get("body")
     body = NO_BODY if content is None else encode_body(content, asynchronous=isinstance(client, library.AsyncClient))
     headers = _headers(client, outgoing)
     if body.start is not None and body.start.length is not None:
         headers.setdefault("Content-Length", str(body.start.length))
-    # The library makes nothing of those that are set afterwards, which is faster ("direct call").
+    # The library does not process headers that are set afterwards, which is faster ("direct call").
     are_set = not body.arguments and bytes not in map(type, headers.values())
     request = client.build_request(
         outgoing.method,
@@ -75,7 +75,7 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
 
 
 def _describe_body(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, body: EncodedBody) -> None:
-    """Gives a body its usual content type, and lets it be sent again."""
+    """Set the default content type of a body, and make it repeatable."""
     if body.content_type is not None:
         request.headers.setdefault("Content-Type", body.content_type)
     if body.start is not None:
@@ -83,7 +83,7 @@ def _describe_body(client: AnyClient, outgoing: OutgoingRequest, request: RawReq
 
 
 def _add_condition(request: RawRequest, outgoing: OutgoingRequest, name: str, value: str) -> None:
-    """Adds the condition under which the cache needs a response, unless the user set one or forbids a cached one."""
+    """Add the conditional header of the cache, unless the user set a condition or `no-cache`."""
     headers = request.headers
     if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
         return
@@ -93,13 +93,13 @@ def _add_condition(request: RawRequest, outgoing: OutgoingRequest, name: str, va
 
 def _unknown_choice(name: str, value: object, choices: tuple[str | None, ...]) -> ValueError:
     _, *first, last = map(repr, choices)
-    return ValueError(f"{name} is {', '.join(first)} or {last}, not {value!r}")
+    return ValueError(f"request_init[{name!r}] is {value!r}; expected {', '.join(first)} or {last}")
 
 
 def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
-    """The headers of a request that override those of its client. Raises ValueError for one that cannot be sent."""
+    """Return the headers that override those of the client. Raises ValueError for one that cannot be sent."""
     own, transport = outgoing.headers, outgoing.transport
-    # The raw headers of the client, as each look-up by name goes through all of them ("direct call").
+    # The raw headers of the client, because each look-up by name iterates over all of them ("direct call").
     defaults = {name.lower(): value for name, value in client.headers.raw}
     headers: dict[str, Any] = {}
     names: set[str] = set()
@@ -127,13 +127,13 @@ def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
 
 
 def _limits(client: AnyClient, timeout: float | Timeout) -> Mapping[str, Any]:
-    """The extensions of a request that has a timeout of its own, in milliseconds."""
+    """Return the extensions of a request with its own timeout, which is in milliseconds."""
     usual = client.timeout.as_dict() if isinstance(timeout, Timeout) else {}
     return {"timeout": seconds_by_step(timeout, usual)}
 
 
 def _with_client_params(client: AnyClient, url: Url) -> Url:
-    """The URL with those search parameters of the client that it has not itself."""
+    """Add the query parameters of the client to a URL, except those that the URL already has."""
     given = url.params
     added = [(name, value) for name, value in client.params.multi_items() if name not in given]
     if not added:

@@ -1,9 +1,9 @@
-"""Cancelling a request without harm to the connection pool.
+"""Cancellation of a request without leaking a connection of the pool.
 
-A cancelled task gets its error wherever it waits at that moment, also inside the bookkeeping of the pool: after a full
-pool assigned a connection to the request, before the first byte of a new connection, or while a response is closed.
-There the pool loses the connection for ever. So a request over a pool is cancelled only where it waits for the network,
-which its connection reports (the `trace` extension); elsewhere it continues to the next such place and ends there.
+CancelledError is raised wherever the task is waiting, also inside the bookkeeping of the pool: after a full pool
+assigned a connection to the request, before the first byte of a new connection, or while a response is closed. At these
+points the pool loses the connection permanently. A request over a pool is therefore cancelled only while it waits for
+the network, which its connection reports (the `trace` extension); otherwise it continues until the next such point.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ROUNDS: Final = 20
 
 
 class TracedTransport(AwaitingTransport):
-    """A transport that knows whether its connections report what they do (`traces`), as those of a pool do."""
+    """A transport; `traces` is true once a connection reported an event, as those of a pool do."""
 
     traces = False
 
 
 class Cancellation:
-    """Cancels a task at a moment at which its request can be cancelled without harm."""
+    """Cancels a task at a point at which its request can be cancelled safely."""
 
     # Class attributes, as one is made for every fetch and most stay unused ("fetch through the cache, async").
     _owner: TracedTransport | None = None
@@ -35,7 +35,7 @@ class Cancellation:
     _cancelled = False
 
     def cancel(self, task: asyncio.Task[Any], rounds: int = ROUNDS) -> None:
-        """Cancels the task, at once or as soon as that does no harm. Called in the task's own loop."""
+        """Cancel the task, at once or as soon as that is safe. Must be called in the event loop of the task."""
         transport = self._transport
         if transport is None or self._interruptible:
             task.cancel()
@@ -47,12 +47,12 @@ class Cancellation:
             task.cancel()
 
     def enter(self, transport: TracedTransport, extensions: dict[str, Any]) -> None:
-        """Called before a request is sent; its connection reports what it does through `extensions`."""
+        """Start tracing a request through its `extensions`; called before it is sent."""
         extensions["trace"] = self
         self._owner = self._transport = transport
 
     async def __call__(self, event: str, info: Any) -> None:
-        """Called by the connection for each of its events (the `trace` extension)."""
+        """Handle an event of the connection (the `trace` extension)."""
         if self._owner is not None:
             self._owner.traces = True
         self._interruptible = event.endswith(".started") and not event.endswith("response_closed.started")
@@ -60,7 +60,7 @@ class Cancellation:
             self._give_up()
 
     def leave(self) -> None:
-        """Called when the request has ended. Raises CancelledError where it was cancelled and could not end earlier."""
+        """Stop tracing; called when the request has ended. Raises CancelledError if a cancellation is still pending."""
         self._transport = None
         self._interruptible = False
         if self._cancelled:
@@ -76,12 +76,12 @@ _cancellation: Final[ContextVar[Cancellation | None]] = ContextVar("restencil_ca
 
 
 def current_cancellation() -> Cancellation | None:
-    """The cancellation of the running task, if it has one."""
+    """Return the cancellation of the running task; None without one."""
     return _cancellation.get()
 
 
 def cancellable() -> Cancellation:
-    """Gives the running task a cancellation, through which it is cancelled from now on."""
+    """Create the cancellation of the running task, which must be cancelled through it from then on."""
     made = Cancellation()
     _cancellation.set(made)
     return made

@@ -1,8 +1,8 @@
-"""Cookies of a principal: which cookies a request carries, and where those of its response are kept.
+"""Cookies of a principal: the cookies that a request sends, and the storage of those in its response.
 
-An HTTP client has one cookie jar for everyone who uses it, so two logged-in users that share a client would share a
-session. Each transport keeps the cookies of its own responses; what a user put into the client's jar goes with all
-requests. Cookies without a domain are sent to the first origin alone, where the HTTP libraries send them to every host.
+An HTTP client has one cookie jar, so two logged-in users that share a client would share a session. Each transport
+therefore stores the cookies of its own responses; cookies that a user added to the client's jar are sent with all
+requests. Cookies without a domain are sent only to the first origin; the HTTP libraries send them to every host.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class _StoreNothing(DefaultCookiePolicy):
 
 
 def empty_jar() -> CookieJar:
-    """A jar that stores no cookie of a response."""
+    """Return a jar that stores no cookies of responses."""
     return CookieJar(_StoreNothing())
 
 
 class _OfOthers:
-    """Stands before `extract_cookies` of a user's jar: cookies of requests that keep their own are not put into it."""
+    """Replaces `extract_cookies` of a user's jar: it ignores responses whose cookies are stored by their transport."""
 
     def __init__(self, jar: CookieJar) -> None:
         self._jar = jar
@@ -47,16 +47,16 @@ class _OfOthers:
 
 
 def protect_jar(client: AnyClient) -> None:
-    """Keeps the cookies of requests that store their own out of the jar of a user's client."""
+    """Prevent the jar of a user's client from storing cookies that transports store themselves."""
     jar = client.cookies.jar
     if not isinstance(jar.extract_cookies, _OfOthers):
         jar.extract_cookies = _OfOthers(jar)  # type: ignore[method-assign]  # of this jar alone
 
 
 def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, *, at_home: bool) -> None:
-    """Sets the cookies that a request may carry: those of its own header, of the client's jar and of the transport's.
+    """Set the cookies of a request: those of its own header, of the client's jar and of the transport's jar.
 
-    `at_home` is false once a redirect led away from the first origin. Then only cookies that belong to a domain remain.
+    `at_home` is false once a redirect left the first origin; then only cookies with a domain are sent.
     """
     given, kept = client.cookies.jar, outgoing.transport.jar
     own = _cookie_header(outgoing.headers) if at_home else None
@@ -75,7 +75,7 @@ def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawReques
 
 
 def has_cookies(client: AnyClient, outgoing: OutgoingRequest) -> bool:
-    """Whether there is a cookie that a request could carry, besides its own header."""
+    """Return whether a jar contains a cookie that a request could send."""
     for jar in (client.cookies.jar, outgoing.transport.jar):
         if jar is not None and next(iter(jar), None) is not None:
             return True
@@ -83,7 +83,7 @@ def has_cookies(client: AnyClient, outgoing: OutgoingRequest) -> bool:
 
 
 def keep_cookies(outgoing: OutgoingRequest, response: RawResponse) -> None:
-    """Keeps the cookies of a response in the jar of the transport, if it has one and its request went with cookies."""
+    """Store the cookies of a response in the jar of the transport, if it has one and the request may use cookies."""
     jar = outgoing.transport.jar
     if jar is None:
         return

@@ -76,7 +76,7 @@ def _time_left(timeout: float | None, late: type[Exception]) -> float | None:
         return timeout
     left = end - time.monotonic()
     if left <= 0:
-        raise late("the timeout of the whole request is over")
+        raise late("the total timeout of the request has expired")
     return left if timeout is None else min(timeout, left)
 
 
@@ -106,7 +106,7 @@ def addresses_of(
     if errors:
         raise errors[0]
     if not found:
-        raise TimeoutError(f"the address of {host!r} was not found within the timeout")
+        raise TimeoutError(f"the host {host!r} was not resolved within the timeout")
     return found
 
 

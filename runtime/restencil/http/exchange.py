@@ -121,7 +121,7 @@ def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawR
     """Return the next request of a redirect. Raises StatusError if it cannot or must not be sent."""
     following = response.next_request
     if following is None:  # httpx2 returns None for a Location that is not a URL; httpx has raised
-        raise unusable_location(outgoing, response, ValueError("it cannot be read"))
+        raise unusable_location(outgoing, response, ValueError("it cannot be parsed"))
     if following.url.scheme not in ("http", "https"):
         raise unusable_location(outgoing, response, ValueError(f"its scheme is {following.url.scheme!r}"))
     lost_change = method_became_get(outgoing, response, following)
@@ -147,7 +147,7 @@ def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: Raw
     while response.has_redirect_location and redirect != "manual":
         yield Read(response)
         if redirect == "error":
-            raise status_error(outgoing, response, "redirected, which request_init['redirect'] = 'error' refuses")
+            raise status_error(outgoing, response, "redirected, which request_init['redirect'] = 'error' forbids")
         followed += 1
         if followed > MAX_REDIRECTS:
             raise endless_redirects(outgoing, MAX_REDIRECTS)

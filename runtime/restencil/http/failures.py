@@ -55,18 +55,16 @@ def _failure(
     step = _overdue_step(error)
     if step is not None:
         within = "in time" if limit is None else f"within {limit:g} ms"
-        return TimeoutExceededError(f"{label}: no answer {within} ({step})", **members)
+        return TimeoutExceededError(f"{label}: no response {within} ({step})", **members)
     reason = hide(str(error) or type(error).__name__)
     if _is_broken_connection(error):
-        return ConnectionFailedError(f"{label}: no connection: {reason}", **members)
+        return ConnectionFailedError(f"{label}: connection failed: {reason}", **members)
     return NetworkError(f"{label}: {reason}", **members)
 
 
 def endless_redirects(outgoing: OutgoingRequest, followed: int) -> NetworkError:
     """Return the error for too many redirects."""
-    return EndlessRedirectError(
-        f"{outgoing.label}: no connection: redirected more than {followed} times", **_about(outgoing)
-    )
+    return EndlessRedirectError(f"{outgoing.label}: redirected more than {followed} times", **_about(outgoing))
 
 
 def _about(outgoing: OutgoingRequest) -> dict[str, Any]:
@@ -90,7 +88,7 @@ def unusable_location(outgoing: OutgoingRequest, redirect: RawResponse, error: B
     """Return the error for a redirect to an invalid URL."""
     location = outgoing.secrets_hider()(redirect.headers.get("location", ""))[:200]
     return status_error(
-        outgoing, redirect, f"redirected, but its Location, {location!r}, is no URL that can be requested ({error})"
+        outgoing, redirect, f"redirected, but its Location is {location!r}, which is not a valid URL ({error})"
     )
 
 
@@ -106,9 +104,9 @@ def method_became_get(outgoing: OutgoingRequest, response: RawResponse, followin
     return status_error(
         outgoing,
         response,
-        f"redirected to {target}, which would make a GET of a {method}: the change may not have happened; if the path "
-        "wants a slash at its end, write it in `path`"
-        + ("; if the server answers so on purpose, give follow_see_other=True" if status == _SEE_OTHER else ""),
+        f"redirected to {target}, which would turn {method} into GET: the change may not have happened; if the URL "
+        "needs a trailing slash, add it to `path`"
+        + ("; if the server redirects after a change, set follow_see_other=True" if status == _SEE_OTHER else ""),
     )
 
 
@@ -118,8 +116,8 @@ def body_left_origin(outgoing: OutgoingRequest, redirect: RawResponse, following
     return status_error(
         outgoing,
         redirect,
-        f"redirected from {here} to {there}, and a body is not sent to another origin; if both are yours, give the "
-        "endpoint or the resource redirects={'cross_origin_body': True}",
+        f"redirected from {here} to {there}, but a body is not sent to another origin; if you trust both, set "
+        "redirects={'cross_origin_body': True} on the endpoint or the resource",
     )
 
 

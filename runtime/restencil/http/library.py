@@ -153,14 +153,14 @@ def library_of(thing: object) -> Library:
     """Return the library of a client or a response. Raises TypeError for an object of neither library."""
     library = library_behind(thing)
     if library is None:
-        raise TypeError(f"{described(thing)} is of neither httpx nor httpx2")
+        raise TypeError(f"found {described(thing)}; expected an object of httpx or httpx2")
     return library
 
 
 def check_name(name: str, source: str) -> None:
     """Raise ValueError for the name of an unknown library; `source` is the argument or variable with the name."""
     if name not in LIBRARIES:
-        raise ValueError(f"{source} is 'httpx' or 'httpx2', not {name!r}")
+        raise ValueError(f"{source} is {name!r}; expected 'httpx' or 'httpx2'")
 
 
 def library_named(name: str | None) -> Library:
@@ -178,9 +178,9 @@ def library_named(name: str | None) -> Library:
             return _library(module.__name__)
     if name is None:
         raise ImportError(
-            f"requests are sent with httpx or httpx2, and neither is installed; {_INSTALLED_BY['httpx']}", name="httpx"
+            f"requests need httpx or httpx2, but neither is installed; {_INSTALLED_BY['httpx']}", name="httpx"
         )
-    raise ImportError(f"requests are to be sent with {name}, which is not installed; {_INSTALLED_BY[name]}", name=name)
+    raise ImportError(f"requests need {name}, which is not installed; {_INSTALLED_BY[name]}", name=name)
 
 
 def is_asynchronous(client: object) -> bool:
@@ -192,7 +192,7 @@ def is_asynchronous(client: object) -> bool:
         if isinstance(client, library.AsyncClient):
             return True
     raise TypeError(
-        f"client is a Client or an AsyncClient of httpx or httpx2, or of a subclass of one, not {described(client)}"
+        f"client is {described(client)}; expected a Client or an AsyncClient of httpx or httpx2, or of a subclass"
     )
 
 
@@ -200,5 +200,8 @@ def check_client(client: object, *, blocking: bool) -> None:
     """Raise TypeError for a client of the other kind, or for an object that is not a client."""
     if is_asynchronous(client) is blocking:
         given, wanted = ("an AsyncClient", "a Client") if blocking else ("a Client", "an AsyncClient")
-        other = "the asynchronous controller or client" if blocking else "the one for blocking code"
-        raise TypeError(f"client is {given} of {library_of(client).name}, where {wanted} is wanted; or use {other}")
+        other = "asynchronous" if blocking else "synchronous"
+        raise TypeError(
+            f"client is {given} of {library_of(client).name}; expected {wanted}, or use the {other} controller or "
+            "client"
+        )

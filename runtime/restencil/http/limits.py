@@ -77,10 +77,12 @@ def codings_of(header: str) -> list[str]:
     named = [name.strip().lower() for name in header.split(",")]
     for name in named:
         if name in _UNSUPPORTED:
-            raise ValueError(f"its body is compressed as {name!r}, which is not unpacked here; ask for gzip or deflate")
+            raise ValueError(f"its body is compressed as {name!r}, which is not supported; request gzip or deflate")
     found = [name for name in named if name in _UNPACKED]
     if len(found) > _MAX_CODINGS:
-        raise ValueError(f"its body is compressed {len(found)} times over ({', '.join(found)}), which is refused")
+        raise ValueError(
+            f"its body is compressed {len(found)} times ({', '.join(found)}); at most {_MAX_CODINGS} are supported"
+        )
     return found
 
 
@@ -159,9 +161,10 @@ class BodyLimit:
         if limit is None and self.whole:
             limit = DEFAULT_LIMIT
         if limit is not None and self._size > limit:
-            default = "" if self._limit is not None else ", as none was given"
+            default = "" if self._limit is not None else " by default"
             raise self._error(
-                f"the body is larger than max_response_bytes, which is {limit} after decompression{default}"
+                f"the decompressed body is larger than max_response_bytes, which is {limit}{default}; increase it to "
+                "accept the response"
             )
         if self.whole and self._deadline is not None and time.monotonic() > self._deadline:
             raise self._library.ReadTimeout("the response did not arrive within the timeout")

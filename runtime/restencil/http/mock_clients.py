@@ -1,4 +1,4 @@
-"""HTTP clients that respond from memory, of either library, for tests of users."""
+"""HTTP clients of either library that respond from memory, for tests of users."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .library import AsyncClient, Client, Library, RawRequest, RawResponse
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as `answering_client` shows it; header names are in lower case."""
+    """A request that `answering_client` passes to its function; header names are in lower case."""
 
     method: str
     url: str
@@ -22,7 +22,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response that `answering_client` gives."""
+    """A response that the function of `answering_client` returns."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -39,7 +39,7 @@ def _given(library: Library, response: Response) -> RawResponse:
 
 @contextlib.contextmanager
 def _as_failures(library: Library, request: RawRequest) -> Generator[None]:
-    """Raises Python's errors of a connection as those of the library."""
+    """Convert Python's connection errors to those of the library."""
     try:
         yield
     except TimeoutError as error:
@@ -49,7 +49,10 @@ def _as_failures(library: Library, request: RawRequest) -> Generator[None]:
 
 
 def answering_client(library: Library, respond: Callable[[Request], Response], base_url: str = "") -> Client:
-    """A client whose responses a function makes; ConnectionError and TimeoutError become errors of the library."""
+    """Return a client whose responses come from a function.
+
+    ConnectionError and TimeoutError become errors of the library.
+    """
 
     def handle(request: RawRequest) -> RawResponse:
         with _as_failures(library, request):
@@ -61,7 +64,7 @@ def answering_client(library: Library, respond: Callable[[Request], Response], b
 def answering_async_client(
     library: Library, respond: Callable[[Request], Response | Awaitable[Response]], base_url: str = ""
 ) -> AsyncClient:
-    """An asynchronous client whose responses a function makes, which may be a coroutine function.
+    """Return an async client whose responses come from a function, which may be a coroutine function.
 
     ConnectionError and TimeoutError become errors of the library.
     """

@@ -1,7 +1,7 @@
-"""Credentials never cross an origin: what a request that a redirect led to keeps of its headers.
+"""Removal of credentials from requests that are redirected to another origin.
 
-The HTTP libraries take `Authorization` away at another origin and keep every other header, so a key in `X-Api-Key`
-would follow; and they let all of them come back where a second redirect leads home again.
+The HTTP libraries remove only `Authorization` at another origin, so a key in `X-Api-Key` would be sent there; and they
+restore all headers if a second redirect returns to the first origin.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "co
 
 
 def origin_of(url: Url) -> Provenance:
-    """The scheme, host and port of a URL."""
+    """Return the scheme, host and port of a URL."""
     return url.scheme, url.host, url.port or _PORTS.get(url.scheme)
 
 
 def sends_body_elsewhere(request: RawRequest, following: RawRequest) -> bool:
-    """True for a redirected request that sends a body to another origin than the one that redirected it."""
+    """Return whether a redirected request sends a body to another origin than the one that redirected it."""
     headers = following.headers
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     return has_body and origin_of(following.url) != origin_of(request.url)
 
 
 def remove_credentials(library: Library, request: RawRequest) -> None:
-    """Keeps only those headers of a request that describe its content and connection."""
+    """Remove all headers of a request except those that describe its content and connection."""
     headers = request.headers
     for name in list(headers):
         if not name.startswith("content-") and name not in CONNECTION_HEADERS:

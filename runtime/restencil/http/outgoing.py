@@ -223,7 +223,7 @@ def _absolute(url: str, base: str) -> str:
     """Join a relative URL with the base URL. Raises ValueError without a base URL."""
     if not base:
         raise ValueError(
-            f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
+            f"the URL {url!r} is relative, but there is no base URL; set url_prefix on the endpoint, "
             "or base_url on the controller or client"
         )
     return joined(base, url)

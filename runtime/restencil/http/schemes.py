@@ -163,8 +163,8 @@ def _check_url(url: str) -> None:
     if is_safe and parts.hostname and "@" not in parts.netloc:
         return
     raise ValueError(
-        f"token_url is {urls.urlunsplit(parts._replace(netloc=parts.netloc.rpartition('@')[2]))!r}, and secrets are "
-        "sent there: it begins with https://, or is on this machine, and has no user name"
+        f"token_url is {urls.urlunsplit(parts._replace(netloc=parts.netloc.rpartition('@')[2]))!r}, but receives "
+        "secrets; expected an https:// URL, or one on this machine, without a user name"
     )
 
 

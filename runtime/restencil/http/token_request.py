@@ -1,7 +1,7 @@
 """Requests to a token server.
 
-Credentials go to its address alone: the request takes nothing of the user's client along and follows no redirect, and
-neither it nor its response is part of an error.
+Credentials are sent only to its URL: the request has no headers, cookies or parameters of the user's client, redirects
+are not followed, and errors contain neither the request nor the response.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .schemes import TokenServer
 
 MAX_WAIT: Final = 30_000
-"""The most milliseconds that a token server may take."""
+"""The maximum time in milliseconds that a token server may take."""
 
 _TIMEOUT: Final = Timeout(total=MAX_WAIT)
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}").fullmatch
-"""The form of error codes, as in RFC 6749; any other string may repeat a secret."""
+"""The form of error codes in RFC 6749; any other string may contain a secret."""
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+").fullmatch
 
@@ -84,7 +84,7 @@ class TokenRequest:
         }
 
     def take(self, transport: Any) -> Granted:
-        """Blocks until the response is there."""
+        """Wait for the response and return its tokens."""
         try:
             return self._granted(transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
@@ -92,7 +92,7 @@ class TokenRequest:
         raise failure from None
 
     async def take_async(self, transport: Any) -> Granted:
-        """Awaits the response."""
+        """Await the response and return its tokens."""
         try:
             return self._granted(await transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
@@ -100,13 +100,13 @@ class TokenRequest:
         raise failure from None
 
     def _granted(self, response: Any) -> Granted:
-        """The token in a response. Raises AuthError where there is none."""
+        """Return the tokens in a response. Raises AuthError if it has no access token."""
         content = _json(response)
         if content is None:
-            raise self._error(f"{status_line(response)}: its answer is no JSON object", response.status_code)
+            raise self._error(f"{status_line(response)}: the response is not a JSON object", response.status_code)
         token, refresh_token = content.get("access_token"), content.get("refresh_token")
         if not isinstance(token, str) or not _TOKEN(token):
-            reason = _reason(content) or "its answer has no access_token"
+            reason = _reason(content) or "the response has no access_token"
             raise self._error(f"{response.status_code} {reason}", response.status_code)
         renewed = refresh_token if isinstance(refresh_token, str) and refresh_token else None
         return Granted(token, renewed, _seconds(content.get("expires_in")))
@@ -119,7 +119,9 @@ class TokenRequest:
             return self._error(problem, 500, elapsed=error.elapsed)
         response: Any = error.response
         if response.has_redirect_location:
-            problem = f"{status_line(response)}, a redirect, which is not followed with a secret"
+            problem = (
+                f"{status_line(response)}: redirects of token requests are not followed; set the final URL as token_url"
+            )
         else:
             problem = f"{error.status} {_reason(_json(response)) or response.reason_phrase}"
         return self._error(problem.rstrip(), error.status, elapsed=error.elapsed, retry_after=error.retry_after)
@@ -139,13 +141,13 @@ def _json(response: Any) -> dict[str, Any] | None:
 
 
 def _reason(content: Mapping[str, Any] | None) -> str:
-    """The error code of the server; empty where it may hold a secret."""
+    """Return the error code of the server; empty if it may contain a secret."""
     error = None if content is None else content.get("error")
     return error if isinstance(error, str) and _PLAIN(error) else ""
 
 
 def _seconds(value: Any) -> float | None:
-    """The lifetime of a token in seconds; None where it is missing or cannot be read."""
+    """Return the lifetime of a token in seconds; None if it is missing or invalid."""
     try:
         seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):

@@ -84,7 +84,7 @@ class _HttpTransport(Transport):
 
             check_client(client, blocking=isinstance(self, BlockingTransport))
         if max_response_bytes is not None and max_response_bytes < 0:
-            raise ValueError(f"max_response_bytes is not negative: {max_response_bytes!r}")
+            raise ValueError(f"max_response_bytes is {max_response_bytes!r}; expected a number that is not negative")
         self.base_url = str(base_url)
         self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
         self.limit = max_response_bytes

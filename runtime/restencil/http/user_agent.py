@@ -1,4 +1,4 @@
-"""The `User-Agent` of requests: that of the call, the client's argument, the HTTP client, the spec, or the default."""
+"""The `User-Agent` of requests, from the call, the client's argument, the HTTP client, the spec, or the default."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ VERSION: Final = "0.1.0"
 """The version of this library."""
 
 _GENERATED: Final = "_client"
-"""The module of a generated package that holds its clients."""
+"""The module of a generated package that contains its clients."""
 _NO_TOKEN: Final = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class Agent(NamedTuple):
-    """The `User-Agent` of one client's requests, where a call has none.
+    """The `User-Agent` of a client's requests, unless a call sets one.
 
-    `given` is the argument of the client and replaces that of the user's HTTP client, `declared` is that of the spec;
-    False keeps that of the HTTP client, None is not set. `product` is the package and its version.
+    `given` is the argument of the client, which takes precedence over the user's HTTP client; `declared` is from the
+    spec. False keeps the one of the HTTP client, and None means not set. `product` is the package and its version.
     """
 
     given: Any = None
@@ -32,7 +32,7 @@ class Agent(NamedTuple):
     product: str = ""
 
     def replacement(self, default: str | None, library: Library) -> str | None:
-        """The `User-Agent` to send in place of the HTTP client's; None keeps that."""
+        """Return the `User-Agent` that replaces the one of the HTTP client; None keeps it."""
         if self.given is not None:
             return self.given or None
         if default != library.user_agent:
@@ -48,9 +48,9 @@ NOBODY: Final = Agent()
 
 
 def agent_of(kind: type, api: Api | None, given: Any) -> Agent:
-    """The agent of a client of this class.
+    """Return the agent of a client of this class.
 
-    Raises TypeError for a `User-Agent` that is neither a string nor False, ValueError for one that cannot be sent.
+    Raises TypeError for a `User-Agent` that is neither a string nor False, and ValueError for one that cannot be sent.
     """
     _check(given, f"user_agent of {kind.__name__}")
     if api is None:
@@ -62,7 +62,7 @@ def agent_of(kind: type, api: Api | None, given: Any) -> Agent:
 
 
 def _package_of(kind: type) -> str:
-    """The name of the generated package of a client's class, or of one of its bases; else an empty string."""
+    """Return the name of the generated package of a client's class or its bases; an empty string without one."""
     home = next((base for base in kind.__mro__ if vars(base).get("_api") is not None), kind)
     package, _, module = home.__module__.rpartition(".")
     return package.rpartition(".")[2] if module == _GENERATED else ""
@@ -72,15 +72,15 @@ def _check(text: Any, what: str) -> None:
     if text is None or text is False:
         return
     if not isinstance(text, str):
-        raise TypeError(f"{what} is a string, or False for that of the HTTP library, not {described(text)}")
+        raise TypeError(f"{what} is {described(text)}; expected a string, or False for the default of the HTTP library")
     if not text.strip():
-        problem = "is empty; give False for that of the HTTP library"
+        problem = "is empty; pass False for the default of the HTTP library"
     elif not text.isascii():
-        problem = "has a character outside ASCII, which no header can have"
+        problem = "contains a character outside ASCII, which is invalid in a header; remove it"
     elif not text.isprintable():
-        problem = "has a line break or another control character, which no header can have"
+        problem = "contains a line break or another control character, which is invalid in a header; remove it"
     elif text.strip() != text:
-        problem = "has space at its beginning or end, which no header can have"
+        problem = "has leading or trailing whitespace, which is invalid in a header; remove it"
     else:
         return
     raise ValueError(f"{what} {problem}: {text!r}")

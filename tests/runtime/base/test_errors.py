@@ -105,7 +105,8 @@ ERRORS: dict[type[Exception], tuple[Callable[[], Any], Any, str]] = {
     errors.NetworkError: (
         _too_large,
         500,
-        "GET http://case.test/a: 200 OK: the body is larger than max_response_bytes, which is 1 after decompression",
+        "GET http://case.test/a: 200 OK: the decompressed body is larger than max_response_bytes, which is 1; "
+        "increase it to accept the response",
     ),
     errors.StatusError: (lambda: _call(as_json({}, 418)), 418, "GET http://case.test/a: 418 I'm a teapot"),
     errors.ServerError: (lambda: _call(as_json({}, 503)), 503, "GET http://case.test/a: 503 Service Unavailable"),

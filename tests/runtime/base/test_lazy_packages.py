@@ -73,9 +73,9 @@ def test_lazy_packages_name_that_a_module_misses_is_an_import_error(away: Any) -
 def test_lazy_packages_reference_names_a_module_and_something_in_it(text: str) -> None:
     """What has another form is refused where it is written."""
     for refused in (lazy_function, schema.Lazy, lazy_resource):
-        with pytest.raises(ValueError, match="a reference has the form 'package.module:name'"):
+        with pytest.raises(ValueError, match="expected the form 'package.module:name'"):
             refused(text)
-    with pytest.raises(ValueError, match="a reference has the form"):
+    with pytest.raises(ValueError, match="the reference is .*; expected the form"):
         lazy_function(".users:User")
 
 

@@ -212,7 +212,7 @@ def test_logs_another_value_is_one_line_with_the_three_words(value: str) -> None
     """And changes nothing."""
     out, err = run(value)
     assert out == "0 0 0"
-    assert err == f"restencil: RESTENCIL_LOG is {value!r}; it may be debug, info, warning"
+    assert err == f"restencil: RESTENCIL_LOG is {value!r}; expected debug, info, warning"
 
 
 @pytest.mark.parametrize("value", [None, ""])

@@ -52,9 +52,9 @@ def test_struct_copies_and_pickles_are_equal() -> None:
     [
         (lambda: Point(), "Point lacks x; its members are: x, y"),  # type: ignore[call-arg]
         (lambda: Point(1, z=2), "Point has no z; its members are: x, y"),  # type: ignore[call-arg]
-        (lambda: Point(1, x=2), "Point was given x twice; its members are: x, y"),  # type: ignore[misc]
-        (lambda: Point(1, 2, 3), "Point was given 3 members by place; its members are: x, y"),  # type: ignore[call-arg]
-        (lambda: Nothing("x"), "Nothing was given 1 members by place"),  # pyright: ignore[reportCallIssue]
+        (lambda: Point(1, x=2), "Point got x twice; its members are: x, y"),  # type: ignore[misc]
+        (lambda: Point(1, 2, 3), "Point got 3 positional members; its members are: x, y"),  # type: ignore[call-arg]
+        (lambda: Nothing("x"), "Nothing got 1 positional members"),  # pyright: ignore[reportCallIssue]
     ],
 )
 def test_struct_wrong_members_are_rejected(make: Callable[[], Struct], message: str) -> None:
@@ -66,7 +66,7 @@ def test_struct_wrong_members_are_rejected(make: Callable[[], Struct], message: 
 def test_struct_member_cannot_be_changed() -> None:
     """Setting and deleting raise AttributeError."""
     point = Point(1)
-    with pytest.raises(AttributeError, match="Point never changes; its member 'x' cannot be set"):
+    with pytest.raises(AttributeError, match="Point is immutable; its member 'x' cannot be set"):
         point.x = 2  # type: ignore[misc]
-    with pytest.raises(AttributeError, match="Point never changes; its member 'x' cannot be deleted"):
+    with pytest.raises(AttributeError, match="Point is immutable; its member 'x' cannot be deleted"):
         del point.x  # pyright: ignore[reportAttributeAccessIssue]

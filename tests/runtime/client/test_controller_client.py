@@ -152,8 +152,8 @@ def test_controller_client_request_without_its_credential_is_reported_once_in_th
         blog.users.get(id="1")
         blog.users.get(id="2")
     assert caplog.messages == [
-        f"{PREFIX}/users/1: the request went out without the credential that its API asks for (header): "
-        "give the client its token=…, or set the environment variable BLOG_TOKEN (said once)"
+        f"{PREFIX}/users/1: the request was sent without the credential that its API requires (header): "
+        "pass token=… to the client, or set the environment variable BLOG_TOKEN (logged once)"
     ]
     caplog.clear()
     with Blog(client=Server().client(), token="s3cret") as blog:
@@ -175,10 +175,10 @@ def test_controller_client_401_of_a_request_without_its_credential_is_reported(a
         assert caught.value.status == status
         return str(caught.value)
 
-    lacking = "; the request went out without the credential that its API asks for (header): "
+    lacking = "; the request was sent without the credential that its API requires (header): "
     helping = "" if asynchronous else ", or set the environment variable BLOG_TOKEN"
-    assert refusal(401, None).endswith(f"{lacking}give the client its token=…{helping}")
-    assert refusal(401, lambda: None).endswith(f"{lacking}its token function gave none{helping}")
+    assert refusal(401, None).endswith(f"{lacking}pass token=… to the client{helping}")
+    assert refusal(401, lambda: None).endswith(f"{lacking}the token function returned None; return a token{helping}")
     assert "credential" not in refusal(403, None) + refusal(401, "s3cret")
 
 
@@ -309,7 +309,7 @@ def test_controller_client_synchronous_client_rejects_a_coroutine_function() -> 
 
 
 def test_controller_client_token_without_auth_and_a_controller_without_an_api_are_mistakes() -> None:
-    with pytest.raises(TypeError, match="declares no auth, so a token has no place to go"):
+    with pytest.raises(TypeError, match="declares no auth, so it cannot use a token"):
         client_with(None)(token="x")
     with pytest.raises(TypeError, match="Controller has no API of its own"):
         Controller(token="x")
@@ -325,7 +325,7 @@ def test_controller_client_token_without_auth_and_a_controller_without_an_api_ar
         ("sekrét", "a character outside ASCII"),
         (" sekret", "space at its beginning or end"),
         ("sekret\ud800", "has a lone surrogate"),
-        (b"sekret", "is of type bytes; give a string"),
+        (b"sekret", "is of type bytes; pass a string"),
     ],
 )
 def test_controller_client_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(

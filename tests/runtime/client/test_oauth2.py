@@ -202,7 +202,7 @@ def test_oauth2_secrets_may_be_functions(asynchronous: bool) -> None:
         told(asynchronous, kinds, lambda client, run: run(client.fetch(thing(server), id=1)), machine=OAuth2(**given))
         assert tokens.forms[0]["client_secret"] == "made"
         given["client_secret"] = lambda: None
-        with pytest.raises(restencil.AuthenticationError, match="give the client machine=…"):
+        with pytest.raises(restencil.AuthenticationError, match="pass machine=… to the client"):
             told(
                 asynchronous, kinds, lambda client, run: run(client.fetch(thing(server), id=1)), machine=OAuth2(**given)
             )
@@ -283,7 +283,9 @@ def test_oauth2_what_cannot_be_read_twice_is_not_sent_twice() -> None:
     auth = Schemes({"machine": Auth.oauth2("https://auth.test/token")})
     kind: Any = type("Shop", (restencil.Controller,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)})
     with kind(client=asked.sync, machine=OAuth2(**CLIENT)) as client:
-        with pytest.raises(restencil.AuthenticationError, match="was not repeated: its body is, or has, a generator"):
+        with pytest.raises(
+            restencil.AuthenticationError, match="was not repeated: its body is or contains a generator"
+        ):
             client.fetch(put, {"id": 1}, (part for part in (b"a", b"b")))
         assert client.fetch(put, {"id": 1}, b"ab") == {"body": "ab"}
     assert [request.url.path for request in asked.requests] == ["/token", "/things/1", "/token", "/things/1"]
@@ -549,17 +551,17 @@ def test_oauth2_loop_that_ends_leaves_the_next_one_to_ask() -> None:
         (Reply(400, b'{"error": "invalid_grant", "error_description": "s3cret"}'), "400 invalid_grant", 400),
         (Reply(401, b'{"error": "a sentence with s3cret"}'), "401 Status", 401),
         (Reply(503, b"<html>"), "503 Status", 503),
-        (Reply(200, b"access_token=t1"), "200 Status: its answer is no JSON object", 200),
-        (Reply(200, b"[1]"), "200 Status: its answer is no JSON object", 200),
-        (Reply(200, b'{"token": "t1"}'), "200 its answer has no access_token", 200),
+        (Reply(200, b"access_token=t1"), "200 Status: the response is not a JSON object", 200),
+        (Reply(200, b"[1]"), "200 Status: the response is not a JSON object", 200),
+        (Reply(200, b'{"token": "t1"}'), "200 the response has no access_token", 200),
         (Reply(200, b'{"error": "bad_code"}'), "200 bad_code", 200),
-        (Reply(200, b'{"access_token": "t\\n1"}'), "200 its answer has no access_token", 200),
+        (Reply(200, b'{"access_token": "t\\n1"}'), "200 the response has no access_token", 200),
         (
             Reply(307, headers={"Location": "http://127.0.0.1:9/elsewhere"}),
-            "307 Status, a redirect, which is not followed with a secret",
+            "307 Status: redirects of token requests are not followed; set the final URL as token_url",
             307,
         ),
-        (Reply(raw=b"nonsense\r\n\r\n"), "no connection: ", 500),
+        (Reply(raw=b"nonsense\r\n\r\n"), "connection failed: ", 500),
     ],
     ids=[
         "refused",
@@ -619,7 +621,7 @@ def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchro
         own: Any = (httpx.AsyncClient if asynchronous else httpx.Client)(timeout=limits)
 
         def work(client: Any, run: Any) -> None:
-            with pytest.raises(restencil.AuthError, match=r"/token: no answer within 100 ms \(read\)$"):
+            with pytest.raises(restencil.AuthError, match=r"/token: no response within 100 ms \(read\)$"):
                 run(client.fetch(thing(server), id=1))
 
         told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT), client=own)

@@ -322,14 +322,14 @@ def test_header_params_explanation_names_the_headers_of_the_call(orders: Any) ->
     [
         (["a"], TypeError, "header_params of endpoint GET '/x' is a list; expected a dict of HeaderParam"),
         ({"a": "X-A"}, TypeError, "'a' in header_params of endpoint GET '/x' is .*; expected restencil.HeaderParam"),
-        ({"a": HeaderParam("X A")}, ValueError, "has the name 'X A', which no header can have"),
+        ({"a": HeaderParam("X A")}, ValueError, "has the name 'X A', which is not a valid header name"),
         (
             {"a": HeaderParam("cookie")},
             ValueError,
-            "is the header 'cookie', a credential; give the client a tok",
+            "is the header 'cookie', a credential; pass a token to",
         ),
         ({"a": HeaderParam("X-A", in_key=True, secret=True)}, ValueError, "is secret, so it cannot be part of a key"),
-        ({"a": HeaderParam("X-A", auto="now")}, ValueError, "has auto='now'; it is 'uuid' or None"),
+        ({"a": HeaderParam("X-A", auto="now")}, ValueError, "has auto='now'; expected 'uuid' or None"),
     ],
 )
 def test_header_params_what_cannot_be_is_rejected_when_the_endpoint_is_made(

@@ -165,11 +165,11 @@ def test_auth_schemes_what_a_request_misses_is_said_once_and_with_its_refusal(
             with pytest.raises(restencil.AuthenticationError) as caught:
                 client.fetch(GET, id=1)
     lacking = (
-        "the request went out without the credential that its API asks for (token, or key and app, or sid and sig, or "
-        "user): give the client token=…, or set the environment variables SHOP_TOKEN, SHOP_KEY"
+        "the request was sent without the credential that its API requires (token, or key and app, or sid and sig, or "
+        "user): pass token=… to the client, or set the environment variables SHOP_TOKEN, SHOP_KEY"
     )
     assert str(caught.value) == f"GET http://case.test/things/1: 401 Unauthorized: no; {lacking}"
-    assert [record.getMessage() for record in caplog.records] == [f"http://case.test/things/1: {lacking} (said once)"]
+    assert [record.getMessage() for record in caplog.records] == [f"http://case.test/things/1: {lacking} (logged once)"]
 
 
 # ---------------------------------------------------------------------------------------------------------- arguments
@@ -236,7 +236,7 @@ def test_auth_schemes_without_alternatives_each_scheme_is_one() -> None:
 )
 def test_auth_schemes_secrets_are_sent_to_https_or_to_this_machine(url: str) -> None:
     """Another token_url is refused, and a password in it is not shown."""
-    with pytest.raises(ValueError, match="token_url is .*, and secrets are sent there") as caught:
+    with pytest.raises(ValueError, match="token_url is .*, but receives secrets; expected an https:// URL") as caught:
         Auth.oauth2(url)
     assert "secret@" not in str(caught.value)
 
@@ -326,7 +326,7 @@ def test_auth_schemes_what_a_view_misses_is_not_taken_from_the_environment(
     with caplog.at_level(logging.WARNING), Shop(client=server.sync) as client:
         client.with_options(token={"token": lambda: None}).fetch(GET, id=1)
     assert shown(server.last) == {}
-    assert "the token of with_options, token, gives none of it" in caplog.text
+    assert "the token of with_options has only token; add" in caplog.text
 
 
 def test_auth_schemes_credential_stays_with_its_origin() -> None:

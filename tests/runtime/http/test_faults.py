@@ -74,15 +74,17 @@ def asked(url: str, asynchronous: bool) -> None:
 @pytest.mark.parametrize(
     ("raw", "error", "status", "text"),
     [
-        pytest.param(b"", ConnectionFailedError, 500, "no connection", id="nothing"),
-        pytest.param(b"\x00\x01 no HTTP\r\n\r\n", ConnectionFailedError, 500, "no connection", id="garbage"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Ty", ConnectionFailedError, 500, "no connection", id="half a head"),
-        pytest.param(head(100) + b'{"id": "1", ', ConnectionFailedError, 500, "no connection", id="half a body"),
+        pytest.param(b"", ConnectionFailedError, 500, "connection failed", id="nothing"),
+        pytest.param(b"\x00\x01 no HTTP\r\n\r\n", ConnectionFailedError, 500, "connection failed", id="garbage"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Ty", ConnectionFailedError, 500, "connection failed", id="half a head"
+        ),
+        pytest.param(head(100) + b'{"id": "1", ', ConnectionFailedError, 500, "connection failed", id="half a body"),
         pytest.param(
             f'HTTP/1.1 200 OK\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n20\r\n{{"id": "1"'.encode(),
             ConnectionFailedError,
             500,
-            "no connection",
+            "connection failed",
             id="half a chunk",
         ),
         pytest.param(whole(b"no gzip", f"{JSON}Content-Encoding: gzip\r\n"), NetworkError, 500, "", id="no gzip"),

@@ -146,10 +146,10 @@ def test_repeated_bodies_what_cannot_be_read_twice_is_not_sent_again(way: str, a
             endpoint = endpoint.extend(refresh=None)
         body = later_chunks() if asynchronous else chunks()
         options = {"retries": twice() if way == "retry" else None, "auth": again() if way == "auth" else None}
-        with pytest.raises(NetworkError, match="request was not repeated: its body is, or has, an? .*gen") as caught:
+        with pytest.raises(NetworkError, match="request was not repeated: its body is or contains an? .*gen") as caught:
             fetched(endpoint, body, asynchronous, **options)
     assert caught.value.status == STATUSES[way]
-    assert "give bytes, or a file that can be rewound" in str(caught.value)
+    assert "pass bytes or a seekable file" in str(caught.value)
     assert handler.bodies == [b"0123456789"]
 
 
@@ -162,7 +162,9 @@ def test_repeated_bodies_pipe_is_not_sent_again(asynchronous: bool) -> None:
     os.close(writing)
     with Server(handler) as server, os.fdopen(reading, "rb") as pipe:
         endpoint = uploading(server, request_init={"headers": {"Content-Length": "10"}})
-        with pytest.raises(NetworkError, match="not repeated: its body is, or has, a BufferedReader, which cannot be"):
+        with pytest.raises(
+            NetworkError, match="not repeated: its body is or contains a BufferedReader, which cannot be"
+        ):
             fetched(endpoint, pipe, asynchronous, retries=twice())
     assert handler.bodies == [b"0123456789"]
 

@@ -106,10 +106,10 @@ def test_status_errors_what_is_no_refusal_is_no_status_error() -> None:
 @pytest.mark.parametrize(
     ("location", "options", "said"),
     [
-        ("/b", {"request_init": {"redirect": "error"}}, "redirected, which request_init['redirect'] = 'error' refuses"),
-        ("/b", {"method": "POST"}, "redirected to http://case.test/b, which would make a GET of a POST"),
-        ("mailto:b", {}, "redirected, but its Location, 'mailto:b', is no URL that can be requested"),
-        ("http://h:port/", {}, "redirected, but its Location, 'http://h:port/', is no URL that can be requested"),
+        ("/b", {"request_init": {"redirect": "error"}}, "redirected, which request_init['redirect'] = 'error' forbids"),
+        ("/b", {"method": "POST"}, "redirected to http://case.test/b, which would turn POST into GET"),
+        ("mailto:b", {}, "redirected, but its Location is 'mailto:b', which is not a valid URL"),
+        ("http://h:port/", {}, "redirected, but its Location is 'http://h:port/', which is not a valid URL"),
     ],
 )
 def test_status_errors_redirect_that_is_rejected_is_a_status_error(location: str, options: Any, said: str) -> None:
@@ -207,19 +207,19 @@ def test_status_errors_without_a_response_a_message_says_why(asynchronous: bool)
         kind: Any = AsyncController if asynchronous else Controller
         error = fetched(kind(base_url=url, retries=Retries(1, base_delay=0)), RestEndpoint(path="/a"))
     assert type(error) is ConnectionFailedError
-    assert str(error).startswith(f"GET {url}/a: no connection: ") and str(error).endswith(" (2 attempts)")
+    assert str(error).startswith(f"GET {url}/a: connection failed: ") and str(error).endswith(" (2 attempts)")
     members = (error.status, error.response, error.has_response, error.url, error.method, error.body, error.data)
     assert members == (500, None, False, f"{url}/a", "GET", b"", None)
     assert error.elapsed > 0 and error.retry_after is None and error.request_id is None
     with Server(lambda request: Reply(held=True)) as server:
         endpoint = RestEndpoint(path="/a", url_prefix=server.url)
         error = fetched(kind(timeout="2s"), endpoint)  # in which it has connected
-        assert str(error) == f"GET {server.url}/a: no answer within 2000 ms (read)"
+        assert str(error) == f"GET {server.url}/a: no response within 2000 ms (read)"
         limits = httpx.Timeout(PATIENCE, read=0.2)
         client = httpx.AsyncClient(timeout=limits) if asynchronous else httpx.Client(timeout=limits)
         error = fetched(kind(client=client), endpoint)
         assert type(error) is TimeoutExceededError and error.elapsed >= 150
-        assert str(error) == f"GET {server.url}/a: no answer within 200 ms (read)"
+        assert str(error) == f"GET {server.url}/a: no response within 200 ms (read)"
 
 
 # -- members ---------------------------------------------------------------------------------------------------------
@@ -381,7 +381,7 @@ def test_status_errors_endless_redirects_are_never_retried(asynchronous: bool) -
 
     error = fetched(asking(asynchronous, respond, retries=Retries(3, base_delay=0)), RestEndpoint(path="/a"))
     assert isinstance(error, ConnectionFailedError) and not error.has_response and next(count) == 21
-    assert str(error) == "GET http://case.test/a: no connection: redirected more than 20 times"
+    assert str(error) == "GET http://case.test/a: redirected more than 20 times"
 
 
 def test_status_errors_body_over_the_limit_is_not_requested_again() -> None:
@@ -407,7 +407,7 @@ def test_status_errors_stream_that_breaks_off_is_no_connection() -> None:
         with RestEndpoint(path="/a", url_prefix=server.url, content="stream")() as answer:
             with pytest.raises(ConnectionFailedError) as caught:
                 answer.read()
-    assert str(caught.value).startswith(f"GET {server.url}/a: no connection: ")
+    assert str(caught.value).startswith(f"GET {server.url}/a: connection failed: ")
     assert (caught.value.method, caught.value.has_response) == ("GET", False)
 
 
@@ -425,5 +425,8 @@ def test_status_errors_stream_of_a_hook_s_own_that_breaks_off_is_reported_alike(
     endpoint = RestEndpoint(
         path="/a", url_prefix="http://h.t", content="stream", client=Asked().sync, fetch_response=fetch_response
     )
-    with endpoint() as answer, pytest.raises(ConnectionFailedError, match="^GET http://h.t/a: no connection: gone$"):
+    with (
+        endpoint() as answer,
+        pytest.raises(ConnectionFailedError, match="^GET http://h.t/a: connection failed: gone$"),
+    ):
         answer.read()

@@ -162,11 +162,11 @@ def test_user_agent_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsew
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\r\nX: b", r"has a line break or another control character, which no header can have: 'a\\r\\nX: b'"),
-        ("a\tb", "has a line break or another control character, which no header can have: "),
-        ("größe", "has a character outside ASCII, which no header can have: 'größe'"),
-        (" a", "has space at its beginning or end, which no header can have: ' a'"),
-        ("", "is empty; give False for that of the HTTP library: ''"),
+        ("a\r\nX: b", r"contains a line break or another control character, .*; remove it: 'a\\r\\nX: b'"),
+        ("a\tb", "contains a line break or another control character, which is invalid in a header; "),
+        ("größe", "contains a character outside ASCII, which is invalid in a header; remove it: 'größe'"),
+        (" a", "has leading or trailing whitespace, which is invalid in a header; remove it: ' a'"),
+        ("", "is empty; pass False for the default of the HTTP library: ''"),
     ],
 )
 @pytest.mark.parametrize("kind", [Controller, AsyncController])
@@ -188,7 +188,7 @@ def test_user_agent_one_that_no_header_can_have_is_an_error_of_the_constructor(
 def test_user_agent_one_that_is_no_string_is_a_type_error(kind: Any) -> None:
     """True says nothing."""
     for value in (True, 7):
-        with pytest.raises(TypeError, match="is a string, or False for that of the HTTP library, not an? (bool|int)$"):
+        with pytest.raises(TypeError, match="is an? (bool|int); expected a string, or False for the default of"):
             kind(user_agent=value)
 
 
