@@ -66,12 +66,12 @@ class Parameters:
             if name not in self._variables and self._given[name] is not None:
                 owners = [own for own, server in api.servers.items() if name in server.variables]
                 raise TypeError(
-                    f"{name} of {self._kind} is a variable of the server {owners[0]!r}, which is not the one that was "
-                    f"chosen; give server={owners[0]!r}"
+                    f"{name} of {self._kind} is a variable of the server {owners[0]!r}, which is not selected; pass "
+                    f"server={owners[0]!r}, or remove {name}"
                 )
         for name, param in self._params.items():
             if param.required and param.env is None and self._given.get(name) is None:
-                raise TypeError(f"{self._kind} needs the argument {name!r}")
+                raise TypeError(f"{self._kind} needs the argument {name!r}; pass {name}=…")
 
     # the server
 
@@ -104,7 +104,7 @@ class Parameters:
         if not shown or (in_host and not _HOST(shown)):
             expected = "letters, digits, '.' and '-'" if in_host else "a string that is not empty"
             raise ValueError(
-                f"{name} of {self._kind} is {shown!r}, which is part of the URL of a server: give {expected}"
+                f"{name} of {self._kind} is {shown!r}, which cannot be used in the URL of a server; expected {expected}"
             )
         return shown if in_host else urls.quote(shown, safe="")
 
@@ -183,18 +183,18 @@ class Parameters:
         with store.lock:
             known, first = _served.setdefault(store, {}).setdefault(package, (mark, called))
         if known != mark:
-            raise ValueError(f"this store already serves {first}; give {called} a Store of its own")
+            raise ValueError(f"this store already serves {first}; create a separate Store for {called}")
 
 
 def _server_of(kind: str, api: Api, server: str | None) -> Server | None:
     if not api.servers:
         if server is not None:
-            raise TypeError(f"the API of {kind} has one server, so that there is none to choose")
+            raise TypeError(f"the API of {kind} has only one server; remove the argument server")
         return None
     if server is None:
         return next(iter(api.servers.values()))
     if server not in api.servers:
-        raise ValueError(f"server of {kind} is one of {', '.join(map(repr, api.servers))}, not {server!r}")
+        raise ValueError(f"server of {kind} is {server!r}; expected one of {', '.join(map(repr, api.servers))}")
     return api.servers[server]
 
 
@@ -275,10 +275,10 @@ def store_of(kind: type[Any], store: Any) -> Store:
         return Store()
     if isinstance(store, Store):
         return store
-    hint = "store=restencil.Store(storage=restencil.SQLiteStorage('cache', principal=None)) is one that lasts"
+    hint = "for a persistent one, pass store=restencil.Store(storage=restencil.SQLiteStorage('cache', principal=None))"
     if hasattr(store, "commit") and hasattr(store, "lease"):
-        hint = "a storage is given to a store: store=restencil.Store(storage=…)"
-    raise TypeError(f"store of {kind.__name__} is {described(store)}; expected a restencil.Store: {hint}")
+        hint = "pass the storage to a store: store=restencil.Store(storage=…)"
+    raise TypeError(f"store of {kind.__name__} is {described(store)}; expected a restencil.Store; {hint}")
 
 
 def preparation_of(
@@ -303,7 +303,7 @@ def preparation_of(
         _refuse(name, arguments, ())
         if token is not None or url_prefix is not None or url_prefixes is not None:
             raise TypeError(
-                f"{name} has no API of its own: token, url_prefix and url_prefixes belong to generated clients"
+                f"{name} has no API, so it cannot use token, url_prefix or url_prefixes; use a generated client"
             )
         return None
     if url_prefix is not None:
@@ -311,8 +311,8 @@ def preparation_of(
     _check_prefixes(name, api, url_prefixes)
     if base_url and url_prefix is None and "://" in api.url_prefix:
         logger.warning(
-            "%s was given base_url=%r, where relative URLs lead, but those of its API begin with %r and go there; give "
-            "url_prefix=%r to ask another place",
+            "%s got base_url=%r, which applies only to relative URLs, but the URLs of its API begin with %r; pass "
+            "url_prefix=%r to use another server",
             name,
             public_url(base_url),
             api.url_prefix,
@@ -361,12 +361,12 @@ def _check_prefixes(name: str, api: Api, url_prefixes: Any) -> None:
         )
     for prefix, replacement in url_prefixes.items():
         if prefix == api.url_prefix:
-            raise ValueError(f"url_prefixes of {name} has {prefix!r}, the prefix of the spec itself; give url_prefix=…")
+            raise ValueError(f"url_prefixes of {name} has {prefix!r}, the prefix of the spec itself; pass url_prefix=…")
         if api.url_prefixes and prefix not in api.url_prefixes:
             known = ", ".join(map(repr, api.url_prefixes))
             raise ValueError(
-                f"url_prefixes of {name} has {prefix!r}, which is the prefix of no endpoint; those of the spec "
-                f"are {known}"
+                f"url_prefixes of {name} has {prefix!r}, which is not the prefix of an endpoint; expected one of "
+                f"{known}"
             )
         _check_prefix(f"{prefix!r} in url_prefixes of {name}", replacement)
 
@@ -377,7 +377,7 @@ def _parameters(
     """Return the headers, query parameters and server of all requests; None if the API has no such arguments."""
     if not api.params and not api.servers:
         if "server" in given:
-            raise TypeError(f"the API of {name} has one server, so that there is none to choose")
+            raise TypeError(f"the API of {name} has only one server; remove the argument server")
         return None
     for one, value in given.items():
         reason = None if one == "server" or value is None else _deprecated(api, one)
@@ -409,7 +409,9 @@ def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) 
         api.check_takes_token(name)
     names: tuple[str, ...] = tuple(api.schemes) if isinstance(api.auth, Schemes) else ()
     if token is not None and isinstance(api.auth, Schemes) and SHORT not in names:
-        raise TypeError(f"{name} takes no token: its credentials are {', '.join(f'{one}=…' for one in names)}")
+        raise TypeError(
+            f"{name} has no argument 'token'; pass its credentials: {', '.join(f'{one}=…' for one in names)}"
+        )
     _refuse(name, arguments, names)
     found = {scheme: value for scheme, value in given.items() if value is not None}
     for scheme, value in found.items():
@@ -429,13 +431,13 @@ def check_credential(what: str, auth: Auth, value: Any) -> None:
 
         if not isinstance(value, OAuth2):
             raise TypeError(
-                f"{what} is of type {type(value).__name__}; give a restencil.OAuth2(client_id=…, client_secret=…), or, "
-                "for a token that is there, restencil.OAuth2(access_token=…)"
+                f"{what} is of type {type(value).__name__}; pass restencil.OAuth2(client_id=…, client_secret=…), or, "
+                "for an existing token, restencil.OAuth2(access_token=…)"
             )
     elif not isinstance(value, str) and (not callable(value) or isinstance(value, type)):
         raise TypeError(
-            f"{what} is of type {type(value).__name__}; give a string (for basic auth 'user:password'), or a function "
-            "that gives one"
+            f"{what} is of type {type(value).__name__}; pass a string (for basic auth 'user:password'), or a function "
+            "that returns one"
         )
 
 

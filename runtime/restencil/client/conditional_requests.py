@@ -108,8 +108,8 @@ def refuse_unseen(store: Store, request: Request) -> None:
     options: Any = request.options
     if store.tagged(request)[1] is None and Call(endpoint, request.args, options).header("if-match") is None:
         raise ValueError(
-            f"{request.label}: no ETag of this entity is known, and its concurrency requires one; "
-            "call get(...) first, and change what that gave"
+            f"{request.label}: no ETag of this entity is stored, but its concurrency requires one; "
+            "call get(...) before the change"
         )
 
 
@@ -162,8 +162,8 @@ class ChangeQueue:
             left = None if limit is None else limit - waited
             if left is not None and left <= 0:
                 raise TimeoutExceededError(
-                    f"{in_flight.request.label}: no answer within {limit:g} ms (it waited for an earlier change of the "
-                    "same entity, and was not sent)",
+                    f"{in_flight.request.label}: no response within {limit:g} ms (it waited for an earlier change of "
+                    "the same entity, and was not sent)",
                     url=public_url(in_flight.request.url),
                     method=in_flight.request.rules.mutation.method,
                 )
@@ -178,12 +178,14 @@ class ChangeQueue:
     def failed(self, error: NetworkError) -> None:
         """Handle a failed attempt; add a hint to the error if the precondition failed."""
         if isinstance(error, PreconditionFailedError):
-            hint = "what the server has was changed since it was read here; read it again, and decide anew"
+            hint = "the server's data changed since it was read; read it again, and decide whether to repeat the change"
             if self._is_lost:
-                hint = "an earlier attempt got no answer, so the change may have been made; read it again, and look"
+                hint = (
+                    "an earlier attempt got no response, so the change may have been made; read the data again to check"
+                )
             concurrency = self._in_flight.request.rules.mutation.concurrency
             if concurrency is not None and concurrency.field is None and not concurrency.is_required:
-                hint += "; until it is read, a change is sent without If-Match, and overwrites what others wrote"
+                hint += "; until then, changes are sent without If-Match and overwrite changes of others"
             error.args = (f"{error.args[0]}; {hint}", *error.args[1:])
         self._is_lost = self._is_lost or not error.has_response
 

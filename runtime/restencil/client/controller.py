@@ -762,8 +762,8 @@ def _checked_stored(request: Request) -> Request:
     if request.rules.read.is_stored:
         return request
     raise TypeError(
-        f"endpoint {request.endpoint.name!r} has content='stream', whose responses are read once and never stored; "
-        "give content='bytes' to keep them"
+        f"endpoint {request.endpoint.name!r} has content='stream', whose responses are never stored; "
+        "set content='bytes' to store them"
     )
 
 

@@ -166,8 +166,8 @@ class Core(ABC):
         if self._given_managers is None or callable(self._given_managers):
             return _made_managers(self._given_managers)
         raise TypeError(
-            f"a view with {owner!r} has a store of its own, and a manager serves one controller: give the client its "
-            "managers as a function that makes them, such as managers=lambda: [NetworkManager(), SubscriptionManager()]"
+            f"a view with {owner!r} has a separate store and needs its own managers; pass managers to the client as a "
+            "function that creates them, such as managers=lambda: [NetworkManager(), SubscriptionManager()]"
         )
 
     @property
@@ -232,8 +232,8 @@ class Core(ABC):
         options: ViewOptions | None = endpoint.view_options
         if options is not None and options.core is not self and options.core is not None:
             raise RuntimeError(
-                f"endpoint {request.endpoint.name!r} is that of a view of another client, whose answers do not belong "
-                "here; take it from the resource"
+                f"endpoint {request.endpoint.name!r} belongs to a view of another client; pass the endpoint of the "
+                "resource instead"
             )
         request.locator = self
         if request.rules.mutation.concurrency is not None:
@@ -247,7 +247,7 @@ class Core(ABC):
             self.abandon_unsent(store.in_flight.by_id.get(fetch_id))
             raise
         if in_flight is None and self.network is None:
-            raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
+            raise RuntimeError("no manager handled the fetch; add NetworkManager() to managers=[…]")
         return in_flight
 
     def ask_steps(self, request: Request) -> tuple[InFlight, StepsOf[Response[Any]]]:
@@ -377,8 +377,8 @@ def recorded(reading: Reading) -> BaseException:
 def unusable_data(request: Request) -> InvalidDataError:
     """Return the error of a read for which the fetched data is unusable."""
     return InvalidDataError(
-        f"{request.label!r} was fetched, but its data is not usable: the response lacks what "
-        f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
+        f"{request.label!r} was fetched, but its data cannot be used: the response lacks a value that the schema of "
+        f"{request.endpoint.name!r} requires, or it refers to an entity that was deleted"
     )
 
 

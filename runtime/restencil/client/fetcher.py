@@ -71,7 +71,7 @@ def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> St
     except AbortError:
         raise
     except Exception:
-        logger.exception("refresh of endpoint %r failed; its 401 stands", endpoint.name)
+        logger.exception("refresh of endpoint %r failed; its 401 is raised", endpoint.name)
         return False
     finally:
         refreshing.set(outer)

@@ -168,7 +168,7 @@ class SharedFuture(Generic[T]):
 
 def orphan_error() -> AbortError:
     """Return the error of waiters if the loop or controller that ran the request has ended."""
-    return AbortError("the event loop or controller that ran this shared request has ended; call again to send it anew")
+    return AbortError("the event loop or controller that ran this shared request has ended; call again to repeat it")
 
 
 def wake_future(future: Future[None]) -> None:

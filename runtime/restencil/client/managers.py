@@ -129,7 +129,7 @@ def client_of(controller: Any) -> Any:
 def serves_one(manager: Manager, present: object, new: object) -> None:
     """Raise RuntimeError if a manager is added to a second controller while the first one is open."""
     if present is not None and present is not new:
-        raise RuntimeError(f"this {type(manager).__name__} serves another controller; make one for each controller")
+        raise RuntimeError(f"this {type(manager).__name__} serves another controller; create one for each controller")
 
 
 # --- polling ---------------------------------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ class NetworkManager(Manager):
 
     def _attached(self) -> _Core:
         if self._core is None:
-            raise RuntimeError("this NetworkManager belongs to no controller; give it as Controller(managers=[…])")
+            raise RuntimeError("this NetworkManager has no controller; pass it as Controller(managers=[…])")
         return self._core
 
     def _write(self, in_flight: InFlight, call: CallContext, core: _Core) -> Any:

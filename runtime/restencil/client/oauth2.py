@@ -89,10 +89,10 @@ class OAuth2:
         for name, value in zip(_NAMES, (client_id, client_secret, refresh_token, access_token), strict=True):
             if value is not None and not isinstance(value, str) and not callable(value):
                 raise TypeError(
-                    f"{name} of OAuth2 is of type {type(value).__name__}; give a string, or a function that gives one"
+                    f"{name} of OAuth2 is of type {type(value).__name__}; pass a string, or a function that returns one"
                 )
         if on_renewed is not None and not callable(on_renewed):
-            raise TypeError(f"on_renewed of OAuth2 is {described(on_renewed)}; give a function that takes the tokens")
+            raise TypeError(f"on_renewed of OAuth2 is {described(on_renewed)}; pass a function that accepts the tokens")
         self.client_id = client_id
         self.client_secret = client_secret
         self.refresh_token = refresh_token
@@ -106,7 +106,7 @@ class OAuth2:
         return f"OAuth2({', '.join(f'{name}=…' for name in given)})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("an OAuth2 holds secrets, so it is not pickled or copied")
+        raise TypeError("an OAuth2 contains secrets, so it cannot be pickled or copied; create a new one")
 
     def ledger(self, store: Store, server: TokenServer) -> Ledger:
         """Return the ledger of the tokens that a token server issues for these credentials."""
@@ -132,9 +132,9 @@ def _moment(value: Any) -> float | None:
         return value
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
-            raise ValueError("expires_at of OAuth2 has no time zone; give an aware datetime, or milliseconds")
+            raise ValueError("expires_at of OAuth2 has no time zone; pass an aware datetime, or milliseconds")
         return value.timestamp() * 1000
-    raise TypeError(f"expires_at of OAuth2 is {described(value)}; give a datetime, or milliseconds since 1970")
+    raise TypeError(f"expires_at of OAuth2 is {described(value)}; pass a datetime, or milliseconds since 1970")
 
 
 _NOTHING: Final = OAuth2()
@@ -239,13 +239,15 @@ class Ledger:
             finally:
                 _asking.set(outer)
             if found is not None and not isinstance(found, str):
-                raise TypeError(f"the function {name} of OAuth2 gave {type(found).__name__}; return a string or None")
+                raise TypeError(
+                    f"the function {name} of OAuth2 returned {type(found).__name__}; return a string or None"
+                )
         return found or None
 
     def _in_circle(self) -> RuntimeError:
         return RuntimeError(
-            f"a token from {self._server.url.partition('?')[0]} is being asked for by whoever needs it here: a "
-            "function that gives a secret must not ask the API that the secret is for"
+            f"a function of OAuth2 called the API whose token from {self._server.url.partition('?')[0]} depends on it; "
+            "get the secret without this API"
         )
 
     def _credentials(self) -> Steps:

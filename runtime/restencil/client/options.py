@@ -161,7 +161,7 @@ def merged(
     and ValueError for invalid values; secrets are not in messages.
     """
     if not isinstance(vary, bool):
-        raise TypeError(f"vary of with_options is {described(vary)}; it is True or False")
+        raise TypeError(f"vary of with_options is {described(vary)}; expected True or False")
     if token is not None:
         token = _checked_token(token, kind, api)
     return Options(
@@ -187,7 +187,7 @@ def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: b
     if given is None:
         return base
     if not is_mapping(given):
-        raise TypeError(f"headers of with_options is {described(given)}; expected a dict of names and texts")
+        raise TypeError(f"headers of with_options is {described(given)}; expected a dict of header names and strings")
     credentials = {"cookie", *(() if api is None else api.credential_headers)}
     inert = INERT_HEADERS | {name.lower() for name in (() if api is None else api.inert_headers)}
     found = dict(base)
@@ -227,7 +227,7 @@ def _retries(given: Any) -> int | RetryPolicy:
     if not isinstance(given, int) or isinstance(given, bool):
         raise TypeError(f"retries of with_options is {described(given)}; expected a number of retries, or Retries(…)")
     if given < 0:
-        raise ValueError(f"retries of with_options is negative: {given}; 0 is none")
+        raise ValueError(f"retries of with_options is {given}; expected 0 for no retries, or more")
     return given
 
 
@@ -241,33 +241,35 @@ def own_token(api: Api | None, credentials: Mapping[str, Any]) -> Any:
 def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
     """Return the token, or dict of tokens by scheme. Raises TypeError if it is invalid or not supported by the API."""
     if api is None:
-        raise TypeError(f"{kind} has no API of its own: a token belongs to generated clients")
+        raise TypeError(f"{kind} has no API, so it cannot use a token; pass it to a generated client")
     api.check_takes_token(kind)
     if not isinstance(api.auth, Schemes):
         if is_mapping(token):
             raise TypeError(
-                "token of with_options is a dict, which is for APIs with several auth schemes; that of "
-                f"{kind} has one: give the token itself"
+                f"token of with_options is a dict, but the API of {kind} has only one auth scheme; pass the token "
+                "itself"
             )
         if not isinstance(token, str) and not callable(token):
             raise TypeError(
-                f"token of with_options is of type {type(token).__name__}; give a string (for basic auth "
-                "'user:password'), or a function that gives one"
+                f"token of with_options is of type {type(token).__name__}; pass a string (for basic auth "
+                "'user:password'), or a function that returns one"
             )
         return token
     schemes = api.schemes
     if not is_mapping(token):
         raise TypeError(
-            f"token of with_options is of type {type(token).__name__}; {kind} has {named(schemes)}: give a dict, such "
-            f"as {{{next(iter(schemes))!r}: …}}"
+            f"token of with_options is of type {type(token).__name__}, but {kind} has {named(schemes)}; pass a dict, "
+            f"such as {{{next(iter(schemes))!r}: …}}"
         )
     if not token:
-        raise TypeError(f"token of with_options is an empty dict; {kind} has {named(schemes)}: name one of them")
+        raise TypeError(
+            f"token of with_options is an empty dict; {kind} has {named(schemes)}: pass the credential of one of them"
+        )
     for name, value in token.items():
         if name not in schemes:
-            raise TypeError(f"token of with_options names {name!r}; {kind} has {named(schemes)}")
+            raise TypeError(f"token of with_options has the unknown scheme {name!r}; {kind} has {named(schemes)}")
         if value is None:
-            raise TypeError(f"{name!r} in token of with_options is None; leave it out")
+            raise TypeError(f"{name!r} in token of with_options is None; remove it")
         check_credential(f"{name!r} in token of with_options", schemes[name], value)
     return {**token}
 

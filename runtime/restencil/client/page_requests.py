@@ -216,13 +216,13 @@ class PageUrls:
             is_other = origin_of(url) != origin_of(home)
         except ValueError as error:
             raise ValueError(
-                f"the next page of {self._endpoint.name!r} is said to be at {public_url(target)!r:.200}, "
-                f"which is no URL: {error}"
+                f"the response of {self._endpoint.name!r} has an invalid URL for the next page, "
+                f"{public_url(target)!r:.200}: {error}"
             ) from None
         if is_other:
             raise ValueError(
-                f"the next page of {self._endpoint.name!r} is said to be at another origin "
-                f"({origin_text(url)} instead of {origin_text(home)}); credentials do not follow there"
+                f"the response of {self._endpoint.name!r} has a next page at another origin ({origin_text(url)} "
+                f"instead of {origin_text(home)}), to which credentials are not sent"
             )
         return PageUrl(public_url(url))
 

@@ -51,8 +51,8 @@ class Pages:
         field = endpoint.pagination_field
         if field is None and not self._style.is_url:
             raise TypeError(
-                f"iterate() cannot ask for the next page of {endpoint.name!r}: it has no pagination_field, "
-                "the name of the search parameter that says which page is wanted"
+                f"iterate() cannot request the next page of {endpoint.name!r}, which has no pagination_field; "
+                "set it to the query parameter that selects the page"
             )
         self._inactive = args == (None,) and not endpoint.has_body
         params = dict(page_params(endpoint, args))
@@ -134,7 +134,7 @@ class Pages:
         if self._name not in _hinted:
             _hinted.add(self._name)
             logger.info(
-                "the cursor of %r is the URL of the next page, and is followed; write style: url in its pagination",
+                "the cursor of %r is the URL of the next page, which is requested; set style: url in its pagination",
                 self._name,
             )
         return PageUrl(public_url(value))
@@ -151,13 +151,15 @@ class Pages:
             self._start_after = None
             return
         if isinstance(position, bool) or not isinstance(position, str | int):
-            raise TypeError(f"a position is a string or an integer, as a run gives it, not {described(position)}")
+            raise TypeError(
+                f"the position is {described(position)}; expected the position of a run, a string or integer"
+            )
         if self._style.is_counted:
             try:
                 position = int(position)
             except ValueError:
                 raise ValueError(
-                    f"{position!r:.100} is no position in {self._name!r}, whose pages are counted"
+                    f"the position in {self._name!r} is {position!r:.100}; expected a number, as its pages are counted"
                 ) from None
         elif isinstance(position, str) and (self._style.is_url or _ABSOLUTE(position)):
             position = self._requests.urls.checked(position)
@@ -184,8 +186,8 @@ class Pages:
             if error.status not in self._style.past_the_end:
                 raise
             logger.warning(
-                "iterate() of %r: page %s is answered by %s, so it ends there; where the answer tells the end, "
-                "write it as 'more', 'total' or 'next' of its pagination",
+                "iterate() of %r: page %s has the status %s, so it ends there; if the response indicates the end, "
+                "set 'more', 'total' or 'next' in its pagination",
                 self._name,
                 position,
                 error.status,
@@ -343,8 +345,8 @@ class _Run:
         """Steps: go to the next page. Raises RuntimeError if another task or thread is doing so."""
         if not self._turning.acquire(blocking=False):
             raise RuntimeError(
-                "another task or thread is waiting for the next page of this run: give each one a run of its own, or "
-                "let one take the items and hand them to the others"
+                "another task or thread is waiting for the next page of this run; create a separate run for each, or "
+                "iterate in one of them and pass the items to the others"
             )
         try:
             return (yield from self._pages.turn())
@@ -362,7 +364,7 @@ class _Run:
         Raises RuntimeError after the first item, TypeError and ValueError for an invalid position.
         """
         if self._begun:
-            raise RuntimeError("start_at() comes before the first item; begin another run to start elsewhere")
+            raise RuntimeError("start_at() was called after the first item; create a new run to start elsewhere")
         self._pages.begin_after(position)
         self._taken = position
         return self
@@ -381,9 +383,9 @@ class _RunOfItems(_Run):
     def limit(self, count: int, /) -> Self:
         """Yield at most this many items, and fetch only the pages needed. Raises ValueError for a negative number."""
         if kind_of(count) is not int:
-            raise TypeError(f"limit() takes an integer, not {described(count)}")
+            raise TypeError(f"limit() got {described(count)}; expected an integer")
         if count < 0:
-            raise ValueError(f"limit() takes a number of items, which is not negative: {count}")
+            raise ValueError(f"limit() got {count}; expected a number of items that is not negative")
         self._left = count
         return self
 

@@ -1,7 +1,7 @@
-"""Retries of failed requests: which ones, when, and how many at most; off unless requested.
+"""The policy for retries of failed requests; retries are disabled by default.
 
-Only requests that may be repeated are: reads and the idempotent methods. Other mutations follow on request, with an
-`Idempotency-Key` header that stays the same for all attempts of one call. A server's `Retry-After` is respected.
+Only reads and idempotent methods are retried. Other mutations are retried with the option `mutations`, with an
+`Idempotency-Key` header that is the same for all attempts of a call. The server's `Retry-After` is respected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
     from ..endpoint.endpoint import Endpoint
 
-#: Methods that a server may get twice without harm (RFC 9110, 9.2.2).
+#: Idempotent methods (RFC 9110, 9.2.2).
 IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 
 #: Statuses after which the same request may succeed.
@@ -33,10 +33,10 @@ RETRIED_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class RetryBudget:
-    """Bounds retries to a share of all requests, so that they cannot multiply the load of a server in trouble.
+    """Limits retries to a share of all requests, so that they cannot multiply the load of an overloaded server.
 
-    Each first attempt earns `ratio` of a retry, each retry costs one; `reserve` is there from the start and is the
-    most that can be saved up. Raises ValueError where one of them is negative.
+    Each first attempt adds `ratio` of a retry, and each retry takes one. `reserve` is the number of retries at the
+    start, and the maximum. Raises ValueError for a negative argument.
     """
 
     def __init__(self, ratio: float = 0.2, reserve: float = 10) -> None:
@@ -48,12 +48,12 @@ class RetryBudget:
         self._lock = threading.Lock()
 
     def earn(self) -> None:
-        """A first attempt was made."""
+        """Add the share of a first attempt."""
         with self._lock:
             self._saved = min(self.reserve, self._saved + self.ratio)
 
     def spend(self) -> bool:
-        """Takes one retry from the budget; False when none is left."""
+        """Take one retry from the budget; return False if none is left."""
         with self._lock:
             if self._saved < 1:
                 return False
@@ -63,20 +63,20 @@ class RetryBudget:
 
 @dataclass(frozen=True)
 class Retries:
-    """How failed requests are tried again. All durations are milliseconds, as `"2s"` or a timedelta.
+    """The policy for retries of failed requests. Durations are milliseconds, strings such as `"2s"` or a timedelta.
 
         Controller(retries=Retries(attempts=5, base_delay=100, mutations=True))
 
-    attempts         tries after the first one
-    base_delay       before the first retry; each further one waits `factor` times longer, `max_delay` at most
-    jitter           share of each delay that is random, 0 to 1: callers that failed together do not return together
-    statuses         those of a `StatusError` that is tried again; a `ConnectionFailedError` always is, but for
-                     redirects without end
-    max_retry_after  a longer `Retry-After` is cut to this
-    budget           shared by all requests that use this object; None for no bound
-    mutations        also POST and PATCH, with an `Idempotency-Key` header; only where the server honours it
+    attempts         the maximum number of retries
+    base_delay       the delay before the first retry; each further delay is `factor` times longer, up to `max_delay`
+    jitter           the random share of each delay, 0 to 1, so that clients that failed together do not retry together
+    statuses         statuses of a `StatusError` that is retried; a `ConnectionFailedError` is always retried, except
+                     for too many redirects
+    max_retry_after  the maximum delay that a `Retry-After` can set
+    budget           shared by all requests that use this object; None for no limit
+    mutations        retries also POST and PATCH, with an `Idempotency-Key` header, which the server must support
 
-    Raises ValueError for a negative number, and for a jitter outside of 0 to 1.
+    Raises ValueError for a negative number, and for a jitter that is not between 0 and 1.
     """
 
     attempts: int = 3
@@ -100,13 +100,13 @@ class Retries:
             raise ValueError(f"jitter of Retries must be between 0 and 1: {self.jitter}")
 
     def applies_to(self, endpoint: Endpoint[..., Any]) -> bool:
-        """Whether requests of this endpoint may be sent twice."""
+        """Return whether requests of this endpoint may be retried."""
         return self.mutations or repeatable(endpoint)
 
     def delay(self, attempt: int, error: BaseException, now: float) -> float | None:
-        """Milliseconds to wait after the given attempt (0 for the first one) failed; None to give up.
+        """Return the delay in milliseconds after an attempt (0 for the first one) failed; None for no further retry.
 
-        `now` is the store's time, against which a date in `Retry-After` is held.
+        `now` is the store's time; a date in `Retry-After` is relative to it.
         """
         if attempt >= self.attempts or not self._passing(error):
             return None
@@ -125,14 +125,14 @@ class Retries:
 
 
 def repeatable(endpoint: Endpoint[..., Any]) -> bool:
-    """A read, a mutation with an idempotent method, or one with a key of its own by which servers know it again."""
+    """Return whether requests may be repeated: reads, idempotent methods, and mutations with an idempotency key."""
     if not endpoint.side_effect or getattr(endpoint, "method", None) in IDEMPOTENT_METHODS:
         return True
     return any(param.auto is not None for param in (endpoint.header_params or {}).values())
 
 
 def _requested_delay(error: BaseException, now: float) -> float | None:
-    """The milliseconds that the server requested; a date is held against the clock of the store where it is there."""
+    """Return the delay in milliseconds that the server requested; a date is relative to the store's time `now`."""
     if not isinstance(error, NetworkError):
         return None
     return error.retry_after if error.response is None else retry_after_in(error.response.headers, now)

@@ -189,9 +189,9 @@ class Views:
         family.hint(
             "drop",
             names,
-            f"there are more than {PARTITIONS} partitions, so the least used goes: each new value of %r has a store of "
-            "its own. If it does not change what is answered, give it with vary=False, or name it among the "
-            "inert_headers of the spec",
+            f"there are more than {PARTITIONS} partitions, so the least recently used is dropped: each new value of %r "
+            "has a separate store. If it does not change responses, pass it with vary=False, or add it to "
+            "inert_headers in the spec",
         )
         if self._core.makes_managers:
             for left in [left for left in self._left if not left.views_of_it and not left.is_watched]:

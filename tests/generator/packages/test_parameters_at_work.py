@@ -120,7 +120,7 @@ def test_parameters_at_work_server_is_an_argument_of_the_client() -> None:
         shop = market.Market(server="region", region="us")
     assert shop.offers.get.url(id=1) == "https://us.market.example/api/offers/1"
     assert shop.offers.get.key(id=1) == "GET https://market.example/api/offers/1"
-    with pytest.raises(ValueError, match=r"give Market\(shop='south'\) a Store of its own"):
+    with pytest.raises(ValueError, match=r"create a separate Store for Market\(shop='south'\)"):
         market.Market(store=market.Market(shop="north").store, shop="south")
 
 

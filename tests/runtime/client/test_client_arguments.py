@@ -174,9 +174,9 @@ def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
     kind(tenant="t", base_url="http://u:p@127.0.0.1:8000")
     kind(tenant="t", base_url="http://127.0.0.1:8000", url_prefix="http://127.0.0.1:8000")
     assert [record.getMessage() for record in caplog.records] == [
-        f"{kind.__name__} was given base_url='http://127.0.0.1:8000', where relative URLs lead, but those of its API "
-        "begin with 'https://api.shop.test/v1' and go there; give url_prefix='http://127.0.0.1:8000' to ask another "
-        "place"
+        f"{kind.__name__} got base_url='http://127.0.0.1:8000', which applies only to relative URLs, but the URLs "
+        "of its API begin with 'https://api.shop.test/v1'; pass url_prefix='http://127.0.0.1:8000' to use another "
+        "server"
     ]
 
 
@@ -191,14 +191,14 @@ def test_client_arguments_url_prefix_wins_over_server() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"server": "moon"}, ValueError, "server of Shop is one of 'production', 'region', not 'moon'"),
+        ({"server": "moon"}, ValueError, "server of Shop is 'moon'; expected one of 'production', 'region'"),
         (
             {"server": "region", "region": "a/b"},
             ValueError,
-            "region of Shop is 'a/b', which is part of the URL of a ser",
+            "region of Shop is 'a/b', which cannot be used in the URL of",
         ),
-        ({"server": "region", "region": "ü"}, ValueError, "give letters, digits, '.' and '-'"),
-        ({"region": "us"}, TypeError, "region of Shop is a variable of the server 'region', which is not the one that"),
+        ({"server": "region", "region": "ü"}, ValueError, "expected letters, digits, '.' and '-'"),
+        ({"region": "us"}, TypeError, "region of Shop is a variable of the server 'region', which is not selected"),
         ({"tenant": "a\n"}, ValueError, "tenant of Shop cannot be sent: its value 'a.n' has a line break"),
         (
             {"session": "ge\nheim"},
@@ -224,15 +224,13 @@ def test_clients_before_one_store_agree() -> None:
     store, server = Store(), Recorder()
     server.shop(store=store, tenant="a")
     server.shop(store=store, tenant="a", version="2024-06")
-    with pytest.raises(
-        ValueError, match=r"^this store already serves Shop\(tenant='a'\); give Shop\(tenant='b'\) a St"
-    ):
+    with pytest.raises(ValueError, match=r"^this store already serves Shop\(tenant='a'\); create a separate Store for"):
         server.shop(store=store, tenant="b")
-    with pytest.raises(ValueError, match=r"give AsyncShop\(tenant='b'\) a Store of its own"):
+    with pytest.raises(ValueError, match=r"create a separate Store for AsyncShop\(tenant='b'\)"):
         ASYNC_SHOP(store=store, tenant="b")
-    with pytest.raises(ValueError, match=r"give Shop\(server='region', tenant='a'\) a Store of its own"):
+    with pytest.raises(ValueError, match=r"create a separate Store for Shop\(server='region', tenant='a'\)"):
         server.shop(store=store, tenant="a", server="region")
-    with pytest.raises(ValueError, match=r"give Shop\(tenant='a', session=…\) a Store of its own"):
+    with pytest.raises(ValueError, match=r"create a separate Store for Shop\(tenant='a', session=…\)"):
         server.shop(store=store, tenant="a", session="geheim")
 
 

@@ -67,7 +67,7 @@ def test_controller_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_
     needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
     world.server.on(needs_user, response={"user": "7"}, id="1")
     with pytest.raises(
-        InvalidDataError, match="'GET http://mock/strict/1' was fetched, but its data is not usable"
+        InvalidDataError, match="'GET http://mock/strict/1' was fetched, but its data cannot be used"
     ) as caught:
         world.do("read", needs_user, id="1")
     assert caught.value.status == 400
@@ -253,7 +253,7 @@ def test_controller_all_settled_waits_for_everything_in_flight_and_raises_nothin
 
 
 def test_controller_fetch_without_a_network_manager_says_what_is_missing(make: Callable[..., World]) -> None:
-    with pytest.raises(RuntimeError, match="NetworkManager\\(\\) into managers"):
+    with pytest.raises(RuntimeError, match="NetworkManager\\(\\) to managers"):
         make(managers=[]).do("fetch", Users.get, id="1")
 
 

@@ -253,17 +253,17 @@ def test_controller_client_url_prefixes_are_checked() -> None:
 
     with Declared(url_prefixes={UPLOADS: "http://there"}):
         pass
-    with pytest.raises(ValueError, match="has 'https://x.test', which is the prefix of no endpoint; those of the spec"):
+    with pytest.raises(ValueError, match="has 'https://x.test', which is not the prefix of an endpoint; expected"):
         Declared(url_prefixes={"https://x.test": "http://there"})
     with pytest.raises(
         ValueError, match="'https://uploads.blog.test/v2' in url_prefixes of Blog is 'there', which has"
     ):
         Blog(url_prefixes={UPLOADS: "there"})
-    with pytest.raises(ValueError, match="the prefix of the spec itself; give url_prefix"):
+    with pytest.raises(ValueError, match="the prefix of the spec itself; pass url_prefix"):
         Blog(url_prefixes={PREFIX: "http://there"})
     with pytest.raises(TypeError, match="url_prefixes of Blog is a str; expected a dict"):
         Blog(url_prefixes="http://there")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="token, url_prefix and url_prefixes belong to generated clients"):
+    with pytest.raises(TypeError, match="it cannot use token, url_prefix or url_prefixes; use a generated"):
         Controller(url_prefixes={UPLOADS: "http://there"})
     store = Store()
     Blog(store, url_prefixes={UPLOADS: "http://there"})
@@ -311,9 +311,9 @@ def test_controller_client_synchronous_client_rejects_a_coroutine_function() -> 
 def test_controller_client_token_without_auth_and_a_controller_without_an_api_are_mistakes() -> None:
     with pytest.raises(TypeError, match="declares no auth, so it cannot use a token"):
         client_with(None)(token="x")
-    with pytest.raises(TypeError, match="Controller has no API of its own"):
+    with pytest.raises(TypeError, match="Controller has no API, so it cannot use"):
         Controller(token="x")
-    with pytest.raises(TypeError, match="Controller has no API of its own"):
+    with pytest.raises(TypeError, match="Controller has no API, so it cannot use"):
         Controller(url_prefix="http://x")
 
 

@@ -147,7 +147,7 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
             {"field": "cursor"},
             "iterate\\(\\) cannot determine the next page of '.*', whose pagination_field is 'cursor'",
         ),
-        ({"field": None, "pagination": "next"}, "it has no pagination_field"),
+        ({"field": None, "pagination": "next"}, "which has no pagination_field"),
         ({"pagination": {"style": "cursor"}}, 'has style "cursor" but no "next"'),
         ({"pagination": {"style": "pages"}}, "pagination style 'pages' of '.*' is unknown"),
         ({"pagination": {"style": "page", "size": 3}}, '"size" in the pagination of'),
@@ -230,7 +230,7 @@ def test_controller_iterate_page_after_the_last_one_that_is_rejected_ends_it(
 
     world.serve(answer)
     assert world.ids(items("page")) == EVERY
-    assert f"page 4 is answered by {status}, so it ends there" in caplog.text
+    assert f"page 4 has the status {status}, so it ends there" in caplog.text
     world.serve(lambda params: Answer(status=status, json={}))
     with pytest.raises(NetworkError):
         world.items(items("page"), tag="x")
@@ -265,8 +265,8 @@ def test_controller_iterate_origin_may_be_written_in_more_than_one_way(world: Pa
     [
         ("https://mock/items", r"at another origin \(https://mock instead of http://mock\)"),
         ("http://user:secret@other/items", r"at another origin \(http://other instead of http://mock\)"),
-        ("http://[mock/items", r"the next page of .* is said to be at 'http://\[mock/items', which is no URL: "),
-        ("http://mock:port/items", "which is no URL: Port"),
+        ("http://[mock/items", r"the response of .* has an invalid URL for the next page, 'http://\[mock/items': "),
+        ("http://mock:port/items", "has an invalid URL for the next page, .*: Port"),
     ],
 )
 def test_controller_iterate_rejected_link_is_reported_without_its_user(world: Pages, link: str, message: str) -> None:
@@ -329,7 +329,7 @@ def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
     schema = {"results": Collection([Item]), "next": None}
     with caplog.at_level("INFO"):
         assert world.ids(items(schema=schema, pagination="next", name=f"followed {world.asynchronous}")) == EVERY
-    assert "write style: url in its pagination" in caplog.text
+    assert "set style: url in its pagination" in caplog.text
 
 
 @pytest.mark.parametrize("style", ["page", "offset"])
@@ -571,18 +571,18 @@ def test_controller_iterate_what_is_no_position_or_limit_is_rejected(world: Page
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
     run = world.controller.iterate(endpoint)
-    with pytest.raises(ValueError, match="which is not negative: -1"):
+    with pytest.raises(ValueError, match="limit.. got -1; expected a number of items"):
         run.limit(-1)
     for limit in (1.5, True, "3"):
-        with pytest.raises(TypeError, match="limit.. takes an integer"):
+        with pytest.raises(TypeError, match="limit.. got .*; expected an integer"):
             run.limit(limit)
-    with pytest.raises(ValueError, match="'third' is no position in 'Item.get_list', whose pages are counted"):
+    with pytest.raises(ValueError, match="the position in 'Item.get_list' is 'third'; expected a number"):
         run.start_at("third")
     for wrong in (1.5, True, b"1"):
-        with pytest.raises(TypeError, match="a position is a string or an integer"):
+        with pytest.raises(TypeError, match="the position is .*; expected the position of a run"):
             run.start_at(wrong)
     taken(world, run, 1)
-    with pytest.raises(RuntimeError, match="start_at.. comes before the first item"):
+    with pytest.raises(RuntimeError, match="start_at.. was called after the first item"):
         run.start_at(1)
 
 
@@ -665,5 +665,5 @@ def test_controller_iterate_pages_of_what_has_none_are_a_type_error(world: Pages
     world.serve(answer)
     run = pages_of(world, endpoint)
     taken(world, run, 1)
-    with pytest.raises(RuntimeError, match="start_at.. comes before the first item"):
+    with pytest.raises(RuntimeError, match="start_at.. was called after the first item"):
         run.start_at(1)

@@ -174,7 +174,7 @@ def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(as
             lambda: controller.fetch(pages.update, ONE, {"text": "new"}),
             lambda: controller.fetch(pages.delete, ONE),
         ):
-            with pytest.raises(ValueError, match=r"pages/1: no ETag of this entity is known.*call get"):
+            with pytest.raises(ValueError, match=r"pages/1: no ETag of this entity is stored.*call get"):
                 clock.run(call)
         assert shown_text(controller, pages) == "one"
         assert len(wiki.sent) == 1
@@ -295,7 +295,7 @@ def test_lost_updates_412_undoes_what_was_shown_and_leaves_the_entity_stale() ->
     wiki.change("1", text="by someone else")
     shown: list[str] = []
     controller.add_listener(lambda: shown.append(shown_text(controller)))
-    with pytest.raises(PreconditionFailedError, match="412 .*another version; .*read it again, and decide anew"):
+    with pytest.raises(PreconditionFailedError, match="412 .*another version; .*read it again, and decide"):
         controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
     assert shown == ["mine", "one"]
     assert controller.get_response(Pages.get, ONE).needs_fetch and controller.get_response(Pages.get_list).needs_fetch
@@ -313,7 +313,7 @@ def test_lost_updates_after_a_412_the_next_change_has_no_condition_and_the_error
     _, controller = client(wiki)
     controller.fetch(Pages.get, ONE)
     wiki.change("1", text="by someone else")
-    with pytest.raises(PreconditionFailedError, match="until it is read, a change is sent without If-Match, and overw"):
+    with pytest.raises(PreconditionFailedError, match="until then, changes are sent without If-Match and overwrite"):
         controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
     controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
     assert wiki.sent[-1] == ("PATCH", None)
@@ -347,7 +347,7 @@ def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_
 
     _, controller = client(serve, retries=Retries(1))
     controller.fetch(Pages.get, ONE)
-    with pytest.raises(PreconditionFailedError, match="an earlier attempt got no answer, so the change may have been"):
+    with pytest.raises(PreconditionFailedError, match="an earlier attempt got no response, so the change may have"):
         controller.fetch(Pages.update, ONE, {"text": "mine"})
     assert wiki.sent == [("GET", None), ("PUT", '"1.1"'), ("PUT", '"1.1"')]
 

@@ -395,7 +395,7 @@ def test_oauth2_function_that_needs_its_own_token_is_reported_so(asynchronous: b
 
         def work(client: Any, run: Any) -> None:
             clients_.append(client)
-            with pytest.raises(RuntimeError, match="a function that gives a secret must not ask the API"):
+            with pytest.raises(RuntimeError, match="a function of OAuth2 called the API whose token"):
                 run(client.fetch(thing(server), id=1))
 
         clients_: list[Any] = []
@@ -713,9 +713,9 @@ def test_oauth2_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"client_id": 7}, "client_id of OAuth2 is of type int; give a string, or a function that gives one"),
-        ({"on_renewed": "print"}, "on_renewed of OAuth2 is a str; give a function that takes the tokens"),
-        ({"expires_at": "soon"}, "expires_at of OAuth2 is a str; give a datetime, or milliseconds since 1970"),
+        ({"client_id": 7}, "client_id of OAuth2 is of type int; pass a string, or a function that returns one"),
+        ({"on_renewed": "print"}, "on_renewed of OAuth2 is a str; pass a function that accepts the tokens"),
+        ({"expires_at": "soon"}, "expires_at of OAuth2 is a str; pass a datetime, or milliseconds since 1970"),
     ],
 )
 def test_oauth2_what_is_no_secret_is_rejected(given: dict[str, Any], message: str) -> None:
@@ -736,6 +736,6 @@ def test_oauth2_scheme_that_requests_tokens_takes_what_to_ask_with() -> None:
     with served() as (server, _), pytest.raises(TypeError) as caught:
         clients(server)[0](machine="token")
     assert str(caught.value) == (
-        "machine of Shop is of type str; give a restencil.OAuth2(client_id=…, client_secret=…), or, for a token that "
-        "is there, restencil.OAuth2(access_token=…)"
+        "machine of Shop is of type str; pass restencil.OAuth2(client_id=…, client_secret=…), or, for an existing "
+        "token, restencil.OAuth2(access_token=…)"
     )

@@ -459,8 +459,8 @@ def test_partitions_client_keeps_its_32_latest_partitions(caplog: pytest.LogCapt
         assert bound(id=1).id == 1
     told = [record.getMessage() for record in caplog.records if record.name == "restencil"]
     assert told == [
-        "there are more than 32 partitions, so the least used goes: each new value of 'X-Tenant' has a store of its "
-        "own. If it does not change what is answered, give it with vary=False, or name it among the inert_headers of "
+        "there are more than 32 partitions, so the least recently used is dropped: each new value of 'X-Tenant' has a "
+        "separate store. If it does not change responses, pass it with vary=False, or add it to inert_headers in "
         "the spec"
     ]
     made = [record.getMessage() for record in caplog.records if record.name == "restencil.store"]

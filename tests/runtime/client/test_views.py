@@ -515,15 +515,15 @@ S3CRET = "s3cret"
         ({"timeout": math.nan}, ValueError, "timeout of with_options is nan; expected a positive"),
         ({"timeout": "soon"}, TypeError, "timeout of with_options is a str, 'soon'; expected"),
         ({"timeout": [1]}, TypeError, "timeout of with_options is"),
-        ({"retries": -1}, ValueError, "retries of with_options is negative: -1"),
+        ({"retries": -1}, ValueError, "retries of with_options is -1; expected 0"),
         ({"retries": True}, TypeError, "retries of with_options is"),
         ({"retries": 1.5}, TypeError, "retries of with_options is"),
-        ({"token": S3CRET.encode()}, TypeError, "token of with_options is of type bytes; give a string"),
+        ({"token": S3CRET.encode()}, TypeError, "token of with_options is of type bytes; pass a string"),
         ({"token": 5}, TypeError, "token of with_options is of type int"),
         (
             {"token": {"key": S3CRET}},
             TypeError,
-            "is a dict, which is for APIs with several auth schemes; that of .*Blog has one",
+            "is a dict, but the API of .*Blog has only one auth scheme; pass the token",
         ),
         ({"headers": {"X-A": S3CRET}, "vary": "no"}, TypeError, "vary of with_options is"),
     ],
@@ -599,7 +599,9 @@ def test_views_token_needs_an_api_with_auth() -> None:
 
     with pytest.raises(TypeError, match="the API of Open declares no auth, so it cannot use a token"):
         Open().with_options(token="a")
-    with pytest.raises(TypeError, match="Controller has no API of its own: a token belongs to generated clients"):
+    with pytest.raises(
+        TypeError, match="Controller has no API, so it cannot use a token; pass it to a generated client"
+    ):
         Controller().with_options(token="a")
 
 
@@ -627,7 +629,7 @@ def test_views_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
     """What it fetches belongs to the store of its view."""
     news = Blog()
     german = news.with_options(headers={"Accept-Language": "de"})
-    with pytest.raises(RuntimeError, match="is that of a view of another client, whose answers do not belong here"):
+    with pytest.raises(RuntimeError, match="belongs to a view of another client; pass the endpoint of the"):
         news.fetch(german.articles.get.endpoint, id=1)
     assert german.with_options(timeout=500).bind(german.articles.get.endpoint).endpoint.timeout == 500
 
@@ -697,7 +699,7 @@ def test_views_managers_that_are_given_as_they_are_serve_the_client_alone(asynch
     """A view with a store of its own says what to do; other views work."""
     with Server(echoing) as server, opened(asynchronous, server.url, managers=[NetworkManager()]) as (news, run):
         assert run(news.with_options(timeout=5_000).articles.get(id=1)).id == 1
-        with pytest.raises(TypeError, match="a view with Accept-Language has a store of its own, and a manager serves"):
+        with pytest.raises(TypeError, match="a view with Accept-Language has a separate store and needs its own"):
             news.with_options(headers={"Accept-Language": "de"})
 
 

@@ -184,9 +184,9 @@ def test_auth_schemes_what_a_request_misses_is_said_once_and_with_its_refusal(
             "Shop has no argument 'zzzz'; it takes store, token, url_prefix, url_prefixes, share, client, http, "
             "user_agent, base_url, managers, retries, timeout, max_response_bytes, key, app, sid, sig, user",
         ),
-        ({"key": 7}, "key of Shop is of type int; give a string (for basic auth 'user:password'), or a function"),
-        ({"key": restencil.OAuth2()}, "key of Shop is of type OAuth2; give a string"),
-        ({"token": b"t"}, "token of Shop is of type bytes; give a string"),
+        ({"key": 7}, "key of Shop is of type int; pass a string (for basic auth 'user:password'), or a function"),
+        ({"key": restencil.OAuth2()}, "key of Shop is of type OAuth2; pass a string"),
+        ({"token": b"t"}, "token of Shop is of type bytes; pass a string"),
     ],
 )
 def test_auth_schemes_argument_that_no_scheme_takes_is_rejected(options: dict[str, Any], message: str) -> None:
@@ -200,7 +200,7 @@ def test_auth_schemes_token_needs_a_scheme_of_that_name() -> None:
     """Where the API names its schemes, each has an argument of its own."""
 
     keyed_client = client_of(Schemes({"key": Auth.header("X-Key"), "app": Auth.header("X-App")}), "Keyed")
-    with pytest.raises(TypeError, match="Keyed takes no token: its credentials are key=…, app=…"):
+    with pytest.raises(TypeError, match="Keyed has no argument 'token'; pass its credentials: key=…, app=…"):
         keyed_client(token="t")
     with pytest.raises(TypeError, match="Controller has no argument 'key'"):
         restencil.Controller(key="t")  # type: ignore[arg-type]  # the mistake that this is about
@@ -302,12 +302,12 @@ def test_auth_schemes_view_with_another_credential_has_a_store_of_its_own() -> N
     [
         (
             "t",
-            "token of with_options is of type str; Shop has the auth schemes token, key, app, sid, sig, user: give a",
+            "token of with_options is of type str, but Shop has the auth schemes token, key, app, sid, sig, user; pass",
         ),
         ({}, "token of with_options is an empty dict; Shop has the auth schemes token"),
-        ({"tokn": "t"}, "token of with_options names 'tokn'; Shop has the auth schemes token"),
-        ({"token": None}, "'token' in token of with_options is None; leave it out"),
-        ({"token": 7}, "'token' in token of with_options is of type int; give a string"),
+        ({"tokn": "t"}, "token of with_options has the unknown scheme 'tokn'; Shop has the auth schemes token"),
+        ({"token": None}, "'token' in token of with_options is None; remove it"),
+        ({"token": 7}, "'token' in token of with_options is of type int; pass a string"),
     ],
 )
 def test_auth_schemes_tokens_of_a_view_that_cannot_be_are_rejected(token: Any, message: str) -> None:
