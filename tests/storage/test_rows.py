@@ -296,13 +296,6 @@ def test_rows_secrets_are_left_out_of_objects_of_other_libraries() -> None:
     assert stored(Machine, record={"id": 1, "key": {"name": "n", "secret": "s"}})[0] == {"id": 1, "key": {"name": "n"}}
 
 
-def test_row_that_misses_a_declared_member_is_a_dangling_reference_for_that_class_only() -> None:
-    """What a class does not declare it does not miss."""
-    left = (("password",),)
-    misses = row_codec.misses_declared
-    assert not misses(model_of(Login), left) and misses(model_of(Login), (*left, ("accessToken",)))
-
-
 def test_rows_members_that_were_left_out_stay_as_memory_has_them() -> None:
     """When a row is loaded over a record; those in lists where the list is as long."""
     card = {"number": "1", "token": "t"}

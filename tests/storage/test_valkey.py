@@ -322,17 +322,6 @@ def test_valkey_big_commit_is_one_for_all(server: ValkeyServer) -> None:
     assert second.scan("A", None, 5).items == ["0"]
 
 
-def test_valkey_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> None:
-    """If one of many rows is not as the batch says, none is written."""
-    storage = opened(server)
-    storage.commit(batch(storage, row("900")))
-    outcome = storage.commit(batch(storage, *(row(str(at)) for at in range(1_000))))
-    assert outcome.number == 0
-    assert outcome.moved is not None
-    assert [(held.pk, held.rev) for held in outcome.moved.rows] == [("900", 1)]
-    assert storage.stats().rows == 1
-
-
 # -- how long it is kept
 
 
