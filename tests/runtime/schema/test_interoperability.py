@@ -237,14 +237,6 @@ def test_interoperability_match_goes_by_keyword_alone() -> None:
     assert Article.__match_args__ == ()
 
 
-def test_interoperability_replace_is_the_protocol_of_copy() -> None:
-    """`copy.replace` (from Python 3.13 on) and `__replace__` do as `.replace`."""
-    article = stored()
-    assert article.__replace__(title="U") == article.replace(title="U")
-    if sys.version_info >= (3, 13):
-        assert copy.replace(article, title="U").title == "U"
-
-
 def test_interoperability_pickle_knows_no_store_and_has_what_it_refers_to() -> None:
     """Circles close again; a copy is the instance itself."""
     article = stored()
