@@ -151,18 +151,6 @@ resources:
         assert len(session.call("states.get_list", run="1")) == 2
 
 
-def test_change_that_is_answered_by_422_makes_nothing_stale(session: Session) -> None:
-    """A 4xx changes nothing: the path is not marked either."""
-    session.call("items.visits", id=1)
-    session.call("items.get", id=1)
-    answer = session.server.answer
-    session.server.answer = lambda *_: Response(422, {"error": "no"})
-    assert isinstance(attempt(session, "items.visit", id=1, body={}), restencil.UnprocessableEntityError)
-    session.server.answer = answer
-    assert session.requests("items.visits", id=1) == []
-    assert session.requests("items.get", id=1) == []
-
-
 # 3.2 what the response brings
 
 

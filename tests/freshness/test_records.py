@@ -298,7 +298,6 @@ resources:
       parsed: {path: /files/:id, content: json, schema: null}
       raw: {path: /files/:id, content: bytes, schema: null}
       words: {path: /files/:id, content: text, schema: null}
-      stream: {path: /files/:id, content: stream, schema: null}
 """
 
 
@@ -315,15 +314,6 @@ def test_contents_of_one_url_are_results_of_their_own() -> None:
         assert session.call("files.raw", id=1) == raw
         assert session.call("files.words", id=1) == words
         assert session.asked(before) == []
-
-
-@pytest.mark.parametrize("known", ["parsed", "raw", "words"])
-def test_stream_is_never_found_in_the_cache(known: str) -> None:
-    """Each call with `content: stream` asks, whatever else is known of that URL."""
-    with small(CONTENTS, lambda *_: Response(200, {"id": 1})) as session:
-        session.call(f"files.{known}", id=1)
-        assert session.requests("files.stream", id=1) == ["GET /files/1"]
-        assert session.requests("files.stream", id=1) == ["GET /files/1"]
 
 
 BOXES = """
