@@ -96,9 +96,14 @@ def test_invalid_if_stale_false_gives_old_data_while_it_is_fetched() -> None:
         assert session.call("ticks.get", id=1).reads == 2
 
 
-def test_invalid_if_stale_is_true_where_nothing_is_said() -> None:
-    """Without the option a call waits."""
-    with clocked("{data_expiry_length: 10s}") as session:
+@pytest.mark.parametrize(
+    ("options", "headers"),
+    [("{data_expiry_length: 10s}", {}), ("{freshness: server}", {"Cache-Control": "max-age=10"})],
+    ids=["freshness of the spec", "freshness of the server"],
+)
+def test_call_waits_where_nothing_allows_stale_data(options: str, headers: dict[str, str]) -> None:
+    """Without `invalid_if_stale: false`, and without `stale-while-revalidate` of the server, a call waits."""
+    with clocked(options, headers=headers) as session:
         session.call("ticks.get", id=1)
         session.clock.advance("11s")
         assert session.call("ticks.get", id=1).reads == 2
@@ -130,14 +135,6 @@ def test_freshness_server_shows_stale_data_as_long_as_the_server_allows() -> Non
         session.clock.settle()
         session.clock.advance("40s")
         assert session.call("ticks.get", id=1).reads == 3
-
-
-def test_freshness_server_without_a_word_of_the_server_waits() -> None:
-    """Without `stale-while-revalidate` a call of what is past its `max-age` waits."""
-    with clocked("{freshness: server}", headers={"Cache-Control": "max-age=10"}) as session:
-        session.call("ticks.get", id=1)
-        session.clock.advance("11s")
-        assert session.call("ticks.get", id=1).reads == 2
 
 
 # 1.3

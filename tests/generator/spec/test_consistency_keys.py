@@ -61,44 +61,28 @@ def filters(params: str) -> tuple[str, ...] | None:
 # -------------------------------------------------------------------------------------------------------- exact filters
 
 
-@pytest.mark.parametrize("param", ["done: boolean?", "state: State?", "points: integer?", "key: uuid?"])
-def test_consistency_keys_exact_filters_same_name_and_type_is_exact(param: str) -> None:
-    """A boolean, an enum, an integer or a UUID that is called like a field of its type selects by equality."""
-    assert filters(param) == (param.partition(":")[0],)
-
-
-@pytest.mark.parametrize("param", ["owner: integer?", "team: string?"])
-def test_consistency_keys_exact_filters_primary_key_of_reference_is_exact(param: str) -> None:
-    """An argument that is called like a reference and has the type of its primary key selects by equality."""
-    assert filters(param) == (param.partition(":")[0],)
-
-
 @pytest.mark.parametrize(
-    "param",
+    ("params", "exact"),
     [
-        "title: string?",
-        "score: number?",
-        "due: date?",
-        "labels: [string]",
-        "points: string?",
-        "state: Other?",
-        "owner: string?",
-        "q: boolean?",
+        *(
+            (f"{name}: {kind}?", (name,))
+            for name, kind in [("done", "boolean"), ("state", "State"), ("points", "integer")]
+        ),
+        ("key: uuid?", ("key",)),
+        ("owner: integer?, team: string?", ("owner", "team")),
+        *((f"{name}: {kind}?", ()) for name, kind in [("title", "string"), ("score", "number"), ("due", "date")]),
+        *((f"{name}: {kind}?", ()) for name, kind in [("points", "string"), ("state", "Other"), ("owner", "string")]),
+        ("labels: [string], q: boolean?", ()),
+        ("title: {type: string?, filter: equals}, points: {type: integer?, filter: unknown}", ("title",)),
+        ("finished: {type: boolean?, field: done}, done: {type: boolean?, field: title}", ("finished",)),
     ],
 )
-def test_consistency_keys_exact_filters_everything_else_is_not(param: str) -> None:
-    """Texts, numbers, dates, lists, other types and names of no field are the server's to decide."""
-    assert filters(param) == ()
+def test_consistency_keys_exact_filters_of_search_parameters(params: str, exact: tuple[str, ...]) -> None:
+    """A boolean, an enum, an integer, a UUID or a primary key of the name and type of a field selects by equality.
 
-
-def test_consistency_keys_exact_filters_spec_decides() -> None:
-    """`filter` overrules what names and types suggest."""
-    assert filters("title: {type: string?, filter: equals}, points: {type: integer?, filter: unknown}") == ("title",)
-
-
-def test_consistency_keys_exact_filters_field_names_what_is_compared() -> None:
-    """An argument with `field` is compared with that field, whatever its own name is."""
-    assert filters("finished: {type: boolean?, field: done}, done: {type: boolean?, field: title}") == ("finished",)
+    Texts, numbers, dates, lists, other types and names of no field do not; `filter` and `field` overrule both.
+    """
+    assert filters(params) == exact
 
 
 def test_consistency_keys_exact_filters_order_and_pages_are_no_filters() -> None:

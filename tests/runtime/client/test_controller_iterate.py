@@ -182,11 +182,23 @@ def told(start: int, rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {"results": rows[start : start + 3], **more}
 
 
-def test_controller_iterate_more_that_is_false_ends_it(world: Pages) -> None:
-    """Nothing is asked beyond the page that says so."""
-    world.serve(lambda params: told(int(params.get("offset", 0)), ALL, more=int(params.get("offset", 0)) < 6))
-    schema = {"results": Collection([Item]), "more": False}
-    assert world.ids(items("offset", schema=schema, pagination={"style": "offset", "more": "more"})) == EVERY
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("more", lambda start: start < 6), ("size", lambda start: 3)],
+    ids=["more is false", "fewer items than the size"],
+)
+def test_controller_iterate_page_that_says_that_it_is_the_last_ends_it(
+    world: Pages, member: str, value: Callable[[int], Any]
+) -> None:
+    """By `more`, or by a size that is larger than what came: nothing is asked beyond it."""
+
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("offset", 0))
+        return told(start, ALL, **{member: value(start)})
+
+    world.serve(answer)
+    schema = {"results": Collection([Item]), member: None}
+    assert world.ids(items("offset", schema=schema, pagination={"style": "offset", member: member})) == EVERY
     assert len(world.urls()) == 3
 
 
@@ -199,13 +211,6 @@ def test_controller_iterate_total_that_is_reached_ends_it(world: Pages, style: s
     world.serve(answer)
     schema = {"results": Collection([Item]), "page": {"total": 0}}
     assert world.ids(items(style, schema=schema, pagination={"style": style, "total": "page.total"})) == EVERY
-    assert len(world.urls()) == 3
-
-
-def test_controller_iterate_page_shorter_than_the_size_that_is_reported_ends_it(world: Pages) -> None:
-    world.serve(lambda params: told(int(params.get("offset", 0)), ALL, size=3))
-    schema = {"results": Collection([Item]), "size": 0}
-    assert world.ids(items("offset", schema=schema, pagination={"style": "offset", "size": "size"})) == EVERY
     assert len(world.urls()) == 3
 
 

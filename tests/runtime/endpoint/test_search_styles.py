@@ -123,16 +123,6 @@ def test_search_styles_list_in_a_path_has_its_items_encoded_one_by_one() -> None
     assert not endpoint.test_key("GET /b/1/2")
 
 
-@pytest.mark.parametrize("value", [[], [""], ""])
-def test_search_styles_empty_list_in_a_path_is_an_error(value: Any) -> None:
-    """It would address another route."""
-    endpoint = RestEndpoint(path="/b/x-:ids", path_params={"ids": "list"})
-    with pytest.raises(
-        ValueError, match="parameter 'ids' of '/b/x-:ids' is empty, so the URL would match another route"
-    ):
-        endpoint.url(ids=value)
-
-
 def test_search_styles_slashes_of_a_path_parameter_may_stay() -> None:
     """All else is encoded; the test of keys matches up to the next literal text."""
     endpoint = RestEndpoint(path="/files/:path/meta", path_params={"path": "slashes"})
@@ -144,19 +134,24 @@ def test_search_styles_slashes_of_a_path_parameter_may_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("path", "style", "value", "found"),
     [
-        ("", "an empty segment"),
-        ("a//b", "an empty segment"),
-        ("/a", "an empty segment"),
-        ("a/..", r"the segment '\.\.'"),
+        ("/files/:at", "slashes", "", "has an empty segment"),
+        ("/files/:at", "slashes", "a//b", "has an empty segment"),
+        ("/files/:at", "slashes", "/a", "has an empty segment"),
+        ("/files/:at", "slashes", "a/..", r"has the segment '\.\.'"),
+        ("/b/x-:at", "list", [], "is empty, so the URL would match another route"),
+        ("/b/x-:at", "list", [""], "is empty, so the URL would match another route"),
+        ("/b/x-:at", "list", "", "is empty, so the URL would match another route"),
     ],
 )
-def test_search_styles_segments_that_lead_elsewhere_are_rejected(value: str, found: str) -> None:
-    """Empty, `.` and `..` segments are an error before any request."""
-    endpoint = RestEndpoint(path="/files/:path", path_params={"path": "slashes"})
-    with pytest.raises(ValueError, match=f"parameter 'path' of '/files/:path' has {found}"):
-        endpoint.url(path=value)
+def test_search_styles_value_in_a_path_that_leads_elsewhere_is_rejected(
+    path: str, style: Any, value: Any, found: str
+) -> None:
+    """Empty lists, and empty, `.` and `..` segments are an error before any request."""
+    endpoint = RestEndpoint(path=path, path_params={"at": style})
+    with pytest.raises(ValueError, match=f"parameter 'at' of '{path}' {found}"):
+        endpoint.url(at=value)
 
 
 def test_search_styles_backslash_ends_the_name_of_a_parameter() -> None:

@@ -59,13 +59,22 @@ NEWS = Api(name="news", version="1.2.0")
 
 
 @BOTH
-def test_user_agent_package_version_library_python_and_http_library_by_themselves(asynchronous: bool) -> None:
+@pytest.mark.parametrize(
+    ("api", "name"),
+    [
+        (NEWS, "news/1.2.0 "),
+        (Api(name="news"), "news "),
+        (Api(name="news", version="1 β"), "news/1- "),
+        (Api(), ""),
+        (None, ""),
+    ],
+    ids=["version", "no version", "version outside of ASCII", "no name", "no API"],
+)
+def test_user_agent_package_version_library_python_and_http_library_by_themselves(
+    api: Api | None, name: str, asynchronous: bool
+) -> None:
     """`news/1.2.0 restencil/… python/3.13 httpx/0.28.1`; without a version the name alone, without an API no name."""
-    assert sent(NEWS, asynchronous) == f"news/1.2.0 {own()}"
-    assert sent(Api(name="news"), asynchronous) == f"news {own()}"
-    assert sent(Api(name="news", version="1 β"), asynchronous) == f"news/1- {own()}"
-    assert sent(Api(), asynchronous) == own()
-    assert sent(None, asynchronous) == own()
+    assert sent(api, asynchronous) == f"{name}{own()}"
 
 
 def test_user_agent_generated_client_has_the_name_of_its_package() -> None:
@@ -88,31 +97,41 @@ def test_user_agent_generated_client_has_the_name_of_its_package() -> None:
     assert asked.last.headers["user-agent"] == f"blog {own()}"
 
 
-@BOTH
-def test_user_agent_header_of_the_call_is_the_strongest(asynchronous: bool) -> None:
-    """Whatever the argument says."""
-    endpoint = ITEM.extend(request_init={"headers": {"user-agent": "call"}})
-    assert sent(NEWS, asynchronous, endpoint=endpoint, user_agent="argument") == "call"
-    assert sent(NEWS, asynchronous, endpoint=endpoint, user_agent=False) == "call"
+CALL = {"endpoint": ITEM.extend(request_init={"headers": {"user-agent": "call"}})}
+CLIENT = {"headers": {"User-Agent": "client"}}
+SPEC = Api(name="news", user_agent="spec")
 
 
 @BOTH
-def test_user_agent_argument_stands_over_the_http_client_and_the_spec(asynchronous: bool) -> None:
-    """A text that the user gave this client."""
-    spec = Api(name="news", user_agent="spec")
-    assert sent(spec, asynchronous, user_agent="argument/1 (me)") == "argument/1 (me)"
-    assert sent(spec, asynchronous, user_agent="argument", headers={"User-Agent": "client"}) == "argument"
-    assert sent(Api(user_agent=False), asynchronous, user_agent="argument") == "argument"
-    assert sent(None, asynchronous, user_agent="argument") == "argument"
+@pytest.mark.parametrize(
+    ("api", "options", "expected"),
+    [
+        pytest.param(NEWS, {**CALL, "user_agent": "argument"}, "call", id="call over argument"),
+        pytest.param(NEWS, {**CALL, "user_agent": False}, "call", id="call over False"),
+        pytest.param(SPEC, {**CLIENT, "user_agent": "argument (me)"}, "argument (me)", id="argument over client"),
+        pytest.param(SPEC, {"user_agent": "argument"}, "argument", id="argument over spec"),
+        pytest.param(Api(user_agent=False), {"user_agent": "argument"}, "argument", id="argument over False of spec"),
+        pytest.param(None, {"user_agent": "argument"}, "argument", id="argument without an API"),
+        pytest.param(SPEC, CLIENT, "client", id="client over spec"),
+        pytest.param(NEWS, CLIENT, "client", id="client over name"),
+        pytest.param(SPEC, {}, "spec", id="spec over name"),
+        pytest.param(NEWS, {**CLIENT, "user_agent": False}, "client", id="client over False"),
+    ],
+)
+def test_user_agent_precedence_call_argument_client_spec(
+    api: Api | None, options: dict[str, Any], expected: str, asynchronous: bool
+) -> None:
+    """The header of the call, the argument, what the user set on the HTTP client, the spec, the name of the package."""
+    assert sent(api, asynchronous, **options) == expected
 
 
 @BOTH
-def test_user_agent_what_the_user_set_on_the_http_client_stands_over_the_spec(asynchronous: bool) -> None:
-    """Any value but the library's default."""
-    spec = Api(name="news", user_agent="spec")
-    assert sent(spec, asynchronous, headers={"User-Agent": "client"}) == "client"
-    assert sent(NEWS, asynchronous, headers={"user-agent": "client"}) == "client"
-    assert sent(spec, asynchronous, headers={"User-Agent": library_s()}) == "spec"
+def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
+    """As argument, or in the spec; by itself the library's own value is no choice of the user."""
+    assert sent(NEWS, asynchronous, user_agent=False) == library_s()
+    assert sent(SPEC, asynchronous, user_agent=False) == library_s()
+    assert sent(Api(name="news", user_agent=False), asynchronous) == library_s()
+    assert sent(SPEC, asynchronous, headers={"User-Agent": library_s()}) == "spec"
 
 
 def test_user_agent_client_whose_user_took_the_header_away_sends_none() -> None:
@@ -123,21 +142,6 @@ def test_user_agent_client_whose_user_took_the_header_away_sends_none() -> None:
     assert "user-agent" not in asked.last.headers
     Controller(client=asked.sync, user_agent="mine").fetch(ITEM)
     assert asked.last.headers["user-agent"] == "mine"
-
-
-@BOTH
-def test_user_agent_spec_stands_over_what_the_library_says_of_itself(asynchronous: bool) -> None:
-    """`user_agent: …` in it."""
-    assert sent(Api(name="news", version="1", user_agent="shop client/2"), asynchronous) == "shop client/2"
-
-
-@BOTH
-def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
-    """As argument, or in the spec; what the user set on the HTTP client stays, too."""
-    assert sent(NEWS, asynchronous, user_agent=False) == library_s()
-    assert sent(Api(user_agent="spec"), asynchronous, user_agent=False) == library_s()
-    assert sent(Api(name="news", user_agent=False), asynchronous) == library_s()
-    assert sent(NEWS, asynchronous, user_agent=False, headers={"User-Agent": "client"}) == "client"
 
 
 @BOTH
