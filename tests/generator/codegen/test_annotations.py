@@ -47,6 +47,18 @@ FIELDS: list[tuple[str, str]] = [
     ("Leaf?", f"field: Leaf | None = restencil.field(default=None, {LEAF})"),
     ("Leaf", f"field: Leaf = restencil.field({LEAF}, required=True)"),
     ("[Leaf]", 'field: Sequence[Leaf] = restencil.field(default=[], schema=[schema.Lazy(".leaves:Leaf", __name__)])'),
+    (
+        "{values: Leaf}",
+        "field: dict[str, Leaf] = restencil.field(default={}, "
+        'schema=schema.Values(schema.Lazy(".leaves:Leaf", __name__)))',
+    ),
+    ("{type: Leaf, send: pk}", f'field: Leaf = restencil.field({LEAF}, send="pk", required=True)'),
+    ("Thing", "field: Thing = restencil.field(schema=schema.Lazy(lambda: Thing), required=True)"),
+    ("{type: Point, default: {x: 5}}", "field: Point = Point(x=5)"),
+    (
+        "{type: [Point], default: [{x: 1}, {}]}",
+        "field: Sequence[Point] = restencil.field(default=[Point(x=1), Point()])",
+    ),
 ]
 
 BODIES: list[tuple[str, str]] = [
@@ -59,7 +71,11 @@ BODIES: list[tuple[str, str]] = [
     ("Leaf?", "field: LeafBody | Leaf | uuid.UUID | None"),
     ("[Leaf]", "field: Sequence[LeafBody | Leaf | uuid.UUID]"),
     ("Pair", "field: PairBody | Pair"),
+    ("Thing?", "field: ThingBody | Thing | int | None"),
+    ("any", "field: typing.Any"),
+    ("{values: any}", "field: dict[str, typing.Any]"),
     ("{type: Leaf, send: pk}", "field: Leaf | uuid.UUID"),
+    ("{type: Leaf?, send: pk}", "field: Leaf | uuid.UUID | None"),
     ("{type: [Leaf], send: pk}", "field: Sequence[Leaf | uuid.UUID]"),
     ("{one_of: [string, Leaf]}", "field: LeafBody | Leaf | uuid.UUID"),
 ]
@@ -77,7 +93,14 @@ def test_annotations_body_takes_what_can_be_sent_for_a_field(type: str, line: st
     has_line(rendered(SPEC.format(type=type))["things.py"], line)
 
 
-RESULTS: list[tuple[str, str]] = [
+CALLS: list[tuple[str, str]] = [
+    ("{method: POST, body: any, schema: null}", "def a(self, *, body: typing.Any) -> typing.Any:"),
+    ("{method: POST, body: bytes, schema: null}", "def a(self, *, body: restencil.Content) -> typing.Any:"),
+    ("{method: POST, body: {multipart: {file: bytes}}, schema: null}", "file: restencil.File"),
+    (
+        "{method: POST, body: [Leaf], schema: null}",
+        "def a(self, *, body: Sequence[LeafBody | Leaf | uuid.UUID]) -> typing.Any:",
+    ),
     ("schema: {union: {a: Thing, b: Leaf}, attribute: kind}", "def a(self) -> Thing | Leaf:"),
     ("schema: {all: Leaf}", "def a(self) -> Sequence[Leaf]:"),
     ("schema: {invalidate: Leaf}", "def a(self) -> Leaf | None:"),
@@ -94,9 +117,9 @@ RESULTS: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "line"), RESULTS, ids=[settings for settings, _ in RESULTS])
-def test_annotations_call_has_the_type_of_its_result(settings: str, line: str) -> None:
-    """That of its schema, of `returns`, or of its content."""
+@pytest.mark.parametrize(("settings", "line"), CALLS, ids=[settings for settings, _ in CALLS])
+def test_annotations_call_has_the_types_of_its_body_and_result(settings: str, line: str) -> None:
+    """The result is that of its schema, of `returns`, or of its content."""
     endpoint = "{path: /a, " + settings.strip("{").removesuffix("}" if settings.startswith("{") else "") + "}"
     more = f"\n    endpoints: {{a: {endpoint}}}\n"
     spec = SPEC.format(type="string").replace(

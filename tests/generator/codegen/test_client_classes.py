@@ -14,7 +14,9 @@ API: list[tuple[str, str]] = [
     ("auth: {bearer: true, env: TOKEN}", '_API = restencil.Api(auth=restencil.Auth.bearer(env="TOKEN"))'),
     ("version: 1.2.0", '_API = restencil.Api(version="1.2.0")'),
     ("user_agent: false", "_API = restencil.Api(user_agent=False)"),
+    ("user_agent: shop client/2", '_API = restencil.Api(user_agent="shop client/2")'),
     ("request_id: X-Trace", '_API = restencil.Api(request_id="X-Trace")'),
+    ("inert_headers: [X-Reason, X-Actor]", '_API = restencil.Api(inert_headers=("X-Reason", "X-Actor"))'),
 ]
 
 

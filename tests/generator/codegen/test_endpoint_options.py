@@ -56,6 +56,14 @@ LINES: list[tuple[str, str]] = [
         'endpoints: {get: {process: "python:my.hooks:clean"}}',
         f'@restencil.rest({GET}, process=restencil.lazy_function("my.hooks:clean"))',
     ),
+    (
+        "endpoints: {p: {method: POST, path: /p, schema: null, body: null, expires: nothing}}",
+        '@restencil.rest(method="POST", path="/p", schema=None, expires="nothing", body=None)',
+    ),
+    (
+        'endpoints: {by_name: {path: "/n/:name", params: {name: {field: name}}}}',
+        '@restencil.rest(method="GET", path="/n/:name", path_params={"name": "name"})',
+    ),
     # Schemas
     ("endpoints: {n: {path: /n, schema: null}}", '@restencil.rest(method="GET", path="/n", schema=None)'),
     ("endpoints: {n: {path: /n, schema: [Thing]}}", '@restencil.rest(method="GET", path="/n", schema=[Thing])'),
@@ -71,6 +79,15 @@ LINES: list[tuple[str, str]] = [
     (
         "endpoints: {s: {method: POST, path: /s, body: {form: {to: string}}, schema: null}}",
         '@restencil.rest(method="POST", path="/s", schema=None, body_format="form", body=schema.Object({"to": None}))',
+    ),
+    (
+        "endpoints: {s: {method: POST, path: /s, body: {multipart: {to: {type: string, wire: theTo}}}, schema: null}}",
+        '@restencil.rest(method="POST", path="/s", schema=None, body_format="multipart",'
+        ' body=schema.Object({"to": None}, wire={"to": "theTo"}))',
+    ),
+    (
+        "endpoints: {s: {method: POST, path: /s, body: [Thing]}}",
+        '@restencil.rest(method="POST", path="/s", body=[Thing])',
     ),
     ("endpoints: {s: {method: POST, path: /s, body: any}}", '@restencil.rest(method="POST", path="/s", body=dict)'),
     (
@@ -249,6 +266,7 @@ def test_endpoint_options_no_body_is_in_the_class_line_of_a_resource_that_only_r
 def test_endpoint_options_unknown_body_of_another_entity_is_written() -> None:
     """The JSON names of a body are those of its own type, whatever the schema of the endpoint is."""
     text = rendered("""
+        objects: {Point: {x: integer}}
         entities:
           Thing: {fields: {id: integer}}
           Other: {fields: {id: integer}}
@@ -261,6 +279,7 @@ def test_endpoint_options_unknown_body_of_another_entity_is_written() -> None:
               update: {body: Thing}
               answer: {method: POST, path: /a, schema: Other}
               other: {method: POST, path: /b, schema: Other, body: Other}
+              point: {method: POST, path: /p, body: Point}
               quiet: {method: POST, path: /c, body: null}
               loud: {extends: quiet, path: /d, body: any}
               raw: {extends: quiet, path: /e, body: bytes, schema: null}
@@ -269,6 +288,7 @@ def test_endpoint_options_unknown_body_of_another_entity_is_written() -> None:
     has_line(text, '@restencil.rest(method="PUT", path="/t/:id", body=Thing)')
     has_line(text, f'@restencil.rest(method="POST", path="/a", schema={other})')
     has_line(text, f'@restencil.rest(method="POST", path="/b", schema={other}, body={other})')
+    has_line(text, '@restencil.rest(method="POST", path="/p", body=Point)')
     has_line(text, '@restencil.rest(method="POST", path="/c", body=None)')
     has_line(text, '@restencil.rest(method="POST", path="/d", extends="quiet", body=dict)')
     has_line(

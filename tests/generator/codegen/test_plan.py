@@ -202,31 +202,6 @@ _OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name 
 # ------------------------------------------------------------------------------------------------------------- modules
 
 
-def test_plan_entities_and_fields_say_what_a_storage_keeps() -> None:
-    """Where the spec says it, and not again in an entity that inherits it; fields of bodies alone are in no storage."""
-    files = rendered("""
-        objects: {Card: {number: {type: string, persist: false}}}
-        entities:
-          Base: {persist: false, fields: {id: integer}}
-          Same: {extends: Base, persist: false, fields: {}}
-          Below: {extends: Same, fields: {}}
-          Kept: {extends: Below, persist: 3, fields: {card: Card}}
-          Usual: {persist: true, fields: {id: integer, token: {type: "string?", persist: true}, note: string}}
-          Sent: {fields: {id: integer, ssn: {type: string, write_only: true, persist: false}}}
-        resources:
-          usuals: {path: /a/:id, schema: Usual}
-        """)
-    text = files["_entities.py"]
-    has_line(text, "class Base(restencil.Entity, persist=False):")
-    has_line(text, "class Same(Base):")
-    has_line(text, "class Below(Same):")
-    has_line(text, "class Kept(Below, persist=3):")
-    has_line(files["usuals.py"], "class Usual(restencil.Entity):")
-    has_line(files["usuals.py"], "token: str | None = restencil.field(default=None, persist=True)")
-    has_line(text, 'class Sent(restencil.Entity, write_only={"ssn": restencil.field()}):')
-    has_line(files["_objects.py"], 'number: str = restencil.field(default="", persist=False)')
-
-
 def test_plan_entity_stands_next_to_its_one_resource() -> None:
     """An entity of one resource is in that resource's module; of none or several, or of a family, in `_entities`."""
     files = rendered("""
@@ -320,46 +295,14 @@ def test_plan_resource_shares_its_module_with_nothing(resources: str, said: str)
 # ------------------------------------------------------------------------------------------------------------ entities
 
 
-def test_plan_key_is_written_where_it_is_not_the_name() -> None:
-    """The class name is the key by itself; a key of a parent is inherited; another one is written."""
+def test_plan_nested_collection_names_the_field_of_its_owner() -> None:
+    """It is identified by that field; the class of its items is imported for type checkers alone."""
     text = rendered("""
         entities:
-          Summary: {key: Account, fields: {id: integer}}
-          Account: {extends: Summary, fields: {bio: string}}
-          Base: {abstract: true, fields: {id: integer}}
-          Leaf: {extends: Base, fields: {}}
-          Odd: {pk: [a, b], indexes: [c], fields: {a: string, b: integer, c: string}}
-        """)["_entities.py"]
-    heads = [line for line in text.splitlines() if line.startswith("class ") and "TypedDict" not in line]
-    assert heads == [
-        'class Summary(restencil.Entity, key="Account"):',
-        "class Account(Summary):",
-        "class Base(restencil.Entity, abstract=True):",
-        "class Leaf(Base):",
-        'class Odd(restencil.Entity, pk=["a", "b"], indexes=("c",)):',
-    ]
-
-
-def test_plan_relations_are_fields_with_a_schema() -> None:
-    """Required where there is no `?`; lists with the collection's identity; looked up when first needed."""
-    text = rendered("""
-        entities:
-          Node:
-            fields:
-              id: integer
-              next: Node
-              other: Leaf?
-              all: [Leaf]
-              by_name: {values: Leaf}
-              kept: {collection: [Leaf], nest: {node: id}}
+          Node: {fields: {id: integer, kept: {collection: [Leaf], nest: {node: id}}}}
           Leaf: {fields: {id: integer}}
         resources: {leaves: {path: /l/:id, schema: Leaf}}
         """)["_entities.py"]
-    has_line(text, "next: Node = restencil.field(schema=schema.Lazy(lambda: Node), required=True)")
-    leaf = 'schema.Lazy(".leaves:Leaf", __name__)'
-    has_line(text, f"other: Leaf | None = restencil.field(default=None, schema={leaf})")
-    has_line(text, f"all: Sequence[Leaf] = restencil.field(default=[], schema=[{leaf}])")
-    has_line(text, f"by_name: dict[str, Leaf] = restencil.field(default={{}}, schema=schema.Values({leaf}))")
     has_part(text, 'nest_key=lambda parent, key: {"node": parent.get("id")},')
     has_lines(text, "if typing.TYPE_CHECKING:", "from .leaves import Leaf")
 
@@ -375,40 +318,6 @@ def test_plan_maps_of_objects_name_their_schema() -> None:
               facets: {path: /f, schema: {values: {object: {count: integer, newest: Node}}}}
         """)["nodes.py"]
     assert 'schema.Values(schema.Object({"count":None,"newest":Node})' in "".join(text.split()).replace(",)", ")")
-
-
-def test_plan_defaults_are_python_values() -> None:
-    """Dates, decimals, UUIDs and objects are made; what a list or dict is by default belongs to each instance."""
-    text = rendered("""
-        objects: {Point: {x: integer, y: {type: number, default: 2}}}
-        entities:
-          Thing:
-            fields:
-              id: integer
-              at: {type: datetime, default: "2024-02-03T04:05:06.5+02:00"}
-              day: {type: date, default: "2024-02-03"}
-              hour: {type: time, default: "23:59:00"}
-              price: {type: decimal, default: "1.50"}
-              whole: {type: decimal, default: 0}
-              uid: {type: uuid, default: 12345678-1234-5678-1234-567812345678}
-              point: {type: Point, default: {x: 5}}
-              points: {type: [Point], default: [{x: 1}, {}]}
-              ratio: {type: number, default: 1}
-              big: {type: number, default: 1e30}
-              nothing: any
-        """)["_entities.py"]
-    zone = "datetime.timezone(datetime.timedelta(minutes=120))"
-    has_line(text, f"at: datetime.datetime = datetime.datetime(2024, 2, 3, 4, 5, 6, 500000, tzinfo={zone})")
-    has_line(text, "day: datetime.date = datetime.date(2024, 2, 3)")
-    has_line(text, "hour: datetime.time = datetime.time(23, 59)")
-    has_line(text, 'price: decimal.Decimal = decimal.Decimal("1.50")')
-    has_line(text, "whole: decimal.Decimal = decimal.Decimal(0)")
-    has_line(text, 'uid: uuid.UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")')
-    has_line(text, "point: Point = Point(x=5)")
-    has_line(text, "points: Sequence[Point] = restencil.field(default=[Point(x=1), Point()])")
-    has_line(text, "ratio: float = 1.0")
-    has_line(text, "big: float = 1e30")
-    has_line(text, "nothing: typing.Any = None")
 
 
 def test_plan_objects_stand_behind_those_their_defaults_are_made_of() -> None:
@@ -517,65 +426,6 @@ def test_plan_default_inside_of_a_default_comes_first() -> None:
     assert text.index("class C(") < text.index("class A(")
     assert text.index("class B(") < text.index("class A(")
     has_line(text, "b: B = B(c=C(x=1))")
-
-
-def test_plan_bodies_are_typed_and_described() -> None:
-    """Form, multipart, bytes, any, lists, objects and entities of other resources."""
-    text = rendered("""
-        wire_names: camelCase
-        objects: {Point: {x_pos: integer}}
-        entities: {Other: {fields: {id: integer}}}
-        resources:
-          things:
-            path: /t/:id
-            schema: {entity: Thing, fields: {id: integer}}
-            members: [get, partial_update]
-            body: {long_name: string}
-            endpoints:
-              a: {method: POST, body: any, schema: null}
-              b: {method: POST, body: bytes, schema: null}
-              c: {method: POST, body: {form: {long_name: string}}, schema: null}
-              e: {method: POST, body: {multipart: {file: bytes}}, schema: null}
-              f: {method: POST, body: Point, schema: null}
-              g: {method: POST, body: [Other], schema: null}
-        """)["things.py"]
-    has_line(text, "class ThingsPartialUpdateBody(typing.TypedDict, total=False):")
-    has_line(text, "long_name: str")
-    has_part(text, 'body=schema.Object({"long_name": None}, wire={"long_name": "longName"})')
-    has_line(text, "def a(self, *, id: int, body: typing.Any) -> typing.Any:")
-    has_line(text, "def b(self, *, id: int, body: restencil.Content) -> typing.Any:")
-    has_line(text, "file: restencil.File")
-    has_line(text, '@restencil.rest(method="POST", path="/t/:id", schema=None, body_format="form")')
-    has_part(text, 'body_format="multipart"')
-    has_line(text, '@restencil.rest(method="POST", path="/t/:id", schema=None, body=Point)')
-    has_line(
-        text,
-        '@restencil.rest(method="POST", path="/t/:id", schema=None, body=[schema.Lazy("._entities:Other", __name__)])',
-    )
-    has_line(text, "def g(self, *, id: int, body: Sequence[OtherBody | Other | int]) -> typing.Any:")
-
-
-def test_plan_body_names_the_entities_in_it() -> None:
-    """By what can be sent of them, by an instance, or by the type of their key; in rings too."""
-    text = rendered("""
-        entities:
-          Leaf: {pk: code, fields: {code: uuid}}
-          Branch: {fields: {id: integer, leaf: Leaf, ring: Ring?, pair: Pair?}}
-          Tree: {fields: {id: integer, leaves: [Leaf], free: any, named: {values: any}}}
-          Ring: {fields: {id: string, next: Ring?, hidden: {type: Tree, read_only: true}}}
-          Pair: {pk: [a, b], fields: {a: integer, b: integer}}
-        resources:
-          rings: {path: /r/:id, schema: Ring}
-          trees: {path: /t/:id, schema: Tree}
-          branches: {path: /b/:id, schema: Branch}
-          leaves: {path: /l/:code, schema: Leaf}
-        """)
-    has_line(text["branches.py"], "leaf: LeafBody | Leaf | uuid.UUID")
-    has_line(text["branches.py"], "ring: RingBody | Ring | str | None")
-    has_line(text["branches.py"], "pair: PairBody | Pair | None")
-    has_line(text["trees.py"], "leaves: Sequence[LeafBody | Leaf | uuid.UUID]")
-    assert "    free: typing.Any\n    named: dict[str, typing.Any]\n" in text["trees.py"]
-    has_line(text["rings.py"], "next: RingBody | Ring | str | None")
 
 
 def test_plan_bodies_that_lead_to_hundreds_of_others_take_any_mapping() -> None:
@@ -772,50 +622,15 @@ def test_plan_prefix_without_scheme_is_a_mistake(level: str) -> None:
         rendered(level + 'resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer}}}}')
 
 
-# ------------------------------------------------------------------------------------------------------ the whole API
-
-
-def test_plan_what_a_spec_says_of_the_whole_api_is_reported_to_the_client() -> None:
-    """Version, user agent, the header of request ids and inert headers are fields of the API, where they are given."""
-    given = """
-    version: 1.2.0
-    user_agent: shop client/2
-    request_id: X-Trace
-    inert_headers: [X-Audit-Reason, X-Actor]
-    resources: {orders: {path: /orders/:id, schema: {entity: Order, fields: {id: integer}}}}
-    """
-    options = 'version="1.2.0", user_agent="shop client/2", request_id="X-Trace"'
-    inert = 'inert_headers=("X-Audit-Reason", "X-Actor")'
-    has_line(rendered(given)["_client.py"], f"_API = restencil.Api({options}, {inert})")
-    has_part(rendered(given.replace("shop client/2", "false"))["_client.py"], "user_agent=False")
-
-
-# ------------------------------------------------------------------------------------------------------------- send: pk
-
-
-def test_plan_entity_is_sent_as_its_key_where_the_spec_is_reported() -> None:
-    """The field says so to the runtime, and bodies take the entity or its key, not what is in it."""
+def test_plan_entity_that_is_only_sent_as_its_key_has_no_type_of_a_body() -> None:
+    """Bodies take the entity or its key, not what is in it."""
     files = rendered("""
         entities:
           User: {fields: {id: integer, name: string}}
-          Note:
-            fields:
-              id: integer
-              author: {type: User, send: pk}
-              readers: {type: [User], send: pk}
-              editor: {type: User?, send: pk, wire: editedBy}
+          Note: {fields: {id: integer, author: {type: User, send: pk}}}
         resources: {notes: {path: /notes/:id, schema: Note}}
         """)
-    text = files["notes.py"]
-    has_line(
-        text,
-        'author: User = restencil.field(schema=schema.Lazy("._entities:User", __name__), send="pk", required=True)',
-    )
-    has_line(text, "author: User | int")
-    has_line(text, "readers: Sequence[User | int]")
-    has_line(text, "editor: User | int | None")
-    assert text.count('send="pk"') == 3
-    assert "UserBody" not in files["__init__.py"]
+    lacks(files["__init__.py"], "UserBody")
 
 
 def test_plan_items_of_a_list_in_an_object_are_typed() -> None:

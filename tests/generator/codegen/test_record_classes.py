@@ -17,11 +17,20 @@ HEADS: list[tuple[str, str]] = [
         "Thing: {fields: {id: {type: integer, read_only: true}}}",
         'class Thing(restencil.Entity, read_only=("id",)):',
     ),
+    ("Thing: {persist: true, fields: {id: integer}}", "class Thing(restencil.Entity):"),
     (
-        "Thing: {fields: {id: integer, ssn: {type: string, write_only: true}}}",
+        "Thing: {fields: {id: integer, ssn: {type: string, write_only: true, persist: false}}}",
         'class Thing(restencil.Entity, write_only={"ssn": restencil.field()}):',
     ),
-    ("{Base: {fields: {id: integer}}, Thing: {extends: Base, fields: {}}}", "class Thing(Base):"),
+    ("{Base: {key: things, fields: {id: integer}}, Thing: {extends: Base, fields: {}}}", "class Thing(Base):"),
+    (
+        "{Base: {persist: false, fields: {id: integer}}, Thing: {extends: Base, persist: false, fields: {}}}",
+        "class Thing(Base):",
+    ),
+    (
+        "{Base: {persist: false, fields: {id: integer}}, Thing: {extends: Base, persist: 3, fields: {}}}",
+        "class Thing(Base, persist=3):",
+    ),
 ]
 
 FIELDS: list[tuple[str, str]] = [
@@ -32,12 +41,24 @@ FIELDS: list[tuple[str, str]] = [
         'field: str = restencil.field(default="", decode=restencil.lazy_function("m:f"))',
     ),
     ("{type: string, persist: false}", 'field: str = restencil.field(default="", persist=False)'),
+    ("{type: string?, persist: true}", "field: str | None = restencil.field(default=None, persist=True)"),
     ("{type: integer, default: 7}", "field: int = 7"),
     ("{type: number, default: 1}", "field: float = 1.0"),
+    ("{type: number, default: 1e30}", "field: float = 1e30"),
     ("{type: [integer], default: [1, 2]}", "field: Sequence[int] = restencil.field(default=[1, 2])"),
     ('{type: date, default: "2024-02-03"}', "field: datetime.date = datetime.date(2024, 2, 3)"),
     ('{type: time, default: "23:59:00"}', "field: datetime.time = datetime.time(23, 59)"),
+    (
+        '{type: datetime, default: "2024-02-03T04:05:06.5+02:00"}',
+        "field: datetime.datetime = datetime.datetime(2024, 2, 3, 4, 5, 6, 500000, "
+        "tzinfo=datetime.timezone(datetime.timedelta(minutes=120)))",
+    ),
     ('{type: decimal, default: "1.50"}', 'field: decimal.Decimal = decimal.Decimal("1.50")'),
+    ("{type: decimal, default: 0}", "field: decimal.Decimal = decimal.Decimal(0)"),
+    (
+        "{type: uuid, default: 12345678-1234-5678-1234-567812345678}",
+        'field: uuid.UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")',
+    ),
     ("{type: string?, default: null}", "field: str | None = None"),
     ('{type: string, default: "a\\"b"}', "field: str = 'a\"b'"),
 ]
@@ -49,7 +70,7 @@ def entities(text: str) -> str:
     return rendered(f"entities: {found}\n")["_entities.py"]
 
 
-@pytest.mark.parametrize(("text", "line"), HEADS, ids=[line for _, line in HEADS])
+@pytest.mark.parametrize(("text", "line"), HEADS, ids=[text for text, _ in HEADS])
 def test_record_classes_head_of_an_entity_has_its_options(text: str, line: str) -> None:
     """Only what is not inherited and not the usual."""
     has_line(entities(text), line)

@@ -154,33 +154,7 @@ def test_consistency_keys_field_of_search_parameters_and_body_members_is_generat
     assert text.count('body_fields={"run": "info.run_id"}') == 2
 
 
-def test_consistency_keys_field_of_a_path_parameter_is_generated_under_its_own_name_too() -> None:
-    """`field: name` says that `/flows/name/:name` finds the entity by that field."""
-    text = files("""
-        resources:
-          people:
-            path: /people/:id
-            schema: Person
-            members: [get]
-            endpoints: {by_name: {path: "/people/name/:name", params: {name: {field: name}}}}
-        """)["people.py"]
-    assert 'path_params={"name": "name"}' in text
-
-
 # -------------------------------------------------------------------------------------------------------------- expires
-
-
-def test_consistency_keys_expires_nothing_is_generated() -> None:
-    """A change that makes nothing stale says so to the runtime."""
-    text = files("""
-        resources:
-          tasks:
-            path: /tasks/:id
-            schema: Task
-            members: [get]
-            endpoints: {touch: {method: POST, path: "/tasks/:id/touch", schema: null, expires: nothing}}
-        """)["tasks.py"]
-    assert 'expires="nothing"' in text
 
 
 # ---------------------------------------------------------------------------------------------- needs, invalid_if_stale
