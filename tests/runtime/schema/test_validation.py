@@ -182,6 +182,6 @@ def test_validation_store_says_it_for_endpoints_that_do_not() -> None:
     with pytest.raises(ValueError, match="validate is one of strict, warn, off, not 'on'"):
         Store(validate="on")
     with pytest.raises(
-        ValueError, match="validate of endpoint GET '/items/:id.' is one of strict, warn, off, not 'on'"
+        ValueError, match="validate of endpoint GET '/items/:id.' is 'on'; expected one of strict, warn, off"
     ):
         endpoint(Item, validate="on")
