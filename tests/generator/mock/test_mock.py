@@ -668,13 +668,6 @@ def test_mock_page_that_is_no_integer_is_a_400(page: str) -> None:
     assert answer.json()["message"] == f"page is an integer from 1 on, not {page!r}"
 
 
-def test_mock_pages_by_offset() -> None:
-    """An offset counts items from 0."""
-    api = Api(PAGES.format(field="offset", pagination="{style: offset}", schema=LIST))
-    assert ids(api.get("/items?offset=20")) == [*range(21, 26)]
-    assert api.get("/items?offset=25") == []
-
-
 def test_mock_pages_by_link() -> None:
     """A Link header leads on, with the query that was asked for, until the last page."""
     api = Api(PAGES.format(field="page", pagination="{style: link}", schema=LIST))

@@ -162,17 +162,6 @@ def test_page_styles_iterate_gives_every_item_of_the_mock_once(
 
 @each_style
 @each_place
-def test_page_styles_limit_requests_no_page_that_it_does_not_need(
-    style: PageStyle, place: str, reader: Reader, mock: tuple[str, Log]
-) -> None:
-    """Three items are on the first page."""
-    mock[1].taken()
-    items = reader.read(lambda client: listing(client, style, place).iterate().limit(3))
-    assert ([item.id for item in items], len(mock[1].taken())) == ([1, 2, 3], 1)
-
-
-@each_style
-@each_place
 def test_pages_can_be_resumed_after_each_position(style: PageStyle, place: str, reader: Reader) -> None:
     """`start_at(position)` goes on behind that page; positions are JSON."""
     pages = reader.read(lambda client: listing(client, style, place).pages())
