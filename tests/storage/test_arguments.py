@@ -73,7 +73,7 @@ def test_arguments_store_waits_for_a_time_or_rejects(timeout: Any) -> None:
 @pytest.mark.parametrize("kind", [Controller, AsyncController], ids=["sync", "async"])
 def test_arguments_storage_given_as_a_store_is_reported_its_place(kind: Any) -> None:
     """A client takes a store; the text shows how the two go together."""
-    with pytest.raises(TypeError, match=r"is a MemoryStorage; expected a restencil\.Store: a storage is given to a st"):
+    with pytest.raises(TypeError, match=r"is a MemoryStorage; expected a restencil\.Store; pass the storage to a"):
         kind(MemoryStorage())
     with pytest.raises(
         TypeError, match=r"store of .*Controller is a str; expected .*SQLiteStorage\('cache', principal=N"

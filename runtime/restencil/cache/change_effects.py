@@ -65,7 +65,7 @@ def unread(tx: Transaction) -> ChangeEffects:
 
 def gone(tx: Transaction) -> StaleSet:
     """Return what becomes stale because the URL of a record had a 404 or 410 response."""
-    effects = _Effects(tx, event=f"its record is not there: {tx.request.label}")
+    effects = _Effects(tx, event=f"its record does not exist: {tx.request.label}")
     if tx.request.rules.mutation.marks_changes:
         effects.mark_named(existence=True)
     return effects.stale

@@ -324,7 +324,7 @@ class Denormalization(_StateReader):
             self.closed.add(place)
             instance, node = building
             if instance is None:
-                raise schema.not_built(pk, "leads back to itself")
+                raise schema.not_built(pk, "refers to itself")
             if current is not None:
                 node.parents = linked(node.parents, current)
             return INVALID if place in self.unusable else instance

@@ -57,7 +57,7 @@ class Dumpable(PersistentStoreMixin):
         dump, and TypeError if `storage` is passed as well.
         """
         if "storage" in options:
-            raise TypeError("Store.load makes a store over its dump alone: take storage= away, or give it to Store(…)")
+            raise TypeError("Store.load creates a store from a dump only; remove storage=, or pass it to Store(…)")
         make: Any = cls
         made: Self = make(storage=find(f"{_DUMPS}:storage_of")(data, times), **options)
         return made

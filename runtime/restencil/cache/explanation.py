@@ -59,7 +59,7 @@ def explain(store: Store, request: Request) -> Explanation:
             key="",
             request="",
             verdict="gives None and never fetches",
-            reasons=("its only argument is None, which means that nothing is wanted",),
+            reasons=("its only argument is None, which disables the request",),
             status=reading.expiry_status,
             found=False,
             needs_fetch=False,
@@ -91,14 +91,14 @@ def explain(store: Store, request: Request) -> Explanation:
         and reading.suspends
         and reading.expiry_status is ExpiryStatus.InvalidIfStale
     ):
-        reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
+        reasons.append("invalid_if_stale: stale data is not shown while it is fetched again")
     if rules.side_effect:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")
     if rules.lists.list_key is not None:
-        reasons.append("it is a page: `get_page` always asks for it, whatever is stored; this is its last answer")
+        reasons.append("it is a page: `get_page` always fetches it, whatever is stored; this is its last response")
     if request.options is not None and request.options.headers:
         given = (f"{name}: {shown_text(text)}" for name, text in request.options.headers.items())
-        reasons.append(f"it is asked with {', '.join(given)}")
+        reasons.append(f"it is sent with {', '.join(given)}")
     if in_flight:
         reasons.append("a request for it is in flight, which a fetch would join")
     return Explanation(
@@ -139,10 +139,10 @@ def _origin(rules: Rules, reading: Reading, meta: ResultMeta | None, unanswered:
         if meta.error_policy != "soft":
             return [f"{failed} hard: reads raise it while it is fresh"]
         if reading.found:
-            return [f"{failed} soft: data is shown in spite of it"]
-        return [f"{failed} soft, but there is no data to show in spite of it"]
+            return [f"{failed} soft: data is still shown"]
+        return [f"{failed} soft, but there is no data to show"]
     if not reading.found:
-        return ["its response is there, but something that the schema requires was deleted or is missing"]
+        return ["its response is stored, but an entity or value that the schema requires was deleted or is missing"]
     return []
 
 

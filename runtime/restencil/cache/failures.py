@@ -51,7 +51,7 @@ def misfit(reader: CacheReader, action: actions.SetResponse, response: Any, erro
     failure.__cause__ = error
     # Its text contains a part of the response, which must not be logged.
     kind = type(error).__name__
-    logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.label, kind)
+    logger.warning("%s: the response cannot be stored (%s); the raised error has the reason", request.label, kind)
     if not is_current(reader, action):
         return NoWrite(Failure(failure), ended=action.fetch_id, notifies=False)
     change = _recorded(store_state, request, failure, _error_times(action))

@@ -198,9 +198,7 @@ class _Judge:
         if mark.number >= number:
             return Freshness(STALE, mark)
         if self._is_another():
-            return Freshness(
-                STALE, Mark(NEVER, "its record has another value by now in the field that it was found by")
-            )
+            return Freshness(STALE, Mark(NEVER, "the field that its record was looked up by has another value now"))
         own_expiry = expires_at
         stale: dict[EntityPath, _Part] = {}
         received = None if contents is None else contents.received
@@ -255,7 +253,7 @@ class _Judge:
         if root is None or not self._rules.read.counts_whole:
             return self._assembled()
         if self._differs(root, self._rules.outer_fields):
-            return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the path names"))
+            return Freshness(STALE, Mark(NEVER, "its record has another value in a field of the path"))
         table, pk = root
         if table in self._collections:
             meta = self._base.meta(table, pk)
@@ -386,7 +384,7 @@ class _Judge:
             return _Part(requested.expires_at)
         mark = self._since(whole, cell, event)
         if mark is NO_MARK:
-            mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
+            mark = Mark(NEVER, f"no response contained all of {cell[0]} {cell[1]}, to which it refers")
         return self._by_request(get, mark)
 
     def _gone(

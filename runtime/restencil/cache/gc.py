@@ -95,7 +95,8 @@ class GCPolicy(ImmortalGCPolicy):
         every: float = milliseconds(interval, "interval of GCPolicy")
         if every <= 0 or expiry_multiplier < 0:
             raise ValueError(
-                f"GCPolicy takes an interval above 0 and no negative expiry_multiplier: {interval}, {expiry_multiplier}"
+                f"interval and expiry_multiplier of GCPolicy are {interval} and {expiry_multiplier}; expected a "
+                "positive interval, and a multiplier that is not negative"
             )
         self.interval = every
         self.expiry_multiplier = expiry_multiplier
@@ -118,7 +119,7 @@ class GCPolicy(ImmortalGCPolicy):
     def attach(self, store: Collected, /) -> None:
         """Set the store of this policy; raise RuntimeError if it has one."""
         if self._store is not None:
-            raise RuntimeError("this GCPolicy serves a store already; make one for each store")
+            raise RuntimeError("this GCPolicy already serves a store; create one for each store")
         self._store = store
 
     def dropped(self, keys: Iterable[str], entities: Iterable[EntityPath], /) -> None:

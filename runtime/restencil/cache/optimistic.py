@@ -243,7 +243,7 @@ class OptimisticUpdates:
         except Exception as error:
             # An optimistic response that fails is shown at the mutation's key; the request goes on.
             label = action.request.label
-            logger.exception("%s: the optimistic response failed; the request goes on", label)
+            logger.exception("%s: the optimistic response failed; the request continues", label)
             failure = error if isinstance(error, ProcessingError) else None
             if failure is None:
                 failure = ProcessingError(f"{label}: the optimistic response failed: {error}")

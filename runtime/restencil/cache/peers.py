@@ -101,7 +101,7 @@ class PeerStore:
         try:
             self._dispatch(Reset())
         except Exception:
-            logger.exception("a store beside that of the client could not be reset")
+            logger.exception("another store of the client could not be reset")
 
     def hear(self, action: SetResponse | SetError) -> bool:
         """Apply the effects of a mutation of another store; return whether anything became stale in this one."""
@@ -113,7 +113,7 @@ class PeerStore:
             self.family.hint(
                 "change",
                 self.names,
-                "a change was sent with the header %r, which may change what is answered, so what others have stored "
-                "of it is stale now, and fetched anew. If the header changes nothing there, give it with vary=False, "
-                "or name it among the inert_headers of the spec",
+                "a change was sent with the header %r, which may change responses, so the data that it changed is now "
+                "stale in other stores of the client. If the header does not change responses, pass it with "
+                "vary=False, or add it to inert_headers in the spec",
             )

@@ -455,7 +455,7 @@ def _warn_of(slot: str, error: ConversionError) -> None:
     """Log, once for each key, that its stored result cannot be converted, so that reads fetch it again."""
     if slot not in _warned:
         _warned.add(slot)
-        logger.warning("%s: what is stored is not usable: %s", slot, error)
+        logger.warning("%s: the stored result cannot be used: %s", slot, error)
 
 
 def _is_of(hot: HotResult, request: Request) -> bool:
@@ -537,7 +537,7 @@ def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any 
         record: Mapping[str, Any] = record_of(stored)
         if isinstance(record, dict) and not needed <= record.keys():
             missing = ", ".join(sorted(needed - record.keys()))
-            return f"the {schema.title} that came with other responses lacks what a call needs: {missing}"
+            return f"the {schema.title} from other responses lacks required fields: {missing}"
     params: Any = request.args[0] if request.args else None
     if telling is not None and kind_of(params) is dict and not params.keys() <= telling:
         own = [
@@ -546,7 +546,7 @@ def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any 
             if value is not None and name not in telling and name != attribute
         ]
         if own:
-            return f"the call has search parameters of its own: {', '.join(sorted(own))}"
+            return f"the call has additional query parameters: {', '.join(sorted(own))}"
     return None
 
 

@@ -162,7 +162,7 @@ class RecordWriter:
         change.write(table, pk, stored, meta)
         if schema.indexes and stored is not INVALID:
             for name in change.write_index(table, schema.indexes, pk, former, stored):
-                logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
+                logger.warning("%s %s lacks the indexed field %r, so a lookup by it finds nothing", table, pk, name)
 
     def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
         """Merge a record with the stored one; return the result and its times."""

@@ -40,7 +40,7 @@ def set_value(reader: CacheReader, action: actions.Set) -> Transition:
     """Write a value into the tables; a function is called with the previous value, if there is one."""
     schema = schema_of(action.schema)
     if schema is None:
-        raise TypeError(f"set() takes a schema, found {action.schema!r}")
+        raise TypeError(f"set() got {action.schema!r}; expected a schema")
     store_state, args, value = reader.store_state, action.args, action.value
     store_state.refresh()
     computing = callable(value)

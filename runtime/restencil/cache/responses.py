@@ -195,7 +195,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
             )
             tx.run()
     except Exception as error:
-        logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
+        logger.debug("%s: its changes could not be applied to another store of the client: %s", request.key, error)
         return _stale_only(without_response(reader, request, answer.meta))
     theirs = tx.change
     change = ChangeSet(base, theirs.times)

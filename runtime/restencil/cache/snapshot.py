@@ -42,7 +42,7 @@ class Snapshot:
     @property
     def abort(self) -> AbortOptimistic:
         """An error to raise if no optimistic response can be computed."""
-        return AbortOptimistic("no optimistic response can be made from what is cached")
+        return AbortOptimistic("no optimistic response can be computed from the cached data")
 
     def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Return an entity, collection or query value of this state; None if it is absent."""

@@ -22,7 +22,7 @@ MAX_MARKS: Final = 1_000
 MAX_TESTS: Final = 32
 """The maximum number of key tests; beyond it, the oldest one becomes a mark on everything."""
 
-EVICTED: Final = "the store let go of it"
+EVICTED: Final = "it was evicted from the store"
 """The event of an eviction."""
 
 EVERY_RECORD: Final = "*"
@@ -189,7 +189,7 @@ class StaleMarks:
 
     def _raise_floor(self, number: float) -> None:
         """Replace a removed mark by a mark on everything."""
-        self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
+        self._floor = Mark(max(number, self._floor.number), "more has changed since than is recorded")
 
     def load(self, kind: str, place: Any, number: float) -> None:
         """Set a mark that was loaded from a storage, or an exemption for the kinds "spared" and "spared_lists"."""

@@ -65,7 +65,7 @@ class Store(Dumpable):
         storage: StorageLike | None = None,
     ) -> None:
         if validate not in MODES:
-            raise ValueError(f"validate is one of {', '.join(MODES)}, not {validate!r}")
+            raise ValueError(f"validate is {validate!r}; expected one of {', '.join(MODES)}")
         if max_entities is not None and max_entities < 1:
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
 
@@ -131,8 +131,8 @@ class Store(Dumpable):
                 self._persistence.add_client(origin=origin)
         if known != origin and not share:
             raise ValueError(
-                f"this store has what {known!r} answered, and the client asks {origin!r}: what the one says would show "
-                "in the other; give each client a store of its own, or share=True where both have the same data"
+                f"this store has data of {known!r}, but the client sends requests to {origin!r}, so each would show "
+                "data of the other; use a separate store for each client, or pass share=True if both have the same data"
             )
 
     # -- contents ------------------------------------------------------------------------------------------------------

@@ -396,7 +396,7 @@ class StoreState:
     def _start_over(self) -> None:
         moment = self.clock()
         self.retention.reset()
-        debug(STORE, "reset: all that was stored is gone")
+        debug(STORE, "reset: all data was removed")
         self.request_log.clear()
         self.before_images.clear()  # earlier snapshots keep the previous tables
         self._hold_nothing()
@@ -498,7 +498,7 @@ class StoreState:
         if self.persistence is not None:
             self.persistence.evicted(gone, keys)
         if gone or keys:
-            debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))
+            debug(STORE, "%d entities and %d results evicted", len(gone), len(keys))
         memo.drop_cells(gone)
         for table in tables:
             memo.drop_table(table)

@@ -44,5 +44,5 @@ def codec(kind: type, format: str | None = None) -> Schema:
     """
     found = codec_of(kind, format if has_format(format) else None)
     if found is None:
-        raise TypeError(f"{kind!r} needs no conversion: its JSON values are handed out as they are")
+        raise TypeError(f"{kind!r} needs no conversion: its JSON values are used unchanged")
     return _Conversion(found.decode, found.encode)

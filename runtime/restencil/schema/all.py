@@ -52,7 +52,7 @@ class All(Schema):
         has_mapping = self._attribute is not None
         if has_mapping != isinstance(definition, Mapping):
             have, got = ("a mapping", "a single entity") if has_mapping else ("a single entity", "a mapping")
-            raise TypeError(f"All.define: this one was made with {have}, define() was given {got}")
+            raise TypeError(f"All.define: this schema was created with {have}, but define() got {got}")
         self._definition = {**self._definition, **definition} if has_mapping else definition
         self._item = None
         definitions.changed()

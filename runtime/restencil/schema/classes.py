@@ -132,12 +132,12 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allo
     kind = kind_of_class(cls)
     if kind is None:
         raise TypeError(
-            f"{name} is no dataclass, attrs class, pydantic model or msgspec struct: write @entity above the decorator "
-            "that makes it one, or declare the class as a subclass of restencil.Entity"
+            f"{name} is not a dataclass, attrs class, pydantic model or msgspec struct: put @entity above the "
+            "decorator that turns it into one, or declare it as a subclass of restencil.Entity"
         )
     if not (allow_mutable or kind.is_frozen(cls)):
         raise TypeError(
-            f"instances of {name} can change, and all readers share one: make the {kind.title} frozen "
+            f"instances of {name} are mutable, but shared by all readers: make the {kind.title} frozen "
             f"({kind.frozen_by}), or pass allow_mutable=True and never change them"
         )
     own = _fields_of(cls, kind)
@@ -157,10 +157,12 @@ def _fields_of(cls: Any, kind: type[Kind]) -> dict[str, tuple[str, str | None, A
 def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -> None:
     names: list[Any] = [] if isinstance(mentioned, str) or not isinstance(mentioned, Iterable) else [*mentioned]
     if (not names and mentioned not in ((), [], {})) or not all(isinstance(found, str) for found in names):
-        raise TypeError(f"{word} of {owner} names fields: expected strings, found {mentioned!r:.80}")
+        raise TypeError(f"{word} of {owner} is {mentioned!r:.80}; expected names of fields")
     for found in names:
         if found not in fields:
-            raise TypeError(f"{word} of {owner} names {found!r}, which is no field of it: {', '.join(fields)}")
+            raise TypeError(
+                f"{word} of {owner} has {found!r}, which is not a field; expected one of {', '.join(fields)}"
+            )
 
 
 def _check_values(owner: str, settings: Mapping[str, Any], hooks: Mapping[str, Any]) -> None:

@@ -326,8 +326,8 @@ def _named_table(collection: Collection) -> str:
 def _no_entity(collection: Collection, schema: Schema | None) -> NoReturn:
     found = "nothing" if schema is None else schema.title
     raise TypeError(
-        f"{collection!r} collects {found}, which is no entity; what has no primary key stays in a plain list [S] "
-        "or Values"
+        f"{collection!r} contains {found}, which is not an entity; use a plain list [S] or Values for values without "
+        "a primary key"
     )
 
 
@@ -620,7 +620,7 @@ def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> S
     schema = schema_of(raw)
     if find_collection(schema) is None:
         raise ValueError(
-            f"Missing Collection: pages are appended to a Collection, and {raw!r} holds none; "
+            f"Missing Collection: pages are appended to a Collection, but {raw!r} contains none; "
             "declare the list's schema as Collection([S])"
         )
     return _changed(cast(Schema, schema), lambda collection: collection.paged(remove_cursor), frozenset())

@@ -205,12 +205,12 @@ def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | N
     Raises TypeError for a mapping without an attribute, and for an attribute without a mapping."""
     if attribute is not None:
         if not is_mapping(raw):
-            raise TypeError(f"{owner}: schema_attribute goes with a mapping from its values to schemas, found {raw!r}")
+            raise TypeError(f"{owner}: schema_attribute needs a mapping from its values to schemas, found {raw!r}")
         return Choice(raw, attribute, owner)
     if is_mapping(raw) and owner in ("All", "Union", "Values", "Array", "Invalidate"):
         raise TypeError(
-            f"{owner}: a mapping needs schema_attribute, the field (or function) that tells which of "
-            f"{', '.join(map(str, raw))} an item is"
+            f"{owner}: a mapping needs schema_attribute, the field (or function) with the kind of an item, one of "
+            f"{', '.join(map(str, raw))}"
         )
     return schema_of(raw)
 

@@ -130,7 +130,7 @@ class EntitySchema(EntityNode):
         if isinstance(value, _OBJECT) or is_instance(value):
             path = model.pk_path
             if not path:
-                raise ValueError(f"the primary key of {with_article(self.title)} is no single value")
+                raise ValueError(f"the primary key of {with_article(self.title)} is not a single value")
             key = value_at(wire_members(value) if isinstance(value, Record) else to_wire(value, model), path)
             if usable_pk(key) is None:
                 raise ValueError(f"this {self.title} has no primary key: {'.'.join(path)!r} is {key!r}")
@@ -155,7 +155,7 @@ class EntitySchema(EntityNode):
         pk = usable_pk(value)
         if pk is None:
             raise ProcessingError(
-                f"{value!r} is no primary key of {self.title}, which is a string or an integer{writer.where}"
+                f"{value!r} is not a primary key of {self.title}; expected a string or an integer{writer.where}"
             )
         return pk
 
@@ -188,8 +188,8 @@ class EntitySchema(EntityNode):
         model = self.model
         if model.settings.get("abstract"):
             raise ProcessingError(
-                f"{self.title} is abstract, so nothing can be stored as one{writer.where}; write the schema as the "
-                "subclass, or as a Union of them"
+                f"{self.title} is abstract, so no record can be stored as {self.title}{writer.where}; use a "
+                "subclass, or a Union of subclasses, as the schema"
             )
         if model.process is None:
             return {**value}
@@ -377,7 +377,7 @@ def _unusable_pk(schema: EntitySchema, record: Mapping[str, Any], writer: Writer
     return ProcessingError(
         f"{with_article(schema.model.key)} in the response has no usable primary key: {found} in "
         f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is a string or an integer: check "
-        "the entity's pk, or give one in process()"
+        "the entity's pk, or add one in process()"
     )
 
 

@@ -23,7 +23,7 @@ def foreign_key(entity: Entity, field: str) -> Any:
     cls = kind_of(entity)
     if cls in declared_classes:
         raise TypeError(
-            f"an instance of {cls.__name__} has no keys of entities that are not in the store: leave {field!r} out of "
+            f"an instance of {cls.__name__} has no keys of entities that are not in the store: remove {field!r} from "
             "entity(schema=…), so that it has the value of the response"
         )
     model: EntityModel | None = getattr(cls, "__model__", None)
@@ -31,7 +31,7 @@ def foreign_key(entity: Entity, field: str) -> Any:
     relation = relations.get(field)
     if relation is None:
         known = f"its references are {', '.join(map(repr, relations))}" if relations else "it has no references"
-        raise TypeError(f"{field!r} of {cls.__name__} refers to no other entity; {known}")
+        raise TypeError(f"{field!r} of {cls.__name__} does not refer to another entity; {known}")
     record = stored_record(entity)
     if record is None:
         value = vars(entity).get(field, UNDEFINED)
@@ -44,6 +44,6 @@ def foreign_key(entity: Entity, field: str) -> Any:
     found = UNDEFINED if relation.node is None else relation.node.keys(value, decode=True)
     if found is UNDEFINED:
         raise TypeError(
-            f"{field!r} of {cls.__name__} holds no primary keys: it is stored as {type(relation.node).__name__}"
+            f"{field!r} of {cls.__name__} has no primary keys: it is stored as {type(relation.node).__name__}"
         )
     return found

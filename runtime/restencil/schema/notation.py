@@ -55,8 +55,8 @@ class Conversion(Schema):
             raise ConversionError(str(error)) from error
         except Exception as error:
             raise ConversionError(
-                f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits "
-                "what the server sends"
+                f"{stored!r:.100} cannot be converted by {self.title}: {error}; declare a conversion that fits the "
+                "values of the server"
             ) from error
 
     def echo(self, value: Any, echo: Echo) -> Any:

@@ -118,7 +118,7 @@ class OneOf(Schema):
         if not is_sequence(alternatives) or not alternatives:
             raise TypeError(f"OneOf takes a list of types, such as [Card, Bank, str]; found {alternatives!r}")
         if values and not attribute:
-            raise TypeError("OneOf: 'values' are those of 'attribute', the field that tells objects apart; name it")
+            raise TypeError("OneOf: 'values' needs 'attribute', the field that distinguishes objects; set it")
         self.raw: tuple[Any, ...] = tuple(alternatives)
         self.attribute = attribute
         self._raw_values = dict(values or {})
@@ -399,12 +399,12 @@ def _alternative(raw: Any) -> Alternative:
         return Alternative("list", (LIST_KIND,), schema=schema)
     if isinstance(schema, Values | Object):
         return Alternative("object", (OBJECT,), schema=schema, model=schema.wire_model)
-    raise TypeError(f"OneOf: {raw!r} is no type of a value; expected a class, Literal[…], a list, or a schema of one")
+    raise TypeError(f"OneOf: {raw!r} is not a type; expected a class, Literal[…], a list, or a schema of one")
 
 
 def _whole(value: Any) -> int:
     if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{value} is no integer")
+        raise ValueError(f"{value} is not an integer")
     return int(value)
 
 
@@ -424,7 +424,7 @@ def _literals(values: tuple[Any, ...], name: str) -> Alternative:
 
     def decode(value: Any) -> Any:
         if not any(_same(value, known) for known in values):
-            raise ValueError(f"{value!r} is none of them")
+            raise ValueError(f"{value!r} is not one of the values")
         return value
 
     return Alternative(name, {_KINDS[type(value)] for value in values}, decode=decode)

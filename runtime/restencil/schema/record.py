@@ -141,9 +141,9 @@ def field(
     if persist is not None:
         check_persist("a field", persist)
     if format is not None and format not in FORMATS:
-        raise ValueError(f"format={format!r} of a field: datetimes have the formats {', '.join(FORMATS)}")
+        raise ValueError(f"format={format!r} of a field: expected one of {', '.join(FORMATS)}")
     if send not in (None, "pk"):
-        raise ValueError(f"send={send!r} of a field: the only other form that an entity is sent in is 'pk'")
+        raise ValueError(f"send={send!r} of a field: expected 'pk' or None")
     if default is not UNDEFINED and default_factory is not None:
         raise TypeError("field() takes default or default_factory, not both")
     if required and (default is not UNDEFINED or default_factory is not None):
@@ -160,7 +160,7 @@ def _write_only(
         found.update(parent.write_only)
     for name, declared in (own or {}).items():
         if not isinstance(declared, Field) or name in fields:
-            why = "is a field as well" if name in fields else f"is {declared!r}; write restencil.field()"
+            why = "is also a field; remove one of them" if name in fields else f"is {declared!r}; use restencil.field()"
             raise TypeError(f"{owner}: {name!r} of write_only {why}")
         declared.name = name
         found[name] = declared
@@ -315,7 +315,7 @@ class Model:
         for name, json_name in renames.items():
             declared = self.fields.get(name)
             if declared is None:
-                raise TypeError(f"{cls.__name__}.wire renames {name!r}, which is no field of it")
+                raise TypeError(f"{cls.__name__}.wire renames {name!r}, which is not a field")
             if declared.wire != json_name:
                 self.fields[name] = _copied(declared, wire=json_name)
         self.to_json: dict[str, str] = {f.name: f.in_json for f in self.fields.values() if f.in_json != f.name}
@@ -324,7 +324,7 @@ class Model:
         names = [declared.in_json for declared in self.fields.values()]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
+            raise TypeError(f"two fields of {cls.__name__} have the same JSON name {twice!r}; rename one of them")
         self.sends_keys = frozenset(name for name, declared in self.fields.items() if declared.send == "pk")
         """The names of the fields whose entities are sent as primary keys."""
         self.unsent = frozenset(declared.in_json for declared in self.fields.values() if declared.param is not None)
@@ -344,7 +344,7 @@ class Model:
             return parents[0].read_only if parents else frozenset()
         for name in names:
             if name not in self.fields:
-                raise TypeError(f"{self.cls.__name__}: {name!r} of read_only is no field of it")
+                raise TypeError(f"{self.cls.__name__}: {name!r} of read_only is not a field")
         return frozenset(self.fields[name].in_json for name in names)
 
     def _settings_above(self) -> list[Mapping[str, Any]]:
@@ -404,8 +404,8 @@ class Model:
         found = codec_of(kind, declared.format)
         if found is None:
             raise TypeError(
-                f"format={declared.format!r} of field {declared.name!r} of {self.cls.__name__}: its type holds no "
-                "datetime; write `datetime.datetime`, or take the format away"
+                f"format={declared.format!r} of field {declared.name!r} of {self.cls.__name__}: its type contains no "
+                "datetime; declare it as `datetime.datetime`, or remove the format"
             )
         return found
 
@@ -577,7 +577,7 @@ class Model:
         except ValueError as error:
             reason = str(error)
         raise ValueError(
-            f"field {name!r} of {self.cls.__name__} is sent as a primary key, but {reason}: give the key itself, or an "
+            f"field {name!r} of {self.cls.__name__} is sent as a primary key, but {reason}: pass the key itself, or an "
             "entity that has one"
         )
 
@@ -598,7 +598,7 @@ def _entity_node(kind: Any) -> Any:
 def check_persist(owner: str, value: Any) -> None:
     """Raise ValueError for a `persist` that is neither a boolean nor a positive integer."""
     if not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1):
-        raise ValueError(f"persist of {owner} is a boolean or a number from 1 on, not {value!r:.80}")
+        raise ValueError(f"persist of {owner} is {value!r:.80}; expected a boolean or a positive integer")
 
 
 def _check_setting(owner: str, word: str, value: Any) -> None:

@@ -236,7 +236,7 @@ def _conversion(schema: Conversion, value: Any, path: str) -> Iterator[Misfit]:
     try:
         schema.converted(value)
     except Exception:  # conversions of users may raise anything
-        yield Misfit(path, value, f"what {schema.title} converts")
+        yield Misfit(path, value, f"a value that {schema.title} can convert")
 
 
 def _collection(schema: Collection, value: Any, path: str) -> Iterator[Misfit]:

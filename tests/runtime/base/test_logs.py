@@ -105,8 +105,8 @@ def test_logs_store_reports_what_goes(caplog: pytest.LogCaptureFixture) -> None:
             controller.set(Article, {"id": number, "title": "of a record"}, id=number)
         controller.reset_entire_store()
     lines = said(caplog, "restencil.store")
-    assert "1 entities and 0 results let go of" in lines
-    assert lines[-1] == "reset: all that was stored is gone"
+    assert "1 entities and 0 results evicted" in lines
+    assert lines[-1] == "reset: all data was removed"
     assert "of a record" not in caplog.text
 
 
@@ -171,7 +171,7 @@ def test_logs_variable_is_the_level_and_shows_it_on_standard_error(value: str, l
     """One handler, however many clients are made; the loggers of the HTTP library are left alone."""
     out, err = run(value)
     assert out == f"{level} 1 0"
-    assert ("restencil.store DEBUG: reset: all that was stored is gone" in err) is (level == 10)
+    assert ("restencil.store DEBUG: reset: all data was removed" in err) is (level == 10)
     assert err.count("\n") == 0
 
 
@@ -187,7 +187,7 @@ def test_logs_handlers_of_the_program_are_enough(before: str) -> None:
     """Where the logger or the root has a handler, none is added: nothing is said twice."""
     out, err = run("debug", before)
     assert out == "10 0 0"
-    assert err.count("all that was stored is gone") == ("basicConfig" in before)
+    assert err.count("all data was removed") == ("basicConfig" in before)
 
 
 LATER = """
@@ -204,7 +204,7 @@ client.reset_entire_store()
 def test_logs_handlers_that_the_program_sets_later_are_enough_from_then_on(logger: str) -> None:
     """A client is often made when a module is imported, before the program sets up its logging."""
     _, err = run("debug", f"logging.getLogger({logger!r}).addHandler(logging.StreamHandler())", LATER)
-    assert err.count("all that was stored is gone") == 2
+    assert err.count("all data was removed") == 2
 
 
 @pytest.mark.parametrize("value", ["verbose", "10", "true"])

@@ -55,11 +55,9 @@ def test_complete_records_explain_says_why_it_asks() -> None:
     desk = Desk()
     desk.answer(listed, [SUMMARY])
     reasons = explain(desk.store, get.request(({"id": 2},))).reasons
-    assert reasons[0] == (
-        "it was never fetched, and the Note that came with other responses lacks what a call needs: bodyText"
-    )
+    assert reasons[0] == ("it was never fetched, and the Note from other responses lacks required fields: bodyText")
     reasons = explain(desk.store, plain.request(({"id": 2, "embed": "x", "as": "y"},))).reasons
-    assert reasons[0] == "it was never fetched, and the call has search parameters of its own: as, embed"
+    assert reasons[0] == "it was never fetched, and the call has additional query parameters: as, embed"
     reasons = explain(desk.store, plain.request(({"id": 9, "embed": "x"},))).reasons
     assert reasons[0] == "it was never fetched, and the store has nothing usable to assemble it from"
 

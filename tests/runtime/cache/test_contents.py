@@ -138,7 +138,7 @@ def test_contents_stream_has_nothing_to_watch_or_set(server: Server) -> None:
             lambda: controller.subscribe(stream, id=1),
             lambda: controller.set_response(stream, b"", id=1),
         ):
-            with pytest.raises(TypeError, match="has content='stream', whose responses are read once and never stored"):
+            with pytest.raises(TypeError, match="has content='stream', whose responses are never stored"):
                 call()
 
 

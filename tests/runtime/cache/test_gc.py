@@ -164,7 +164,7 @@ def test_gc_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> N
 def test_gc_policy_serves_one_store_and_rejects_numbers_that_make_no_sense() -> None:
     policy = GCPolicy()
     Store(gc=policy)
-    with pytest.raises(RuntimeError, match="serves a store already"):
+    with pytest.raises(RuntimeError, match="already serves a store"):
         Store(gc=policy)
-    with pytest.raises(ValueError, match="interval above 0"):
+    with pytest.raises(ValueError, match="positive interval"):
         GCPolicy(interval=0)

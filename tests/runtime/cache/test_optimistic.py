@@ -158,7 +158,7 @@ def test_optimistic_any_other_exception_shows_at_the_mutations_key(
     assert error.status == 400
     assert cause in f"{error.__cause__!r} {error}"
     assert desk.data(Todos.get, ONE).name == "base"
-    assert "PATCH /todos/1: the optimistic response failed; the request goes on" in caplog.messages
+    assert "PATCH /todos/1: the optimistic response failed; the request continues" in caplog.messages
     desk.answer(patch, {"id": "1", "name": "server"}, ONE, {}, fetch=fetch)
     assert desk.read(patch, ONE, {}).error is None
     assert desk.data(Todos.get, ONE).name == "server"

@@ -251,7 +251,7 @@ def test_response_rules_delete_that_finds_nothing_leaves_the_lists_stale(
         assert controller.explain(BySlug.get_list).needs_fetch
 
     life(program, both(), httpx.Response(204))
-    assert "it is not known which entity was deleted" in caplog.text
+    assert "the deleted entity is unknown" in caplog.text
 
 
 @pytest.mark.parametrize("location", ["/notes/7", "http://notes.example/notes/7", "/notes/7/", "notes/7"])

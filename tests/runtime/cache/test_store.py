@@ -108,7 +108,7 @@ def test_store_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytes
     assert isinstance(error.__cause__, ProcessingError)
     assert str(error).startswith("GET /articles/1: the response does not fit its schema (Entity of Article): ")
     assert caplog.messages == [
-        "GET /articles/1: the response cannot be stored (ProcessingError); what is raised says why"
+        "GET /articles/1: the response cannot be stored (ProcessingError); the raised error has the reason"
     ]
     after = desk.store.state
     assert (after["entities"], after["endpoints"]) == (before["entities"], before["endpoints"])
@@ -148,7 +148,7 @@ def test_store_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog:
         desk.set([User], [{"id": "1"}, {}])
     assert "set(User) failed; the store is unchanged" in caplog.messages
     assert desk.store.state["entities"] == {}
-    with pytest.raises(TypeError, match=r"set\(\) takes a schema, found 5"):
+    with pytest.raises(TypeError, match=r"set\(\) got 5; expected a schema"):
         desk.set(5, {})
 
 

@@ -403,7 +403,7 @@ def test_controller_explain_says_how_long_an_error_counts_and_what_its_policy_do
         now += 1_250
         said = controller.explain(soft, id="1")
         assert said.verdict == "gives the data at once and fetches in the background"
-        assert "soft: data is shown" in str(said) and "the error has been stale for 250 ms" in str(said)
+        assert "soft: data is still shown" in str(said) and "the error has been stale for 250 ms" in str(said)
 
 
 def test_controller_explain_says_that_a_mutation_is_always_sent() -> None:

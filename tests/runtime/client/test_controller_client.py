@@ -267,9 +267,9 @@ def test_controller_client_url_prefixes_are_checked() -> None:
         Controller(url_prefixes={UPLOADS: "http://there"})
     store = Store()
     Blog(store, url_prefixes={UPLOADS: "http://there"})
-    with pytest.raises(ValueError, match="this store has what"):
+    with pytest.raises(ValueError, match="this store has data of"):
         Blog(store)
-    with pytest.raises(ValueError, match=f"the client asks '{PREFIX}, {UPLOADS} at http://elsewhere'"):
+    with pytest.raises(ValueError, match=f"the client sends requests to '{PREFIX}, {UPLOADS} at http://elsewhere'"):
         Blog(store, url_prefixes={UPLOADS: "http://user:s3cret@elsewhere"})
 
 
@@ -345,10 +345,10 @@ def test_controller_client_store_remembers_where_its_client_asks() -> None:
     store = restencil.Store()
     Blog(store, url_prefix="https://one.test/")
     Blog(store, url_prefix="https://one.test")
-    with pytest.raises(ValueError, match="this store has what 'https://one.test' answered, .*share=True"):
+    with pytest.raises(ValueError, match="this store has data of 'https://one.test', .*share=True"):
         Blog(store, url_prefix="https://two.test")
     Blog(store, url_prefix="https://two.test", share=True)
-    with pytest.raises(ValueError, match="'https://one.test' answered, and the client asks 'https://two.test'"):
+    with pytest.raises(ValueError, match="'https://one.test', but the client sends requests to 'https://two.test'"):
         AsyncBlog(store, url_prefix="https://two.test")
 
 
@@ -360,7 +360,7 @@ def test_controller_client_clients_of_different_packages_share_no_store_silently
 
     store = restencil.Store()
     Blog(store)
-    with pytest.raises(ValueError, match=f"this store has what '{PREFIX}' answered, .* 'https://forum.example'"):
+    with pytest.raises(ValueError, match=f"this store has data of '{PREFIX}', .* 'https://forum.example'"):
         Forum(store)
     Forum(store, url_prefix=PREFIX)
     Forum(store, share=True)
@@ -378,11 +378,11 @@ def test_store_remembers_where_relative_urls_lead() -> None:
     Controller(store)
     Controller(store, base_url="https://one.test")
     Controller(store, client=httpx.Client(base_url="https://one.test"))
-    with pytest.raises(ValueError, match="'https://one.test' answered, and the client asks 'https://two.test'"):
+    with pytest.raises(ValueError, match="'https://one.test', but the client sends requests to 'https://two.test'"):
         AsyncController(store, client=httpx.AsyncClient(base_url="https://two.test"))
     Controller(store, base_url="https://two.test", share=True)
     Placeless(store, base_url="https://three.test")
-    with pytest.raises(ValueError, match="'https://three.test' answered"):
+    with pytest.raises(ValueError, match="has data of 'https://three.test'"):
         Placeless(store, url_prefix="https://four.test")
 
 

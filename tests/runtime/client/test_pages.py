@@ -30,7 +30,7 @@ def test_pages_explain_reports_of_the_page() -> None:
     controller.set_response(Things.get_list.get_page, [{"id": "2"}], page=2)
     explanation = controller.explain(Things.get_list.get_page, page=2)
     assert explanation.found and explanation.entities == (("PagesThing", "2"),)
-    assert "it is a page: `get_page` always asks for it" in str(explanation)
+    assert "it is a page: `get_page` always fetches it" in str(explanation)
 
 
 def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:

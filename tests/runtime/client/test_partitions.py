@@ -328,9 +328,9 @@ def test_partitions_change_through_a_partition_that_read_nothing_is_hinted_at_on
         german.articles.get(id=1)
         german.articles.partial_update(id=1, body={"title": "D"})
     assert [record.getMessage() for record in caplog.records if record.name == "restencil"] == [
-        "a change was sent with the header 'X-Why', which may change what is answered, so what others have stored of "
-        "it is stale now, and fetched anew. If the header changes nothing there, give it with vary=False, or name it "
-        "among the inert_headers of the spec"
+        "a change was sent with the header 'X-Why', which may change responses, so the data that it changed is now "
+        "stale in other stores of the client. If the header does not change responses, pass it with vary=False, or "
+        "add it to inert_headers in the spec"
     ]
     assert "one" not in caplog.text and caplog.records[0].levelno == logging.WARNING
 

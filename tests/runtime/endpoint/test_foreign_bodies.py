@@ -274,7 +274,7 @@ def test_foreign_bodies_null_is_sent_as_null() -> None:
     ("body", "message"),
     [
         ({"author": User(name="new")}, "is sent as a primary key, but this User has no primary key: 'id' is"),
-        ({"author": {"name": "new"}}, "has no primary key: 'id' is None: give the key itself, or an entity that has"),
+        ({"author": {"name": "new"}}, "has no primary key: 'id' is None: pass the key itself, or an entity that has"),
         ({"readers": [1, {"name": "new"}]}, "field 'readers' of Article is sent as a primary key"),
         ({"lines": [{"user": object()}]}, "field 'user' of Line is sent as a primary key, but <object .* has none"),
     ],
@@ -296,13 +296,13 @@ def test_foreign_bodies_key_of_several_fields_is_no_single_value() -> None:
         id: int = 0
         seat: Seat | None = field(default=None, schema=Seat, send="pk")
 
-    with pytest.raises(ValueError, match="sent as a primary key, but the primary key of a Seat is no single value"):
+    with pytest.raises(ValueError, match="sent as a primary key, but the primary key of a Seat is not a single value"):
         sent({"seat": Seat(row=1, place=2)}, schema=Ticket)
 
 
 def test_foreign_bodies_field_can_be_sent_in_no_other_form() -> None:
     """The word is checked where the field is declared."""
-    with pytest.raises(ValueError, match="send='id' of a field: the only other form that an entity is sent in is 'pk'"):
+    with pytest.raises(ValueError, match="send='id' of a field: expected 'pk' or None"):
         field(default=None, send="id")  # type: ignore[call-overload]  # what is tested
 
 
@@ -369,11 +369,13 @@ def test_foreign_keys_of_instances_of_your_own() -> None:
 
 def test_foreign_bodies_field_that_refers_to_nothing_has_no_foreign_key() -> None:
     """The error names those that do."""
-    with pytest.raises(TypeError, match="'title' of Article refers to no other entity; its references are 'author'"):
+    with pytest.raises(
+        TypeError, match="'title' of Article does not refer to another entity; its references are 'author'"
+    ):
         foreign_key(article({}), "title")
-    with pytest.raises(TypeError, match="'id' of User refers to no other entity; it has no references"):
+    with pytest.raises(TypeError, match="'id' of User does not refer to another entity; it has no references"):
         foreign_key(User(id=1), "id")
-    with pytest.raises(TypeError, match="'id' of dict refers to no other entity"):
+    with pytest.raises(TypeError, match="'id' of dict does not refer to another entity"):
         foreign_key({}, "id")  # type: ignore[arg-type]  # what is tested
 
 

@@ -311,7 +311,7 @@ def test_header_params_secret_is_not_shown(server: Server, orders: Any, caplog: 
 def test_header_params_explanation_names_the_headers_of_the_call(orders: Any) -> None:
     """A secret one is shown as `…`."""
     text = str(orders.get.explain(id=1, scope="a", session=CANARY))
-    assert "it is asked with X-Scope: a, X-Session: …" in text
+    assert "it is sent with X-Scope: a, X-Session: …" in text
 
 
 # ------------------------------------------------------------------------------------------------------------ mistakes

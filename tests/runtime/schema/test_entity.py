@@ -548,7 +548,7 @@ def test_entity_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() 
 
 def test_entity_read_only_of_an_entity_names_fields() -> None:
     """A name in the class keyword `read_only` that is no field is a TypeError when the class is made."""
-    with pytest.raises(TypeError, match="Page: 'sulg' of read_only is no field of it"):
+    with pytest.raises(TypeError, match="Page: 'sulg' of read_only is not a field"):
 
         class Page(Entity, read_only=("sulg",)):  # pyright: ignore[reportUnusedClass] - making it is what fails
             slug: str = ""

@@ -137,7 +137,7 @@ def test_collection_only_lists_and_maps_are_collected() -> None:
     for wrong in (Todo, {"a": Todo}, None, "x"):
         with pytest.raises(TypeError, match=r"write Collection\(\[S\]\)"):
             schema.Collection(wrong)
-    with pytest.raises(ProcessingError, match="collects Todo, which is no entity") as caught:
+    with pytest.raises(ProcessingError, match="contains Todo, which is not an entity") as caught:
         Desk().answer(listed(schema.Collection([{"todo": Todo}])), [])
     assert isinstance(caught.value.__cause__, TypeError)
 

@@ -166,7 +166,7 @@ def test_entity_nothing_is_stored_as_an_abstract_entity() -> None:
     class Base(Entity, abstract=True):
         id: str = ""
 
-    with pytest.raises(ProcessingError, match=r"Base is abstract, so nothing can be stored as one; write"):
+    with pytest.raises(ProcessingError, match=r"Base is abstract, so no record can be stored as Base; use a"):
         Desk().answer(RestEndpoint(path="/base", schema=[Base]), [{"id": "1"}])
 
 
@@ -336,5 +336,5 @@ def test_entity_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING, "restencil"):
         desk = Desk()
         desk.answer(get_list, [{"id": 1}])
-    assert caplog.messages == ["Article 1 lacks the indexed field 'slug'; it cannot be found by it"]
+    assert caplog.messages == ["Article 1 lacks the indexed field 'slug', so a lookup by it finds nothing"]
     assert _index(desk) == {}

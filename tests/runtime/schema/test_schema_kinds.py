@@ -131,9 +131,9 @@ def test_union_selector_function_gets_value_parent_and_key() -> None:
     ("make", "text"),
     [
         (lambda: schema.All(MAPPING), "All: a mapping needs schema_attribute"),
-        (lambda: schema.All(Post, "type"), "All: schema_attribute goes with a mapping"),
+        (lambda: schema.All(Post, "type"), "All: schema_attribute needs a mapping"),
         (lambda: schema.Array(MAPPING), "Array: a mapping needs schema_attribute"),
-        (lambda: schema.Array(Link, "type"), "Array: schema_attribute goes with a mapping"),
+        (lambda: schema.Array(Link, "type"), "Array: schema_attribute needs a mapping"),
         (lambda: schema.Values(MAPPING), "Values: a mapping needs schema_attribute"),
         (lambda: Loose(MAPPING), "Union needs a mapping from values to entities and schema_attribute"),
         (lambda: Loose(Link, "type"), "Union needs a mapping from values to entities and schema_attribute"),
@@ -239,10 +239,10 @@ def test_all_define_replaces_a_single_entity_and_rejects_to_mix() -> None:
     shape.define(Link)
     assert ids(desk.get(shape)) == [2]
     with pytest.raises(
-        TypeError, match=r"All\.define: this one was made with a single entity, define\(\) was given a mapping"
+        TypeError, match=r"All\.define: this schema was created with a single entity, but define\(\) got a map"
     ):
         shape.define({"post": Post})
-    with pytest.raises(TypeError, match="this one was made with a mapping"):
+    with pytest.raises(TypeError, match="this schema was created with a mapping"):
         schema.All({"post": Post}, "type").define(Post)
 
 

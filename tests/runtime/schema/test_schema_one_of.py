@@ -224,9 +224,9 @@ def test_one_of_what_is_no_list_of_types_is_rejected() -> None:
     """The error says what was found and what to write."""
     with pytest.raises(TypeError, match=r"OneOf takes a list of types, such as \[Card, Bank, str\]; found "):
         schema.OneOf(Card)  # type: ignore[arg-type]  # that is what is refused
-    with pytest.raises(TypeError, match="'values' are those of 'attribute'"):
+    with pytest.raises(TypeError, match="'values' needs 'attribute'"):
         schema.OneOf([Card, Bank], values={"c": Card})
-    with pytest.raises(TypeError, match="OneOf: 5 is no type of a value"):
+    with pytest.raises(TypeError, match="OneOf: 5 is not a type; expected"):
         _ = schema.OneOf([Card, 5]).title
 
 

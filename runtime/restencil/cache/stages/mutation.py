@@ -113,7 +113,8 @@ def expire_unknown(tx: Transaction) -> None:
     """Expire what a successful mutation may have changed, if its response is empty and its entity unknown."""
     request, schema = tx.request, tx.request.rules.schema
     logger.info(
-        "%s: the answer is empty, and no entity is known by it; what it may have changed turns stale", request.key
+        "%s: the response is empty and identifies no entity; all data that it may have changed is now stale",
+        request.key,
     )
     expire_self(tx)
     expire_records(tx, tx.addressed)

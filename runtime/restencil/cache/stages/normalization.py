@@ -1,4 +1,4 @@
-"""The stages that take a response apart: compared with what is declared, then split into records and a result.
+"""The stages that normalize a response: it is validated, then split into records and a result.
 
 A delete has no record to split: which entity is gone is found out here, and what the call returns.
 """
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def validate_response(tx: Transaction) -> None:
-    """Compares a received response with what is declared, by the mode of the endpoint or else of the store."""
+    """Validates a received response against its schema, in the mode of the endpoint or else of the store."""
     rules = tx.request.rules
     if tx.source is not Source.RECEIVED and tx.source is not Source.OUTDATED:
         return
@@ -66,7 +66,7 @@ def is_empty(response: Any, request: Request) -> bool:
 
 
 def fitting(schema: Schema, value: Any) -> Any:
-    """A value for a schema unchanged, if it is an object or a list. Raises ProcessingError for anything else."""
+    """Return a value that fits a schema: an object, a list, or a scalar if accepted. Raises ProcessingError if not."""
     if isinstance(value, (DICT, LIST, TUPLE, MAPPING)) or is_instance(value):
         return value
     if schema.removes and type(value) in (str, int, float) and value != "":
@@ -74,8 +74,8 @@ def fitting(schema: Schema, value: Any) -> Any:
     if schema.takes_scalars and type(value) in SCALARS:
         return value
     raise ProcessingError(
-        f"expected an object or a list, found {value!r:.100}; an endpoint whose response holds no entity has "
-        "schema=None, or a process() that returns the object"
+        f"expected an object or a list, found {value!r:.100}; set schema=None for a response without entities, or "
+        "return the object in process()"
     )
 
 
@@ -143,7 +143,7 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
         or _by_fields(schema, request, own, writer)
     )
     if not found:
-        logger.info("%s: it is not known which entity was deleted; the lists under its path turn stale", request.key)
+        logger.info("%s: the deleted entity is unknown; the lists under its path are now stale", request.key)
         siblings = request.rules.siblings
         if siblings is not None:
             expire(tx, siblings.lists_test(request.args), everywhere=True)
