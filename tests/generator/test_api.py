@@ -103,7 +103,9 @@ def test_api_mistakes_are_one_error_that_has_them_all() -> None:
 
 def test_api_file_that_is_not_there_is_a_mistake_too() -> None:
     """Whoever loads has one kind of error to catch."""
-    with pytest.raises(SpecError, match=r"nowhere\.yaml: error\[unreadable-file\]"):
+    with pytest.raises(
+        SpecError, match=r"nowhere\.yaml: error\[unreadable-file\]: cannot be read: No such file or directory"
+    ):
         load("nowhere.yaml")
 
 

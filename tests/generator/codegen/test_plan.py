@@ -296,14 +296,15 @@ def test_plan_resource_shares_its_module_with_nothing(resources: str, said: str)
 
 
 def test_plan_nested_collection_names_the_field_of_its_owner() -> None:
-    """It is identified by that field; the class of its items is imported for type checkers alone."""
+    """Arguments are in wire names, path parameters keep theirs; items are imported for type checkers alone."""
     text = rendered("""
+        wire_names: camelCase
         entities:
-          Node: {fields: {id: integer, kept: {collection: [Leaf], nest: {node: id}}}}
+          Node: {fields: {id: integer, kept: {collection: [Leaf], nest: {node_id: id, the_kind: id}}}}
           Leaf: {fields: {id: integer}}
-        resources: {leaves: {path: /l/:id, schema: Leaf}}
+        resources: {leaves: {path: "/nodes/:node_id/leaves/:id", schema: Leaf}}
         """)["_entities.py"]
-    has_part(text, 'nest_key=lambda parent, key: {"node": parent.get("id")},')
+    has_part(text, 'nest_key=lambda parent, key: {"node_id": parent.get("id"), "theKind": parent.get("id")},')
     has_lines(text, "if typing.TYPE_CHECKING:", "from .leaves import Leaf")
 
 

@@ -190,20 +190,6 @@ def test_determinism_generation_is_a_fixed_point_of_itself(name: str, tmp_path: 
     assert files(target) == first
 
 
-def test_determinism_digest_is_of_the_spec_and_not_of_its_spelling() -> None:
-    """`30s` and `30000`, `{type: string}` and `string` are one spec: same digest, same bytes."""
-    text = (
-        "restencil: 1\npackage: made\n"
-        "resources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: %s}}, options: {timeout: %s}}}\n"
-    )
-    one, other = (
-        load_text(text % pair, "made.yaml").declaration for pair in (("string", "30s"), ("{type: string}", "30000"))
-    )
-    assert one is not None
-    assert other is not None
-    assert build(one, "x").files == build(other, "x").files
-
-
 def pythons() -> Iterator[str]:
     """Other Pythons of this machine, from 3.11 on."""
     folders = [Path.home() / ".pyenv" / "versions"]

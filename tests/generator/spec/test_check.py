@@ -155,24 +155,6 @@ def test_check_union_takes_its_values_as_the_discriminator_holds_them() -> None:
     assert other.type == d.UnionOf((d.Choice("1", "D"),), "text", "text")
 
 
-def test_check_nested_collection_says_which_argument_takes_which_field() -> None:
-    """Arguments are in wire names, path parameters keep theirs."""
-    declared = spec(
-        """
-        entities:
-          User: {fields: {id: integer, todos: {collection: [Todo], nest: {user_id: id, the_kind: id}}}}
-          Todo: {fields: {id: integer}}
-        resources:
-          todos: {path: '/users/:user_id/todos/:id', schema: Todo}
-        """,
-        HEAD + "wire_names: camelCase\n",
-    )
-    todos = declared.entities["User"].field("todos")
-    assert todos is not None
-    assert isinstance(todos.type, d.CollectionOf)
-    assert todos.type.nest == (d.Nest("user_id", "id"), d.Nest("theKind", "id"))
-
-
 # ------------------------------------------------------------------------------------------------------------ entities
 
 

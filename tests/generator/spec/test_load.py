@@ -66,15 +66,6 @@ def test_load_spec_knows_its_file_by_name_alone() -> None:
 # --------------------------------------------------------------------------------------------------------------- files
 
 
-def test_load_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    """A path that leads nowhere is one clear problem, not a traceback."""
-    loaded = load_spec(tmp_path / "none.yaml")
-    (problem,) = loaded.problems
-    assert problem.code == "unreadable-file"
-    assert problem.message == "cannot be read: No such file or directory"
-    assert problem.place.file == (tmp_path / "none.yaml").as_posix()
-
-
 def test_load_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
     """Tables may be spread over files; the order of their keys changes nothing."""
     head, tail = SMALL.split("resources:\n")
