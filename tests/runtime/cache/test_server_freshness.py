@@ -230,19 +230,6 @@ def test_server_freshness_failure_before_that_is_what_the_policy_says() -> None:
         assert controller.read(rate, ONE).value == 1
 
 
-def test_server_freshness_stale_while_revalidate_shows_for_so_long_and_then_waits() -> None:
-    """For n seconds stale data is given at once while it is fetched; later a read waits."""
-    clock, origin, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=20"})
-    with closing(clock):
-        controller.read(rate, ONE)
-        clock.advance(30_000)
-        assert controller.read(rate, ONE).value == 1
-        clock.advance(1)
-        assert origin.asked == 2
-        clock.advance(30_001)
-        assert controller.read(rate, ONE).value == 3
-
-
 def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing() -> None:
     """What cannot be read allows nothing."""
     clock, _, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=long"})
