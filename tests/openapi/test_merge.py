@@ -87,22 +87,19 @@ def told(ours: str, theirs: str, base: str = BASE) -> list[tuple[str, str, str]]
 PRICE = "      price: number\n"
 
 
-def test_merge_what_only_upstream_changed_is_theirs() -> None:
-    """a, a, b: the result is theirs, byte for byte where nothing was edited."""
-    theirs = changed((PRICE, "      price: decimal\n"), ("      old: string\n", ""))
-    assert result(BASE, theirs) == theirs
+DECIMAL = changed((PRICE, "      price: decimal\n"))
+SHORTER = changed((PRICE, "      price: decimal   # exact\n"), ("      old: string\n", ""))
+LONGER = changed((PRICE, PRICE + "      mine: string\n"))
 
 
-def test_merge_what_only_we_changed_is_ours() -> None:
-    """a, b, a: the result is ours, and so it is where we removed it."""
-    ours = changed((PRICE, "      price: decimal   # exact\n"), ("      old: string\n", ""))
-    assert result(ours, BASE) == ours
-
-
-def test_merge_what_both_changed_alike_is_no_conflict() -> None:
-    """a, b, b: nothing is left to do."""
-    both = changed((PRICE, "      price: decimal\n"))
-    assert (result(both, both), told(both, both)) == (both, [])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [(BASE, SHORTER, SHORTER), (SHORTER, BASE, SHORTER), (DECIMAL, DECIMAL, DECIMAL), (LONGER, BASE, LONGER)],
+    ids=["only upstream changed it", "only we changed it", "both changed it alike", "only we added it"],
+)
+def test_merge_what_one_side_changed_or_both_alike_is_taken(ours: str, theirs: str, expected: str) -> None:
+    """Byte for byte, removals too; nothing is reported."""
+    assert (result(ours, theirs), told(ours, theirs)) == (expected, [])
 
 
 def test_merge_what_is_new_upstream_stands_at_its_place() -> None:
@@ -110,12 +107,6 @@ def test_merge_what_is_new_upstream_stands_at_its_place() -> None:
     theirs = changed((PRICE, PRICE + "      discount: number?\n"))
     ours = changed(("      old: string\n", "      old: string\n      mine: string\n"))
     assert result(ours, theirs) == changed((PRICE, PRICE + "      discount: number?\n"), text=ours)
-
-
-def test_merge_what_is_new_here_stays() -> None:
-    """-, b, -: the result is ours."""
-    ours = changed((PRICE, PRICE + "      mine: string\n"))
-    assert result(ours, BASE) == ours
 
 
 @pytest.mark.parametrize(
