@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from tests.libraries import httpx
@@ -138,3 +138,19 @@ class World:
         """Closes the controller and the clock."""
         self.do("aclose" if self.asynchronous else "close")
         self.clock.close()
+
+
+AnyWorld = TypeVar("AnyWorld", bound=World)
+
+
+@contextmanager
+def worlds(make: Callable[..., AnyWorld]) -> Generator[Callable[..., AnyWorld]]:
+    """Gives what makes worlds as `make` does, which are closed in the end."""
+    with ExitStack() as stack:
+
+        def made(**options: Any) -> AnyWorld:
+            world = make(**options)
+            stack.callback(world.close)
+            return world
+
+        yield made

@@ -6,18 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.runtime.users import User, Users
 from tests.runtime.worlds import World
 
-from restencil import Entity, ExpiryStatus, GCPolicy, ImmortalGCPolicy, Store, create_resource
+from restencil import ExpiryStatus, GCPolicy, ImmortalGCPolicy, Store, create_resource
 from restencil.testing import Answer
 
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
-
-
-Users: Any = create_resource(path="/users/:id", schema=User)
 MINUTE = 60_000
 
 

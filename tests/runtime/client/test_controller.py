@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from tests.runtime.doubles import same_error
-from tests.runtime.worlds import World
+from tests.runtime.users import User, Users
+from tests.runtime.worlds import World, worlds
 
 from restencil import (
     AbortController,
@@ -30,28 +32,14 @@ from restencil import (
 )
 from restencil.testing import Answer, Fixture, NetworkDown, fill
 
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
-
-
-Users: Any = create_resource(path="/users/:id", schema=User)
 ANN = {"id": "1", "name": "Ann"}
 BOB = {"id": "1", "name": "Bob"}
 
 
 @pytest.fixture(params=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
-    made: list[World] = []
-
-    def build(**options: Any) -> World:
-        made.append(World(request.param == "async", validate="off", **options))
-        return made[-1]
-
-    yield build
-    for world in made:
-        world.close()
+    with worlds(partial(World, request.param == "async", validate="off")) as made:
+        yield made
 
 
 @pytest.fixture

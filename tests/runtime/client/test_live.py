@@ -7,24 +7,16 @@ import gc
 from typing import Any
 
 import pytest
+from tests.runtime.users import User, Users
 
 from restencil import (
     AsyncController,
     Controller,
-    Entity,
     InvalidDataError,
     NetworkError,
-    create_resource,
 )
 from restencil.testing import Answer, FakeClock, MockServer
 
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
-
-
-Users: Any = create_resource(path="/users/:id", schema=User)
 Polled = Users.get.extend(poll_frequency=1000)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.patience import eventually_async
+from tests.runtime.users import User
 from tests.runtime.worlds import World
 
 from restencil import (
     AsyncController,
     Controller,
-    Entity,
     LogoutManager,
     NetworkError,
     NetworkManager,
@@ -27,11 +27,6 @@ from restencil import (
 from restencil.testing import Answer
 
 pytestmark = pytest.mark.network
-
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
 
 
 Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)

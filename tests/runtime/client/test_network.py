@@ -18,13 +18,13 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually, eventually_async
 from tests.runtime.doubles import same_error
+from tests.runtime.users import User
 
 from restencil import (
     AbortController,
     AbortError,
     AsyncController,
     Controller,
-    Entity,
     Manager,
     NetworkError,
     NetworkManager,
@@ -40,11 +40,6 @@ from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
 pytestmark = pytest.mark.network
-
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
 
 
 Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
-from tests.runtime.worlds import World
+from tests.runtime.users import Users
+from tests.runtime.worlds import World, worlds
 
 from restencil import (
     Controller,
-    Entity,
     NetworkManager,
     PollingSubscription,
     SubscriptionManager,
-    create_resource,
 )
 from restencil.cache.actions import Subscribe
 from restencil.cache.request import Request
 from restencil.testing import Answer, FakeClock
 
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
-
-
-Users: Any = create_resource(path="/users/:id", schema=User)
 Polled = Users.get.extend(poll_frequency=1000)
 Faster = Users.get.extend(poll_frequency=400)
 
@@ -90,16 +83,8 @@ class PollingWorld(World):
 
 @pytest.fixture(params=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., PollingWorld]]:
-    made: list[PollingWorld] = []
-
-    def build(**options: Any) -> PollingWorld:
-        made.append(PollingWorld(request.param == "async", **options))
-        return made[-1]
-
-    yield build
-    for world in made:
-        world.clock.run(getattr(world.controller, "aclose", None) or world.controller.close)
-        world.clock.close()
+    with worlds(partial(PollingWorld, request.param == "async")) as made:
+        yield made
 
 
 def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., PollingWorld]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.runtime.users import Users
 
 from restencil import (
     AbortController,
@@ -25,14 +26,6 @@ from restencil import (
     create_resource,
 )
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown
-
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
-
-
-Users: Any = create_resource(path="/users/:id", schema=User)
 
 
 @pytest.fixture
