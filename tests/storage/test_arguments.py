@@ -53,12 +53,6 @@ def test_arguments_times_that_are_none_are_rejected(make: Callable[..., Any], ti
         make(**times)
 
 
-def test_arguments_namespace_without_letters_is_called_empty() -> None:
-    """Not "a str", which is what is expected."""
-    with pytest.raises(ValueError, match="^namespace is empty; expected a name for what is shared"):
-        ValkeyStorage("valkey://localhost", namespace="", principal=None)
-
-
 @pytest.mark.parametrize("timeout", ["soon", -1, nan, None, True], ids=["text", "negative", "nan", "none", "bool"])
 def test_arguments_store_waits_for_a_time_or_rejects(timeout: Any) -> None:
     """`flush` and `close` take times as all else does, with and without a storage."""
