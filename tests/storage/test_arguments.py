@@ -85,9 +85,7 @@ def test_arguments_store_takes_a_storage_and_no_class_or_path() -> None:
 @pytest.mark.parametrize("data", [5, None, ["a"]], ids=["int", "none", "list"])
 def test_arguments_dump_is_text_or_bytes(data: Any) -> None:
     """All else is a StorageError, as data that is no dump."""
-    with pytest.raises(
-        restencil.StorageError, match="^this is no dump: it is (an int|None|a list); give Store.load what"
-    ):
+    with pytest.raises(restencil.StorageError, match="^invalid dump: it is (an int|None|a list); pass the result of"):
         Store.load(data)
 
 

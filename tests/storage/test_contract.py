@@ -80,7 +80,7 @@ def test_contract_load_takes_at_most_5_000_places(make: Make) -> None:
     """One more is a ValueError, whatever kinds of places they are."""
     storage = opened(make)
     cells = [("A", str(at)) for at in range(5_000)]
-    with pytest.raises(ValueError, match=r"at most 5,000 places are loaded at once; these are 5,001"):
+    with pytest.raises(ValueError, match=r"5,001 places were requested at once; at most 5,000"):
         storage.load(cells, ["GET /a"])
 
 

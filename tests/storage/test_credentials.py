@@ -19,7 +19,7 @@ SECRET = "canary-9c2e"
 PLAIN: RestEndpoint[..., Any] = RestEndpoint(url_prefix=API, path="/plain/:id")
 TOLD = (
     "a client of this store sends a credential, and its SQLiteStorage has principal=None: all who can open the storage "
-    "see the responses to that credential; if that is not intended, give the storage principal=<account id> "
+    "see the responses to that credential; if that is not intended, pass principal=<account id> to the storage "
     "(logged once)"
 )
 ONE = Api(url_prefix=API, auth=Auth.bearer(env="CRED_TOKEN"))

@@ -416,11 +416,11 @@ def _with(change: Callable[[Any], object]) -> str:
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        ("", "this is no dump: it is no JSON: "),
-        (b"\xff", "this is no dump: it is no JSON: "),
-        ("[]", r"this is no dump: it begins with \[\], and not with "),
-        ("{}", r"this is no dump: it begins with \{\}, and not with "),
-        ('{"restencil": "dump/1"}', "this is no dump: it lacks 'times'"),
+        ("", "invalid dump: it is not JSON: "),
+        (b"\xff", "invalid dump: it is not JSON: "),
+        ("[]", r"invalid dump: it begins with \[\]; expected "),
+        ("{}", r"invalid dump: it begins with \{\}; expected "),
+        ('{"restencil": "dump/1"}', "invalid dump: it lacks 'times'"),
         (_with(lambda d: d.update(times=3)), "times is an int, 3; expected a list"),
         (_with(lambda d: d.update(times=[[1, 2]])), r"times\[0\] is a list, .*; expected three times in ms"),
         (_with(lambda d: d.update(tables=[])), r"tables is a list, \[\]; expected an object"),
@@ -434,19 +434,19 @@ def _with(change: Callable[[Any], object]) -> str:
         ),
         (
             _with(lambda d: d["tables"]["DumpTag"]["rows"].update(t=["x", 99, {}])),
-            r"tables\['DumpTag'\]\['rows'\]\['t'\]\[1\] is an int, 99; expected the place of one of \d+ times",
+            r"tables\['DumpTag'\]\['rows'\]\['t'\]\[1\] is an int, 99; expected the index of one of \d+ times",
         ),
         (
             _with(lambda d: d["tables"]["DumpTag"]["rows"].update(t=["x", 0, ["1"]])),
-            r"\['t'\]\[2\] is a list, \['1'\]; expected an object, or null for what was deleted",
+            r"\['t'\]\[2\] is a list, \['1'\]; expected an object, or null for a deleted row",
         ),
         (
             _with(lambda d: d["tables"]["[DumpTag]"]["rows"].update({"{}": ["", 0, "x"]})),
-            r"expected a list or an object, or null for what was deleted",
+            r"expected a list or an object, or null for a deleted row",
         ),
         (
             _with(lambda d: d["results"].update({"GET /x": ["x", True, False]})),
-            r"results\['GET /x'\]\[1\] is a bool, True; expected the place of one of",
+            r"results\['GET /x'\]\[1\] is a bool, True; expected the index of one of",
         ),
         (
             _with(lambda d: d["results"].update({"GET /x": ["x", 0, 1]})),
@@ -471,16 +471,16 @@ def test_dump_what_is_no_dump_says_where(data: bytes | str, text: str) -> None:
 def test_dump_of_a_newer_format_says_the_way_out() -> None:
     """Both formats, and what to do."""
     data = _with(lambda d: d.update(restencil="dump/2"))
-    with pytest.raises(StorageOff, match=r"'dump/2', and this version of restencil reads 'dump/1': use the newer"):
+    with pytest.raises(StorageOff, match=r"'dump/2', but this version of restencil reads 'dump/1': use the newer"):
         Store.load(data)
 
 
 def test_dump_arguments_that_make_no_sense() -> None:
     """Other words for `times`, and a storage beside the dump."""
     data = filled().store.dump()
-    with pytest.raises(ValueError, match="times is one of kept, now, stale, not 'later'"):
+    with pytest.raises(ValueError, match="times is 'later'; expected one of kept, now, stale"):
         Store.load(data, times="later")
-    with pytest.raises(TypeError, match="take storage= away"):
+    with pytest.raises(TypeError, match="remove storage="):
         Store.load(data, storage=MemoryStorage())
 
 

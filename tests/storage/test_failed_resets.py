@@ -179,7 +179,7 @@ def test_failed_resets_reset_while_server_is_away_raises_and_is_tried_again(serv
             controller.set_response(items.get, {"id": 1}, {"id": 1})
             assert store.flush(PATIENCE * 1_000)
             proxy.refuse()
-            with pytest.raises(StorageError, match=f":{proxy.port}.* does not answer"):
+            with pytest.raises(StorageError, match=f":{proxy.port}.* does not respond"):
                 controller.reset_entire_store()
             assert controller.cached(items.get, {"id": 1}) is None
             proxy.allow()

@@ -193,8 +193,8 @@ def test_outage_is_logged_once_and_so_is_its_end(house: House, caplog: pytest.Lo
     eventually(lambda: state(one) == "on")
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(told) == 2
-    assert "does not answer" in told[0] and f":{house.proxies[0].port}" in told[0]
-    assert "answers again" in told[1]
+    assert "does not respond" in told[0] and f":{house.proxies[0].port}" in told[0]
+    assert "responds again" in told[1]
 
 
 def test_outages_no_secret_of_a_client_reaches_the_server(house: House) -> None:

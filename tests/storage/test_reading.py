@@ -226,7 +226,7 @@ def test_reading_what_comes_from_the_future_came_now(here: Here) -> None:
 def test_reading_explain_says_where_a_result_came_from(here: Here) -> None:
     """A line of `explain` says that a result came from the storage; none says so of an answer."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
-    assert "it came from the storage" in here.controller.explain(Articles.get_list).reasons
+    assert "it was loaded from the storage" in here.controller.explain(Articles.get_list).reasons
     here.answers["/articles/1"] = FIRST
     here.controller.fetch(Articles.get, id="1")
     assert "storage" not in str(here.controller.explain(Articles.get, id="1"))

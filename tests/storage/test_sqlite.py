@@ -428,7 +428,7 @@ def test_sqlite_folder_that_others_may_write_to_is_not_used(folder: Path, storag
     inner = next(folder.iterdir())
     for path, usual in ((folder, 0o700), (inner, 0o700), (file_of(folder), 0o600)):
         path.chmod(usual | 0o020)
-        _opening_says(folder, rf"{path.name} may be written to by others .*expected {usual:o}: chmod it")
+        _opening_says(folder, rf"{path.name} is writable by others .*expected {usual:o}: chmod it")
         path.chmod(usual)
 
 
@@ -438,7 +438,7 @@ def test_sqlite_folder_or_file_of_another_user_is_not_used(folder: Path, storage
     storage.close()
     for path in (folder, next(folder.iterdir()), file_of(folder)):
         os.chown(path, 12345, -1)
-        _opening_says(folder, rf"{path.name} belongs to another user \(12345, and this is 0\)")
+        _opening_says(folder, rf"{path.name} belongs to another user \(12345; the current user is 0\)")
         os.chown(path, 0, -1)
 
 
@@ -468,7 +468,7 @@ def test_sqlite_file_without_the_right_to_it_is_not_used(clock: Time, mode: int)
                 assert first.commit(batch(epoch, row("1"))).number == 1
             file_of(folder).chmod(mode)
             with closing(sqlite_storage(folder)) as storage:
-                with pytest.raises(StorageOff, match="or a file in it, cannot be written to; give another"):
+                with pytest.raises(StorageOff, match="or a file in it, cannot be written to; use another"):
                     storage.commit(batch(storage.open(PLACE, clock).epoch, row("2")))
 
 
@@ -483,7 +483,7 @@ def test_sqlite_link_instead_of_a_file_is_not_followed(folder: Path, storage: SQ
         else:
             target.write_bytes(b"")
         path.symlink_to(target)
-        _opening_says(folder, rf"{path.name} is a link; expected a f.* of the cache's own")
+        _opening_says(folder, rf"{path.name} is a link; expected a f.* of the cache")
         path.unlink()
         target.rename(path)
     assert not target.exists()
@@ -500,20 +500,20 @@ def test_sqlite_path_that_leads_through_a_link_is_the_users_matter(tmp_path: Pat
 def test_sqlite_file_instead_of_the_folder(folder: Path) -> None:
     """`path` names a folder; a file there is left alone."""
     folder.write_text("mine")
-    _opening_says(folder, "cache is no folder; expected a folder of the cache's own")
+    _opening_says(folder, "cache is not a folder; expected a folder of the cache")
     assert folder.read_text() == "mine"
 
 
 def test_sqlite_folder_that_may_not_be_made(tmp_path: Path) -> None:
     """What the system refuses, it will refuse later too."""
     (tmp_path / "file").write_text("")
-    _opening_says(tmp_path / "file" / "cache", "Not a directory; give a folder that this user may write to")
+    _opening_says(tmp_path / "file" / "cache", "Not a directory; use a folder that this user may write to")
 
 
 def test_sqlite_link_that_leads_nowhere(tmp_path: Path) -> None:
     """The text names the link."""
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    _opening_says(tmp_path / "link", "link cannot be created: it leads nowhere", StorageDown)
+    _opening_says(tmp_path / "link", "link cannot be created: it is a broken link", StorageDown)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the table of mounts is Linux's")
@@ -541,7 +541,7 @@ def test_sqlite_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage,
     with closing(sqlite3.connect(file)) as newer:
         newer.execute("PRAGMA user_version = 7")
     before = file.read_bytes()
-    _opening_says(folder, "has format 7, and this version of restencil knows 2; give another path, or use the newer")
+    _opening_says(folder, "has format 7, but this version of restencil supports 2; use another path, or install")
     assert file.read_bytes() == before
     assert {path.name for path in file.parent.iterdir()} == {file.name, ".lock"}
 
@@ -590,7 +590,7 @@ def test_sqlite_damaged_file_is_met_while_it_is_open(
         for page in range(3, file.stat().st_size // 4096):
             pages.seek(page * 4096)
             pages.write(random.Random(page).randbytes(4096))
-    with pytest.raises(StorageCorrupt, match="was damaged .*renamed, and a new file was begun"):
+    with pytest.raises(StorageCorrupt, match="was damaged .*renamed, and a new file was created"):
         storage.load([("A", str(n)) for n in range(2000)])
     assert storage.load([("A", "1")]).rows == []
     changes = storage.changes(1, 0)

@@ -375,11 +375,13 @@ def test_writing_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCapt
         first.answer(GET_TAG, {"id": "1", "word": str(number)}, {"id": "1"})
     stats = first.store.storage_stats()
     assert (stats.state, stats.pending_rows, stats.errors) == ("down", 5, {"StorageDown": 1})
-    assert [record.message for record in caplog.records] == ["the storage does not answer, memory goes on alone: held"]
+    assert [record.message for record in caplog.records] == [
+        "the storage does not respond; the store continues in memory only: held"
+    ]
     caplog.clear()
     held.let_go()
     assert first.store.flush()
-    assert [record.message for record in caplog.records] == ["the storage answers again"]
+    assert [record.message for record in caplog.records] == ["the storage responds again"]
     assert first.row("WrittenTag", "1") == {"id": "1", "word": "4"}
     assert first.store.storage_stats().state == "on"
 
@@ -461,7 +463,7 @@ def test_writing_asynchronous_end_waits_in_a_thread() -> None:
 
 def test_writing_one_storage_serves_one_store(desk: Desk) -> None:
     """A second store over a storage is an error, which says what to do."""
-    with pytest.raises(RuntimeError, match="serves another store; give each store a storage of its own"):
+    with pytest.raises(RuntimeError, match="serves another store; create a separate storage for each"):
         PatientStore(storage=desk.storage)
     with pytest.raises(TypeError, match="storage is an object; expected a storage, such as"):
         PatientStore(storage=cast(Any, object()))
@@ -477,7 +479,9 @@ def test_writing_store_without_a_storage_has_nothing_to_wait_for() -> None:
 def test_writing_storage_belongs_to_one_place(desk: Desk) -> None:
     """A client of another place is an error for a store with a storage, also where it is to share it."""
     desk.store.remember_origin("https://user:word@a.test", is_base=False, share=False)
-    with pytest.raises(ValueError, match="belongs to 'https://a.test', and the client requests 'https://b.test'"):
+    with pytest.raises(
+        ValueError, match="belongs to 'https://a.test', but the client sends requests to 'https://b.test'"
+    ):
         desk.store.remember_origin("https://b.test", is_base=False, share=True)
 
 

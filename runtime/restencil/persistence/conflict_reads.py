@@ -98,7 +98,7 @@ class ConflictReads:
             with self._store_state.hooks:
                 return any(pending.concerns(cell) for pending in actions)
         except Exception:
-            logger.exception("%s %s: a filter failed, so nothing joins it", *cell)
+            logger.exception("%s %s: a filter failed, so nothing is added to the list", *cell)
             return False
 
     def _members(self, table: str) -> tuple[int, list[str]] | None:

@@ -433,14 +433,14 @@ class StorageConnection:
         if self.state == "on":
             kind = "" if isinstance(error, StorageDown | StorageCorrupt) else f"{name}: "
             self.reason = f"{kind}{error}"
-            logger.warning("the storage does not answer, memory goes on alone: %s", self.reason)
+            logger.warning("the storage does not respond; the store continues in memory only: %s", self.reason)
             self.state = "down"
         self._until = time.monotonic() + self._wait * random.uniform(0.8, 1.2)
         self._wait = min(2 * self._wait, _LONGEST)
 
     def hook_failed(self, cell: tuple[str, str]) -> None:
         """Log that a user's function failed while a write was rebased onto a row."""
-        logger.exception("%s %s is not stored: a function that merges it failed", *cell)
+        logger.exception("%s %s is not stored, because its merge function failed", *cell)
 
     def before_fork(self) -> None:
         """Take the write lock and close a local storage before a fork; the store's lock is held."""
@@ -473,7 +473,7 @@ class StorageConnection:
         if self.state == "down":
             self.state, self.reason = "on", ""
             self._wait = _SHORTEST
-            logger.warning("the storage answers again")
+            logger.warning("the storage responds again")
             if not was_read:  # else the log was followed all the time
                 self._events.answers_again()
 

@@ -310,25 +310,27 @@ class _Loading:
 
     def _decoded(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, bytes | bytearray | str):
-            raise StorageError(f"this is no dump: it is {described(data)}; give Store.load what dump() gave")
+            raise StorageError(f"invalid dump: it is {described(data)}; pass the result of dump() to Store.load")
         try:
             document = decode_json(data.encode() if isinstance(data, str) else bytes(data))
         except ValueError as error:
-            raise StorageError(f"this is no dump: it is no JSON: {error}; give Store.load what dump() gave") from None
+            raise StorageError(
+                f"invalid dump: it is not JSON: {error}; pass the result of dump() to Store.load"
+            ) from None
         known = document.get("restencil") if is_dict(document) else None
         if not is_dict(document) or not isinstance(known, str) or not known.startswith("dump/"):
             raise StorageError(
-                f'this is no dump: it begins with {str(data[:40])!s}, and not with {{"restencil":"{FORMAT}"; '
-                "give Store.load what dump() gave"
+                f'invalid dump: it begins with {str(data[:40])!s}; expected {{"restencil":"{FORMAT}"; '
+                "pass the result of dump() to Store.load"
             )
         if known != FORMAT:
             raise StorageOff(
-                f"this dump is of the format {known!r}, and this version of restencil reads {FORMAT!r}: use the newer "
-                "version of restencil that wrote it, or make the dump again with this one"
+                f"the dump has the format {known!r}, but this version of restencil reads {FORMAT!r}: use the newer "
+                "version of restencil that wrote it, or create the dump again with this one"
             )
         for name in ("times", "tables", "results"):
             if name not in document:
-                raise StorageError(f"this is no dump: it lacks {name!r}")
+                raise StorageError(f"invalid dump: it lacks {name!r}")
         return document
 
     def _table(self, where: str, table: str, value: Any) -> None:
@@ -347,7 +349,7 @@ class _Loading:
         shape, times, stored = found
         wanted = "a list or an object" if is_collection(table) else "an object"
         if stored is not None and not is_dict(stored) and not (is_collection(table) and is_list(stored)):
-            raise _misfit(f"{where}[2]", f"{wanted}, or null for what was deleted", stored)
+            raise _misfit(f"{where}[2]", f"{wanted}, or null for a deleted row", stored)
         data = None if stored is None else encode_exactly(stored)
         return StoredRow(table, pk, 0, 0, self._at(f"{where}[1]", times), self._text(f"{where}[0]", shape), data, 0)
 
@@ -363,14 +365,14 @@ class _Loading:
 
     def _at(self, where: str, place: Any) -> Meta:
         if type(place) is not int or not 0 <= place < len(self._times):
-            raise _misfit(where, f"the place of one of {len(self._times)} times", place)
+            raise _misfit(where, f"the index of one of {len(self._times)} times", place)
         times = self._times[place]
         return times._replace(expires_at=min(times.expires_at, _STALE)) if self._is_stale else times
 
     def _meta(self, where: str, value: Any) -> Meta:
         times = self._list(where, value)
         if len(times) != 3 or not all(time is None or type(time) in (int, float) for time in times):
-            raise _misfit(where, "three times in ms, or null for what never ends", times)
+            raise _misfit(where, "three times in ms, or null for infinity", times)
         return Meta(*(inf if time is None else float(time) for time in times))
 
     def _list(self, where: str, value: Any) -> list[Any]:
@@ -390,7 +392,7 @@ class _Loading:
 
 
 def _misfit(where: str, expected: str, found: Any) -> StorageError:
-    return StorageError(f"this is no dump: {where} is {described(found)}, {found!r:.80}; expected {expected}")
+    return StorageError(f"invalid dump: {where} is {described(found)}, {found!r:.80}; expected {expected}")
 
 
 def storage_of(data: bytes | str, times: str) -> DumpStorage:
@@ -399,5 +401,5 @@ def storage_of(data: bytes | str, times: str) -> DumpStorage:
     Raises StorageError for an invalid dump, and ValueError for an unknown option `times`.
     """
     if times not in TIMES:
-        raise ValueError(f"times is one of {', '.join(TIMES)}, not {times!r}")
+        raise ValueError(f"times is {times!r}; expected one of {', '.join(TIMES)}")
     return DumpStorage(data, times)

@@ -329,7 +329,7 @@ class Hydrator(Provenance):
         self.broken.append(place)
         errors = self._connection.count.errors
         errors["ValueError"] = errors.get("ValueError", 0) + 1
-        logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
+        logger.warning("a row or result in the storage is not valid JSON; it is ignored and deleted")
 
     def load_again(self, table: str) -> None:
         """Forget unusable rows of a table, so that they are loaded again after another class was registered."""

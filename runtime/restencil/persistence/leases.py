@@ -254,7 +254,7 @@ class Leases:
                 if self._looking and self._connection.storage.inline:
                     self._read_through.take_news()
             except Exception:
-                logger.exception("the thread of leases failed; it goes on")
+                logger.exception("an iteration of the lease thread failed; the thread continues")
             wakes.wait(self._pause(renews, looks))
 
     def _pause(self, renews: float, looks: float) -> float:

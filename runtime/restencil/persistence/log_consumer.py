@@ -35,7 +35,7 @@ _MOST_ROWS: Final = 2_000
 """The most changed rows that are loaded at once; the rest is evicted."""
 _REMEMBERED: Final = 256
 """The number of commits whose changes are remembered, for loads that began before."""
-_GONE: Final = "part of the log is gone"
+_GONE: Final = "part of the log was removed"
 _STEP: Final = 1_000.0
 """The step of the wall clock, in ms, from which times in memory are not trusted."""
 
@@ -100,7 +100,7 @@ class LogConsumer:
             return True
         if found.epoch != known.epoch:
             known.epoch = found.epoch
-            yield from self._skip("the storage began anew", found.number, is_epoch=True)
+            yield from self._skip("the storage was reset", found.number, is_epoch=True)
             return True
         if found.number < known.number and not found.lost:
             return True  # another thread has applied more since it was read
@@ -315,7 +315,7 @@ class LogConsumer:
     def _break(self, reason: str, *, is_epoch: bool) -> None:
         """Mark all of memory as unverified and every key as stale, until they are compared with the storage."""
         store_state = self._store_state
-        logger.info("what memory holds is compared with the storage before it is believed: %s", reason)
+        logger.info("data in memory is compared with the storage before it is used: %s", reason)
         self._connection.count.breaks += 1
         if is_epoch:
             self._write_behind.give_up()

@@ -127,7 +127,7 @@ def _wait_for_changes(
             is_over.wait(storage.poll / 1000)  # the storage returned at once, so it cannot wait
         return is_done
     except Exception:
-        logger.exception("what others wrote could not be taken in; it is tried again")
+        logger.exception("changes of other processes could not be applied; the storage is read again")
         return False
 
 

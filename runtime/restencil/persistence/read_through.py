@@ -337,7 +337,7 @@ class ReadThrough:
             return False
         if self.log_consumer.clock_stepped():
             with connection.lock:
-                self.log_consumer.broken("the clock was set")
+                self.log_consumer.broken("the system clock was changed")
             self._store.tell()
         # An empty result needs no further work. (Benchmark: an idle store with a storage.)
         number = connection.known.number
@@ -368,7 +368,7 @@ class ReadThrough:
         """Mark memory as unverified, as commits of other processes may have been missed."""
         with self._connection.lock:
             self._connection.drain_capture()
-            self.log_consumer.broken("it did not answer for a while")
+            self.log_consumer.broken("the storage did not respond for a while")
         self._tell_later()
 
     def _taken(self, found: Changes) -> StorageWork[bool]:
@@ -379,7 +379,7 @@ class ReadThrough:
     def origin(self, key: str) -> str | None:
         """Return a sentence about the origin of the result of a key; None if a response contained it."""
         self._connection.drain_capture()
-        return "it came from the storage" if key in self.hydrator.loaded_keys else None
+        return "it was loaded from the storage" if key in self.hydrator.loaded_keys else None
 
     def close(self) -> None:
         """Stop the threads that load and follow the log."""

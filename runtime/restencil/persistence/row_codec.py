@@ -376,7 +376,9 @@ def _whole(details: Any, date: float, number: float) -> Whole:
             {str(name): _moment(since, date) for name, since in later.items()},
         )
     except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{details!r:.80} does not say which response brought a record whole") from error
+        raise ValueError(
+            f"{details!r:.80} is not valid metadata about the response with the complete record"
+        ) from error
 
 
 def whole_of(value: Any, details: Any, times: Meta, number: float) -> Whole:
@@ -398,7 +400,7 @@ def row_value(data: bytes) -> tuple[Any, LeftOut, Any]:
     """
     value = decode_json(data)
     if not is_dict(value) and not is_list(value):
-        raise ValueError(f"the JSON of a row is an object or a list, not {value!r:.80}")
+        raise ValueError(f"the JSON of a row is {value!r:.80}; expected an object or a list")
     if _MARK not in data:
         return value, NOTHING_LEFT, None
     if is_dict(value) and _PARTIAL in value:
@@ -602,7 +604,7 @@ def _contents(details: Any) -> Contents:
         received, referred = ({str(table): frozenset(map(str, pks)) for table, pks in part.items()} for part in details)
         return Contents(received, referred)
     except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{details!r:.80} does not say what a response contained") from error
+        raise ValueError(f"{details!r:.80} is not valid metadata about the contents of a response") from error
 
 
 def _validator(details: Any) -> Validator:
@@ -610,7 +612,7 @@ def _validator(details: Any) -> Validator:
         headers, cells = details["headers"], details["cells"]
         return Validator({str(name): str(text) for name, text in headers.items()}, int(cells))
     except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{details!r:.80} is no validator of a result") from error
+        raise ValueError(f"{details!r:.80} is not a valid validator of a result") from error
 
 
 def _terms(value: Any, times: Meta) -> Terms:
@@ -624,7 +626,7 @@ def _terms(value: Any, times: Meta) -> Terms:
             bool(details["binds"]),
         )
     except (TypeError, KeyError) as error:
-        raise ValueError(f"{value!r:.80} does not say how long a result is good") from error
+        raise ValueError(f"{value!r:.80} is not a valid lifetime of a result") from error
 
 
 def _others_of(value: Any) -> Any:

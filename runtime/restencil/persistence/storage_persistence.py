@@ -98,13 +98,13 @@ class StoragePersistence:
         bare = _without_userinfo(place)
         if self._origin is None and self.connection.is_open:
             raise ValueError(
-                f"a client of {bare!r} was made for a store that has used its storage before: what is stored belongs "
-                "to the place of an API, so make the client first"
+                f"a client of {bare!r} was created for a store that has already used its storage, whose data belongs "
+                "to the URL of an API; create the client before the store is used"
             )
         if self._origin is not None and self._origin != bare:
             raise ValueError(
-                f"the storage of this store belongs to {self._origin!r}, and the client requests {bare!r}; give each "
-                "of them a store and a storage of its own"
+                f"the storage of this store belongs to {self._origin!r}, but the client sends requests to {bare!r}; "
+                "use a separate store and storage for each"
             )
         self._origin = bare
 
@@ -121,8 +121,8 @@ class StoragePersistence:
         self._is_warned = True
         logger.warning(
             "a client of this store sends a credential, and its %s has principal=None: all who can open the storage "
-            "see the responses to that credential; if that is not intended, give the storage "
-            "principal=<account id> (logged once)",
+            "see the responses to that credential; if that is not intended, pass principal=<account id> to the "
+            "storage (logged once)",
             type(storage).__name__,
         )
 
@@ -143,7 +143,7 @@ class StoragePersistence:
         try:
             pending = self._capture.captured(action, transition)
         except Exception:
-            logger.exception("what came is not stored, nor is anything older shown in its place")
+            logger.exception("a response cannot be stored; older versions of it are deleted from the storage")
             connection.drain_capture()
             pending = self._capture.left_out(change)
         if self.leases.are_held:
@@ -296,8 +296,8 @@ def persistence_of(
         raise TypeError(f"storage is {found}; expected a storage, such as SQLiteStorage('cache', principal=None)")
     if storage in _in_use:
         raise RuntimeError(
-            f"{storage!r:.100} serves another store; give each store a storage of its own: two of them may be over the "
-            "same path or namespace"
+            f"{storage!r:.100} serves another store; create a separate storage for each store: two storages may have "
+            "the same path or namespace"
         )
     made = StoragePersistence(store, store_state, cache_reader, storage)
     _in_use.add(storage)

@@ -47,7 +47,7 @@ class WouldBlock(Exception):
     """Raised if a query would block this thread; contains the query to run elsewhere."""
 
     def __init__(self, query: StorageQuery) -> None:
-        super().__init__("the storage has to be queried by a thread that may wait")
+        super().__init__("the storage must be queried by a thread that may block")
         self.query = query
 
 
@@ -195,7 +195,7 @@ class LoaderThread:
             try:
                 work()
             except Exception:
-                logger.exception("what was to be loaded in the background was not")
+                logger.exception("loading from the storage in the background failed")
 
     def close(self) -> None:
         """Drop waiting work and begin no more in the background."""

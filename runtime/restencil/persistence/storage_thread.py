@@ -127,7 +127,7 @@ class StorageThread:
                     retry = None if held.commit_waiting() else max(_RETRY, held.connection.remaining())
                 held.maintain()
             except Exception:
-                logger.exception("the thread of a storage failed; it goes on")
+                logger.exception("an iteration of the storage thread failed; the thread continues")
                 retry = 1.0
             if not held.is_waiting:
                 held = None
@@ -143,7 +143,7 @@ def _at_exit() -> None:
             if writer.is_waiting:
                 writer.flush(max(0.0, until - time.monotonic()) * 1000)
         except Exception:
-            logger.exception("what a store has written may not be in its storage")
+            logger.exception("pending writes of a store may not be in its storage")
 
 
 atexit.register(_at_exit)

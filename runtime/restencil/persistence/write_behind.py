@@ -212,8 +212,8 @@ class WriteBehind:
             self._done.wait_for(lambda: self._is_refused or not self.connection.is_resetting, _LONGEST_RESET)
             self._is_refused = self.connection.is_resetting
         if self._is_refused:
-            why = connection.reason or "the server does not answer"
-            raise StorageDown(f"the reset is not written yet ({why}); it is tried again until the program ends")
+            why = connection.reason or "the server does not respond"
+            raise StorageDown(f"the reset is not written yet ({why}); it is retried until the program ends")
 
     def _try_reset(self) -> None:
         """Begin a new epoch. Raises StorageError if the storage fails."""
@@ -408,7 +408,7 @@ class WriteBehind:
                 if pending.label not in self._warned:
                     self._warned.add(pending.label)
                     why = "is too big" if batch.is_too_big else "has no exact JSON form"
-                    logger.warning("%s: what came is not stored, as it %s", pending.label, why)
+                    logger.warning("%s: the response is not stored, as it %s", pending.label, why)
                 self.capture.local_only.update(pending.all_cells())
                 self.queue.leave_out(pending)
 
@@ -497,7 +497,7 @@ class WriteBehind:
     def close(self) -> None:
         """Drop pending writes and stop the thread; a pending reset is logged as an error."""
         if self.connection.is_resetting:
-            logger.error("the storage was not reset: it did not answer; what it holds ends by its age")
+            logger.error("the storage was not reset, because it did not respond; its data remains until it expires")
         self.drop_all()
         self.thread.end()
 

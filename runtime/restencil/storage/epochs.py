@@ -66,7 +66,9 @@ class Epochs:
                         _make_folder(folder)
                     _check(folder, os.stat(folder) if folder == self._path else os.lstat(folder), stat.S_ISDIR)
         except FileNotFoundError as error:
-            raise StorageDown(f"{error.filename} cannot be created: it leads nowhere, or is being removed") from error
+            raise StorageDown(
+                f"{error.filename} cannot be created: it is a broken link, or is being removed"
+            ) from error
         self._check_file_system()
 
     def _check_file_system(self) -> None:
@@ -77,8 +79,8 @@ class Epochs:
             return  # not Linux: there is no table of mounts
         if kind in _NETWORK:
             raise StorageOff(
-                f"{self._path} is on a network file system ({kind}), where machines would destroy each other's data; "
-                "give a path on a local disk, or share the cache by restencil.ValkeyStorage"
+                f"{self._path} is on a network file system ({kind}), where machines would corrupt each other's data; "
+                "use a path on a local disk, or share the cache with restencil.ValkeyStorage"
             )
 
     def newest(self) -> int | None:
@@ -284,7 +286,7 @@ def storage_errors(path: str) -> Generator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _NEVER:
-            raise StorageOff(f"{path} cannot be used: {reason}; give a folder that this user may write to") from error
+            raise StorageOff(f"{path} cannot be used: {reason}; use a folder that this user may write to") from error
         raise StorageDown(f"{path} cannot be used now: {reason}") from error
 
 
@@ -305,19 +307,19 @@ def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> Non
     """Raise StorageOff for a wrong type of file, another owner, or write permission of others."""
     if not kind(found.st_mode):
         expected = "folder" if kind is stat.S_ISDIR else "file"
-        what = "a link" if stat.S_ISLNK(found.st_mode) else f"no {expected}"
-        raise StorageOff(f"{path} is {what}; expected a {expected} of the cache's own: remove it, or give another path")
+        what = "a link" if stat.S_ISLNK(found.st_mode) else f"not a {expected}"
+        raise StorageOff(f"{path} is {what}; expected a {expected} of the cache: remove it, or use another path")
     if sys.platform == "win32":
         return  # permissions are those of the user's folder, which Windows checks
     if found.st_uid != os.geteuid():
         raise StorageOff(
-            f"{path} belongs to another user ({found.st_uid}, and this is {os.geteuid()}), who could change the data; "
-            "give a path of this user's own"
+            f"{path} belongs to another user ({found.st_uid}; the current user is {os.geteuid()}), who could change "
+            "the data; use a path that belongs to this user"
         )
     if found.st_mode & _BY_OTHERS:
         raise StorageOff(
-            f"{path} may be written to by others (its mode is {stat.S_IMODE(found.st_mode):o}); "
-            f"expected {_FOLDER if kind is stat.S_ISDIR else _FILE:o}: chmod it, or give another path"
+            f"{path} is writable by others (its mode is {stat.S_IMODE(found.st_mode):o}); "
+            f"expected {_FOLDER if kind is stat.S_ISDIR else _FILE:o}: chmod it, or use another path"
         )
 
 

@@ -135,8 +135,8 @@ def has_format(connection: Connection, file: str) -> bool:
         end_transaction(connection)
     if application == APPLICATION and version > FORMAT:
         raise StorageOff(
-            f"{file} has format {version}, and this version of restencil knows {FORMAT}; give another path, or use the "
-            "newer version here too"
+            f"{file} has format {version}, but this version of restencil supports {FORMAT}; use another path, or "
+            "install the newer version"
         )
     if application == APPLICATION and version == FORMAT:
         return True
@@ -164,4 +164,4 @@ def _format(connection: Connection, place: str, reset: int) -> None:
 def _share(connection: Connection, file: str) -> None:
     """Set the journal mode in which readers do not wait for writers."""
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise StorageOff(f"{file} is on a file system without shared memory; give a path on a local disk")
+        raise StorageOff(f"{file} is on a file system without shared memory; use a path on a local disk")

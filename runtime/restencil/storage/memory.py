@@ -213,7 +213,7 @@ class MemoryStorage:
     def commit(self, batch: Batch, /) -> Outcome:
         """Write a batch and its entry completely, or nothing if it is late or conflicts."""
         if not self.writable:
-            raise StorageOff("this storage is read-only; give the store another one to write to")
+            raise StorageOff("this storage is read-only; pass another one to the store to write to")
         space = self._space()
         now = self._now()
         with space.lock:

@@ -36,7 +36,7 @@ TRIM_TIME: Final = 0.05
 def refuse_too_many(count: int) -> None:
     """Raise ValueError for more than `MOST_PLACES` places."""
     if count > MOST_PLACES:
-        raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once; these are {count:,}")
+        raise ValueError(f"{count:,} places were requested at once; at most {MOST_PLACES:,} can be loaded")
 
 
 def check_count(name: str, value: object, what: str) -> None:

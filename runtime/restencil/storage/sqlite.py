@@ -354,7 +354,7 @@ class SQLiteStorage:
         logger.warning(
             "%s cannot be used (%s): it was renamed to %d.corrupt, and the cache starts empty",
             epochs.file(epoch),
-            str(error) or "no file of this format",
+            str(error) or "its format is unknown",
             epoch,
         )
 
@@ -395,14 +395,14 @@ class SQLiteStorage:
         code = _code_of(error)
         if database is not None and _is_damage(error):
             self._recover(database, error)
-            return StorageCorrupt(f"{self._path} was damaged ({error}); it was renamed, and a new file was begun")
+            return StorageCorrupt(f"{self._path} was damaged ({error}); it was renamed, and a new file was created")
         if code in (_BUSY, _LOCKED):
             longest = min(self._lock_timeout, waits)
             return StorageDown(f"{self._path} was locked by another process for longer than {longest:g} ms")
         if code == _INTERRUPT:
             return gave_up(self._path, self._timeout)
         if code in (_READONLY, _CANTOPEN) and not self._may_write():
-            return StorageOff(f"{self._path}, or a file in it, cannot be written to; give another folder")
+            return StorageOff(f"{self._path}, or a file in it, cannot be written to; use another folder")
         return StorageDown(f"{self._path} cannot be used now: {error}")
 
     def _recover(self, database: Database, error: Exception) -> None:
@@ -444,11 +444,11 @@ def _checked_path(path: object) -> str:
         raise ValueError(f"path is {repr(text) if text else 'empty'}; expected the path of a folder")
     if "://" in text:
         raise ValueError(
-            f"path is the URL of a server, {text.partition('://')[0]}://…; expected the path of a folder; servers are "
-            "for restencil.ValkeyStorage"
+            f"path is the URL of a server, {text.partition('://')[0]}://…; expected the path of a folder; for servers "
+            "use restencil.ValkeyStorage"
         )
     if text == ":memory:":
         raise ValueError(
-            "path is ':memory:', which is no folder; expected the path of one: a store without a storage is in memory"
+            "path is ':memory:'; expected the path of a folder; for a cache in memory, create a store without a storage"
         )
     return os.path.abspath(text)

@@ -80,7 +80,7 @@ _SCHEMES: Final = ("valkey", "valkeys", "redis", "rediss", "unix")
 _CLIENTS: Final = ("valkey.client", "redis.client")
 
 _EXPECTED: Final = (
-    "url does not say where the server is; expected one that begins with "
+    "url has no address of a server; expected one that begins with "
     f"{', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}, such as 'valkey://localhost:6379/0'"
 )
 
@@ -357,8 +357,8 @@ class ValkeyStorage:
         epoch, reset, number, moment, found = map(int, reply[:5])
         if found > FORMAT:
             raise StorageOff(
-                f"the data of this namespace at {self._server.where} has the format {found}, and this version of "
-                f"restencil knows {FORMAT}; install the newer version, or use another namespace"
+                f"the data of this namespace at {self._server.where} has the format {found}, but this version of "
+                f"restencil supports {FORMAT}; install the newer version, or use another namespace"
             )
         self._reset = max(self._reset, reset)
         if known is None or known.epoch != epoch:
@@ -456,8 +456,8 @@ class Server:
 
     def __init__(self, url: str | None, client: Any, timeout: float) -> None:
         if (url is None) == (client is None):
-            found = "neither is" if url is None else "both are"
-            raise ValueError(f"expected either url or client for the server, and {found} given")
+            found = "neither" if url is None else "both"
+            raise ValueError(f"expected either url or client for the server, got {found}")
         self._url = url or ""
         self._client = client
         self._timeout = timeout
@@ -470,7 +470,7 @@ class Server:
             if not callable(getattr(client, "execute_command", None)):
                 raise ValueError(f"client is {described(client)}; expected a client of the package valkey or redis")
             if inspect.iscoroutinefunction(client.execute_command):
-                raise ValueError("client is one for asyncio; expected a blocking one, which serves asyncio too")
+                raise ValueError("client is an asyncio client; expected a synchronous one, which also serves asyncio")
             self.where = _where(client)
 
     @property
@@ -549,7 +549,7 @@ class Server:
         word = _word_of(error)
         if word:
             return StorageDown(f"{word}: the server at {self.where} {_REFUSED.get(word, _REFUSED['ERR'])}")
-        return StorageDown(f"the server at {self.where} does not answer ({_reason_of(error)})")
+        return StorageDown(f"the server at {self.where} does not respond ({_reason_of(error)})")
 
 
 def _lost(server: Server, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
@@ -589,8 +589,8 @@ def _client_of(url: str) -> Any:
     except (TypeError, ValueError) as error:
         names = ", ".join(dict.fromkeys(name for name, _ in urls.parse_qsl(urls.urlsplit(url).query)))
         raise StorageOff(
-            f"the url of {_shown(url)} has options that the package valkey does not accept; check those behind its "
-            f"question mark: {names}"
+            f"the url of {_shown(url)} has options that the package valkey does not accept; check its query "
+            f"parameters: {names}"
         ) from error
     return client
 
@@ -642,7 +642,7 @@ def _shown(url: str) -> str:
     if parts.scheme not in _SCHEMES or not (parts.path if parts.scheme == "unix" else parts.hostname):
         raise ValueError(_EXPECTED)
     if parts.scheme != "unix" and (number := parts.path.strip("/")) and not number.isdecimal():
-        raise ValueError(f"url has no number of a database behind the address of the server; {_EXPECTED}{_ESCAPED}")
+        raise ValueError(f"url has no database number after the address of the server; {_EXPECTED}{_ESCAPED}")
     place = "" if parts.hostname is None else parts.hostname
     return f"{parts.scheme}://{place}{f':{port}' if port else ''}{parts.path}"
 
@@ -655,7 +655,7 @@ def _check_installed() -> None:
         pass
     raise ImportError(
         "ValkeyStorage needs the package valkey, which is not installed; "
-        "pip install 'restencil[valkey]', or give it a client= of the package redis",
+        "pip install 'restencil[valkey]', or pass client= of the package redis",
         name="valkey",
     )
 
@@ -663,7 +663,7 @@ def _check_installed() -> None:
 def _check_name(namespace: Any) -> None:
     if not isinstance(namespace, str) or not namespace:
         found = "empty" if namespace == "" else described(namespace)
-        raise ValueError(f"namespace is {found}; expected a name for what is shared, such as 'news'")
+        raise ValueError(f"namespace is {found}; expected a name for the shared data, such as 'news'")
 
 
 _WORD: Final = re.compile(r"(?:^|-)([A-Z]{2,})\b")
@@ -680,10 +680,10 @@ _WORDS: Final = {
     "AuthenticationWrongNumberOfArgsError": "NOAUTH",
 }
 _REFUSED: Final = {
-    "NOAUTH": "wants another user or password than the url has",
-    "WRONGPASS": "wants another user or password than the url has",
-    "NOPERM": "does not allow this user what a storage needs; the page 'Many workers, one cache' has an ACL for it",
-    "DB": "has no database of this number",
+    "NOAUTH": "rejects the user or password; check those in the url",
+    "WRONGPASS": "rejects the user or password; check those in the url",
+    "NOPERM": "denies this user commands of the storage; the page 'Many workers, one cache' has the ACL that it needs",
+    "DB": "has no database with this number",
     "ERR": "rejects the command",
 }
 """Descriptions of the errors of a server, by their first words."""

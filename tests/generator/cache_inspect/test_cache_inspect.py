@@ -101,7 +101,7 @@ def test_cache_inspect_looking_changes_nothing(folder: Path) -> None:
         newer.execute(f"PRAGMA application_id = {0x52535443}")
         newer.execute("PRAGMA user_version = 9")
     before = state()
-    with pytest.raises(StorageOff, match="has format 9, and this version of restencil knows 2"):
+    with pytest.raises(StorageOff, match="has format 9, but this version of restencil supports 2"):
         look()
     assert state() == before
 
@@ -185,7 +185,7 @@ def test_cache_inspect_server_is_looked_into_as_a_folder_is() -> None:
 
 def test_cache_inspect_server_that_is_not_there_is_reported() -> None:
     """And a URL of something else."""
-    with pytest.raises(StorageDown, match=r"the server at valkey://127\.0\.0\.1:1.* does not answer"):
+    with pytest.raises(StorageDown, match=r"the server at valkey://127\.0\.0\.1:1.* does not respond"):
         namespaces("valkey://user:secret@127.0.0.1:1")
-    with pytest.raises(ValueError, match="url does not say where the server is"):
+    with pytest.raises(ValueError, match="url has no address of a server"):
         namespaces("https://api.test")

@@ -214,7 +214,7 @@ def test_cache_command_path_that_is_no_storage_is_no_response(
         newer.execute("PRAGMA user_version = 3")
     if command != "clear":
         cache(command, tmp_path, code=2)
-        assert "has format 3, and this version of restencil knows 2" in capsys.readouterr().err
+        assert "has format 3, but this version of restencil supports 2" in capsys.readouterr().err
 
 
 def test_cache_command_what_an_api_said_reaches_no_terminal_unseen(
@@ -262,4 +262,4 @@ def test_cache_command_server_is_named_by_its_url(capsys: pytest.CaptureFixture[
     assert PLACE in told.out and "Order/1" in told.out and KEY not in told.out
     assert "s3cret" not in told.out + told.err
     cache("ls", url, code=2)
-    assert "does not answer" in capsys.readouterr().err
+    assert "does not respond" in capsys.readouterr().err
