@@ -168,27 +168,7 @@ def test_total_of_a_list_known_from_a_parent_is_absent() -> None:
         assert shown is None or shown.get("total", 1) == 1
 
 
-# 6.5
-
-
-NAMES = """
-resources:
-  tags:
-    endpoints:
-      names: {path: /names, schema: [string], pagination_field: page, pagination: {style: page}}
-"""
-
-
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_plain_values_can_be_paged(asynchronous: bool) -> None:
-    """`iterate` gives the names of all pages."""
-    pages = {"/names": ["a", "b"], "/names?page=2": ["c", "d"], "/names?page=3": ["e"]}
-
-    with small(NAMES, lambda method, target, body: pages.get(target), World(asynchronous=asynchronous)) as session:
-        assert session.call("tags.names.iterate") == ["a", "b", "c", "d", "e"]
-
-
-# pages and changes
+# 6.5 pages and changes
 
 
 @pytest.mark.parametrize("style", PAGED)

@@ -69,20 +69,6 @@ def test_call_gives_data_that_is_younger_than_its_expiry_without_asking(session:
     assert session.requests("items.get", id=1) == []
 
 
-def test_call_after_an_own_change_gives_what_the_change_made(session: Session) -> None:
-    """`mute(); get()` gives the state after the change, although the change answered nothing."""
-    session.call("items.get", id=1)
-    session.call("items.mute", "204", id=1, body={"state": "muted"})
-    assert session.call("items.get", id=1).state == "muted"
-
-
-def test_call_of_a_list_after_an_own_change_gives_what_the_change_made(session: Session) -> None:
-    """A list that shows the changed record asks before it is given."""
-    session.call("items.get_list")
-    session.call("items.mute", "204", id=1, body={"state": "muted"})
-    assert [item.state for item in session.call("items.get_list") if item.id == 1] == ["muted"]
-
-
 # 1.2
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.freshness.driver import Session
 from tests.freshness.programs import Step, World
-from tests.freshness.server import NOTHING, Response
+from tests.freshness.server import NOTHING
 from tests.freshness.small import small
 
 import restencil
@@ -286,34 +286,6 @@ def test_lookup_by_a_field_of_the_spec_finds_a_known_record(session: Session) ->
     session.call("users.get", id=1)
     assert session.requests("users.by_name", name="ada") == []
     assert session.call("users.by_name", name="ada").id == 1
-
-
-# 4.5 (key and content)
-
-
-CONTENTS = """
-resources:
-  files:
-    endpoints:
-      parsed: {path: /files/:id, content: json, schema: null}
-      raw: {path: /files/:id, content: bytes, schema: null}
-      words: {path: /files/:id, content: text, schema: null}
-"""
-
-
-def test_contents_of_one_url_are_results_of_their_own() -> None:
-    """`bytes`, `text` and JSON of one URL do not stand for each other."""
-    with small(CONTENTS, lambda *_: Response(200, {"id": 1})) as session:
-        parsed = session.call("files.parsed", id=1)
-        raw = session.call("files.raw", id=1)
-        words = session.call("files.words", id=1)
-        assert parsed["id"] == 1
-        assert isinstance(raw, bytes) and isinstance(words, str)
-        before = len(session.network.exchanges)
-        assert session.call("files.parsed", id=1) == parsed
-        assert session.call("files.raw", id=1) == raw
-        assert session.call("files.words", id=1) == words
-        assert session.asked(before) == []
 
 
 BOXES = """
