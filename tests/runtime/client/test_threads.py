@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -29,6 +29,15 @@ from restencil import (
     Store,
     create_resource,
 )
+
+
+@pytest.fixture
+def frequent_switches() -> Iterator[None]:
+    """Threads take turns within a step, and not only between two of them."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0001)
+    yield
+    sys.setswitchinterval(before)
 
 
 class Account(Entity, key="Account"):
@@ -185,11 +194,13 @@ def hammer(seconds: float) -> None:
     eventually(lambda: threading.active_count() <= before)  # no threads are left over
 
 
+@pytest.mark.usefixtures("frequent_switches")
 def test_sixteen_threads_on_one_store_never_see_half_a_response() -> None:
     hammer(3)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("frequent_switches")
 def test_sixteen_threads_on_one_store_for_half_a_minute() -> None:
     hammer(30)
 
