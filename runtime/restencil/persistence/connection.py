@@ -432,9 +432,9 @@ class StorageConnection:
         self._is_read = self._is_read and is_refused
         if self.state == "on":
             kind = "" if isinstance(error, StorageDown | StorageCorrupt) else f"{name}: "
-            self.reason = f"{kind}{error}"
+            # Before it is logged, so that no other thread logs it too.
+            self.state, self.reason = "down", f"{kind}{error}"
             logger.warning("the storage does not respond; the store continues in memory only: %s", self.reason)
-            self.state = "down"
         self._until = time.monotonic() + self._wait * random.uniform(0.8, 1.2)
         self._wait = min(2 * self._wait, _LONGEST)
 
