@@ -133,6 +133,41 @@ def test_total_follows_its_list(asynchronous: bool) -> None:
         assert (len(shown["items"]), shown["total"]) == (3, 3)
 
 
+def test_total_does_not_count_what_joins_a_nested_list() -> None:
+    """A comment that joins the list of a ticket is no ticket."""
+    spec = """
+entities:
+  Comment: {fields: {id: integer, ticket: integer}}
+  Ticket: {fields: {id: integer, comments: {collection: [Comment], nest: {ticket: id}}}}
+resources:
+  tickets:
+    path: /tickets/:id
+    schema: Ticket
+    pagination_field: page
+    pagination: {style: page, total: total}
+    endpoints: {get_list: {schema: {items: {collection: [Ticket]}, total: integer}}}
+  comments: {path: "/tickets/:ticket/comments/:id", schema: Comment}
+"""
+    comments = [{"id": 1, "ticket": 1}]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            comments.append({"id": 2, "ticket": 1})
+            return comments[-1]
+        return (
+            {"items": [{"id": 1, "comments": comments}], "total": 1}
+            if target == "/tickets"
+            else {"id": 1, "comments": comments}
+        )
+
+    with small(spec, answer) as session:
+        assert session.call("tickets.get_list")["total"] == 1
+        session.call("comments.create", ticket=1, body={})
+        session.call("tickets.get", id=1)
+        shown = session.call("tickets.get_list")
+        assert (shown["total"], [comment.id for comment in shown["items"][0].comments]) == (1, [1, 2])
+
+
 def test_total_that_is_not_known_makes_the_read_ask() -> None:
     """A list known from a parent has no total, so the read asks and gives an integer."""
     with Session(World(has_envelope=True)) as session:
