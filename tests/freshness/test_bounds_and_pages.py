@@ -325,6 +325,17 @@ OUTGROWN = {
             'owner': 2, 'team': 2}) -> whole
         items.get_list(order='id')
     """,
+    "a call that is answered by a 304": """
+        world bound=4, has_etags
+        items.delete(id=2) -> whole
+        items.delete_many(body={'ids': [1]}) -> whole
+        users.get_list()
+        items.get_list()
+        users.get_list()
+        items.get_list()
+        users.partial_update(id=2, body={'name': 'dee'}) -> lost
+        items.get_list()
+    """,
     "a live read": """
         world bound=2, embeds_owner
         teams.get_list()

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .reader import CacheReader
     from .request import Request
+    from .tables import ChangeSet
     from .transaction import Transaction
-    from .transition import Outcome
+    from .transition import Outcome, ReadBack
 
 _LISTS: Final = frozenset({List, Array, Values})
 """Schemas that omit values which cannot be decoded."""
@@ -40,7 +41,7 @@ def outcome_of(reader: CacheReader, outcome: Outcome) -> Any:
         return outcome.value
     if isinstance(outcome, Failure):
         raise outcome.error
-    return read_back(reader, outcome.request)
+    return read_back(reader, outcome)
 
 
 def echo(reader: CacheReader, outcome: Echo) -> Any:
@@ -55,25 +56,30 @@ def echo(reader: CacheReader, outcome: Echo) -> Any:
         stored = base.get(schema.model.key, writer.result)
         if type(stored) is schema.model.cls:
             return stored
-    if request.rules.response.gives_own_response:
-        objects = reader.reader_of_answer(request, writer.change, writer.result)
-    else:
-        objects = reader_of(view, request.args, store_state.memo)
+    objects = _objects_of(reader, request, writer.change, writer.result)
     with store_state.hooks:
         value = EchoVisitor(writer, objects).visit(schema, response)
     return None if isinstance(value, Sentinel) else value
 
 
-def read_back(reader: CacheReader, request: Request) -> Any:
+def read_back(reader: CacheReader, outcome: ReadBack) -> Any:
     """Return the value of a fetch with an unchanged response, from the store."""
+    request, change = outcome
     store_state, schema = reader.store_state, request.rules.schema
     store_state.refresh()
     result = store_state.base.result(request.key)
     if schema is None:
         return result
     with store_state.hooks:
-        value = reader_of(store_state.view, request.args, store_state.memo).visit(schema, result)
+        value = _objects_of(reader, request, change, result).visit(schema, result)
     return None if isinstance(value, Sentinel) else value
+
+
+def _objects_of(reader: CacheReader, request: Request, change: ChangeSet, result: Any) -> Denormalization:
+    """Return the reader of the objects that the value of a fetch contains, whose response wrote this change."""
+    if request.rules.response.gives_own_response:
+        return reader.reader_of_answer(request, change, result)
+    return reader_of(reader.store_state.view, request.args, reader.store_state.memo)
 
 
 def own_value(request: Request, writer: Normalization, response: Any) -> Any:

@@ -133,7 +133,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
     if change is None:
         return NoWrite(Value(UNDEFINED), notifies=False)
     validators = action.validators
-    transition = WriteChange(change, ReadBack(request), ended=action.fetch_id)
+    transition = WriteChange(change, ReadBack(request, change), ended=action.fetch_id)
     transition.record = FreshRecord(
         record, validators if validators is not None and validators.condition is not None else None
     )

@@ -39,9 +39,10 @@ class Echo(NamedTuple):
 
 
 class ReadBack(NamedTuple):
-    """The action returns the data of a read of this request once the change is committed."""
+    """The action returns the data of a read of this request once this change is committed."""
 
     request: Request
+    change: ChangeSet
 
 
 class Failure(NamedTuple):
