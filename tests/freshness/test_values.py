@@ -58,6 +58,33 @@ resources:
         assert session.call("experiments.get", experiment_id="1").name == "of the server"
 
 
+@pytest.mark.parametrize("change", ["partial_update", "update", "rename"])
+def test_change_answered_with_an_object_without_members_is_like_one_without_content(change: str) -> None:
+    """`{}`, the `Empty` of RPC systems, is no record: the value is what was sent, and the record is stale."""
+    spec = """
+entities: {Run: {fields: {id: string, state: string}}}
+resources:
+  runs:
+    path: /runs/:id
+    schema: Run
+    endpoints: {rename: {method: POST, path: /runs/rename, body: {id: string, state: string}, response: {empty: merge}}}
+"""
+    run = {"id": "r", "state": "on"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return run
+        run.update(body)
+        return {}
+
+    with small(spec, answer) as session:
+        assert session.call("runs.get", id="r").state == "on"
+        arguments = {"body": {"id": "r", "state": "off"}, **({} if change == "rename" else {"id": "r"})}
+        assert session.call(f"runs.{change}", **arguments).state == "off"
+        assert session.requests("runs.get", id="r") == ["GET /runs/r"]
+        assert session.call("runs.get", id="r").state == "off"
+
+
 # 5.2
 
 

@@ -15,6 +15,7 @@ from ..base.response_details import ERROR_TYPES, error_members, reported, withou
 from ..base.steps import PLAIN, CallContext, Outcome, Steps, current_call, current_transport, in_use, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
 from ..base.values import copy_in
+from ..schema.entity import entity_model
 from .bodies import check_no_null, is_json_body, json_text
 from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of, overlaid
 from .options import BODILESS
@@ -315,9 +316,8 @@ async def _parsed_later(endpoint: Lifecycle, response: Any, content: Awaitable[b
 
 def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
     schema, wanted = endpoint.schema, endpoint.content
-    may_be_odd = getattr(schema, "takes_anything", False)
-    is_meant = may_be_odd or endpoint.empty in ("merge", "none")
-    if not content and is_meant and (has_schema(schema) or not endpoint.side_effect):
+    may_be_odd, may_be_empty = getattr(schema, "takes_anything", False), endpoint.empty in ("merge", "none")
+    if not content and (may_be_odd or may_be_empty) and (has_schema(schema) or not endpoint.side_effect):
         return None
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):
@@ -327,11 +327,14 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
                 call.is_identical = True
                 return None
         try:
-            return decode_json(content)
+            value = decode_json(content)
         except ValueError as error:
             if may_be_odd:
                 return None
             raise _malformed(response, kind, content, error) from error
+        # `{}` is no record: as the response of a mutation it is empty, like the `Empty` of RPC systems.
+        is_empty = value == {} and may_be_empty and not may_be_odd and endpoint.side_effect
+        return None if is_empty and entity_model(schema) is not None else value
     if wanted == "bytes":
         return content
     binary = wanted is None and bool(kind) and _TEXTUAL(kind) is None

@@ -353,10 +353,11 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "response": Section(
         "`response`",
         "The position of the value in responses, and the value of empty responses (204, 205, an empty string, "
-        "`null`), for endpoints with a schema. With `merge` the request body becomes the record, and its `get` is "
-        "fetched again; the key of a created record comes from the body or from the header `Location`. With `none` "
-        "the value is `None`, and the lists that may contain the created record become stale. With `error` it is an "
-        "error. The nearest level wins, key by key, and `null` resets an inherited value.",
+        "`null`, and `{}` as the response of a mutation that should be an entity), for endpoints with a schema. With "
+        "`merge` the request body becomes the record, and its `get` is fetched again; the key of a created record "
+        "comes from the body or from the header `Location`. With `none` the value is `None`, and the lists that may "
+        "contain the created record become stale. With `error` it is an error. The nearest level wins, key by key, "
+        "and `null` resets an inherited value.",
         """
         response: {envelope: data.article, list_envelope: data, empty: none}
         """,
