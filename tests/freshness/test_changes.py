@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.freshness.driver import Session
-from tests.freshness.programs import Step
+from tests.freshness.programs import Step, World
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
 
@@ -363,6 +363,86 @@ def item_or_team(method: str, target: str, body: Any) -> Any:
         return NOTHING
     record = {"id": 1, "title": "t", "name": "n"}
     return [record] if target in ("/items", "/teams") else record
+
+
+@pytest.mark.parametrize("known_by", ["create", "search"])
+def test_expires_makes_a_read_stale_that_was_never_requested(known_by: str) -> None:
+    """`{job: Job}` is assembled from the record that another response brought, until `expires` names its read."""
+    spec = """
+entities: {Job: {pk: job_id, fields: {job_id: string, state: string}}}
+resources:
+  jobs:
+    endpoints:
+      get: {path: /jobs/get, search_params: {job_id: {type: string, field: job_id}}, schema: {job: Job}}
+      search: {path: /jobs/search, schema: {jobs: [Job]}}
+      create: {method: POST, path: /jobs/create, body: {state: string}, schema: {job: Job}}
+  queues:
+    endpoints:
+      close: {method: POST, path: /queues/close, body: {queue: string}, schema: null, expires: [jobs.get]}
+"""
+    job = {"job_id": "j", "state": "open"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if target == "/queues/close":
+            job["state"] = "closed"
+            return NOTHING
+        return {"jobs": [job]} if target == "/jobs/search" else {"job": job}
+
+    with small(spec, answer) as session:
+        session.call(f"jobs.{known_by}", **({"body": {"state": "open"}} if known_by == "create" else {}))
+        assert session.call("jobs.get", job_id="j")["job"].state == "open"
+        assert session.requests("jobs.get", job_id="j") == []
+        session.call("queues.close", body={"queue": "q"})
+        assert session.call("jobs.get", job_id="j")["job"].state == "closed"
+        assert session.requests("jobs.get", job_id="j") == []
+
+
+OWNED = """
+entities:
+  User: {fields: {id: integer, items: {collection: [Item], nest: {owner: id}}}}
+  Item: {fields: {id: integer, owner: integer}}
+resources:
+  users: {path: /users/:id, schema: User}
+  items: {path: /items/:id, schema: Item, search_params: {owner: integer?}}
+  other: {endpoints: {clear: {method: POST, path: /clear, body: null, schema: null, expires: [items.get_list]}}}
+"""
+
+
+class Owned:
+    """A user with items, which a call of another resource removes."""
+
+    def __init__(self) -> None:
+        self.items = [{"id": 1, "owner": 1}]
+
+    def __call__(self, method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            self.items.clear()
+            return NOTHING
+        return {"id": 1, "items": self.items} if target.startswith("/users") else self.items
+
+
+@pytest.mark.parametrize("through", ["", "other"], ids=["one store", "another process"])
+def test_expires_makes_a_list_stale_that_a_parent_brought(through: str) -> None:
+    """`expires: [items.get_list]` concerns all its results, also those that no request of its own brought."""
+    with small(OWNED, Owned(), World(sqlite=bool(through))) as session:
+        session.call("users.get", "whole", through, id=1)
+        assert len(session.call("items.get_list", "whole", through, owner=1)) == 1
+        assert session.is_fresh("items.get_list", {"owner": 1}, through)
+        session.call("other.clear")
+        session.sync()
+        assert session.call("items.get_list", "whole", through, owner=1) == []
+
+
+def test_expires_counts_for_a_change_whose_outcome_is_not_known() -> None:
+    """After a 5xx, the server may have made the change."""
+    owned = Owned()
+    with small(OWNED, owned) as session:
+        session.call("items.get_list")
+        session.server.answer, answer = (lambda *_: Response(500, {})), session.server.answer
+        owned.items.clear()
+        assert isinstance(attempt(session, "other.clear"), restencil.NetworkError)
+        session.server.answer = answer
+        assert session.call("items.get_list") == []
 
 
 def test_expires_adds_to_what_a_change_makes_stale() -> None:

@@ -27,6 +27,9 @@ _GONE: Final = frozenset({404, 409, 410, 412})
 
 _SERVER_ERROR: Final = 500
 
+SELF: Final = "self"
+"""The name in `expires` of the entity that a mutation addresses."""
+
 
 class ChangeEffects(NamedTuple):
     """The tables and records that a mutation touched, and the data that it makes stale."""
@@ -39,6 +42,7 @@ class ChangeEffects(NamedTuple):
 def changed(tx: Transaction) -> ChangeEffects:
     """Return the effects of a mutation whose response was written."""
     effects = _Effects(tx)
+    effects.mark_expired()
     return effects.of_response(tx.followed) if tx.request.rules.mutation.marks_changes else effects.done()
 
 
@@ -48,9 +52,12 @@ def failed(tx: Transaction, status: int | None) -> ChangeEffects:
     Without a response, or with a 5xx status, the server may have processed it.
     """
     effects = _Effects(tx)
+    is_possible = status is None or status >= _SERVER_ERROR
+    if is_possible:
+        effects.mark_expired()
     if not tx.request.rules.mutation.marks_changes:
         return effects.done()
-    if status is None or status >= _SERVER_ERROR:
+    if is_possible:
         return effects.of_nothing(is_certain=False)
     if status in _GONE:
         effects.mark_named(existence=True)
@@ -60,6 +67,7 @@ def failed(tx: Transaction, status: int | None) -> ChangeEffects:
 def unread(tx: Transaction) -> ChangeEffects:
     """Return the effects of a successful mutation whose response could not be read."""
     effects = _Effects(tx)
+    effects.mark_expired()
     return effects.of_nothing(is_certain=True) if tx.request.rules.mutation.marks_changes else effects.done()
 
 
@@ -74,6 +82,7 @@ def gone(tx: Transaction) -> StaleSet:
 def elsewhere(tx: Transaction) -> ChangeEffects:
     """Return the effects of a mutation on another store: all data that it touched, as if the response was empty."""
     effects = _Effects(tx)
+    effects.mark_expired()
     if tx.request.rules.mutation.marks_changes:
         effects.of_nothing(is_certain=False)
         effects.stale.lists.update(effects.tables)  # also lists whose requests are in flight
@@ -104,6 +113,20 @@ class _Effects:
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
 
     # -- marks ---------------------------------------------------------------------------------------------------------
+
+    def mark_expired(self) -> None:
+        """Mark what `expires` names: reads, requested or not, and with `self` the addressed record and its `get`."""
+        names, siblings, request = self._request.rules.mutation.expires, self._siblings, self._request
+        if siblings is None or not names:
+            return
+        if SELF in names:
+            self.stale.cells.update((gone.schema.table_key, gone.pk) for gone in self._tx.addressed)
+            own_key = siblings.item_key(request.args)
+            if own_key is not None:
+                self.stale.keys.add(own_key)
+        others = [name for name in names if name != SELF]
+        self.stale.reads |= siblings.stale_reads(request.args, others, request.locator)
+        self.stale.tables |= siblings.stale_tables(others, request.locator)
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)

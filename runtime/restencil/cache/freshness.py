@@ -154,10 +154,16 @@ def _result_mark(base: Tables, request: Request) -> Mark:
     rules, marks = request.rules, base.marks
     reach = rules.reach
     plain = frozenset[str]() if reach is None else reach.plain_lists
-    mark = marks.of_result(request.key, rules.resource, plain, lambda: request.path)
+    mark = marks.of_result(request.key, rules.resource, plain, lambda: request.path, lambda: read_places(request))
     if reach is None or reach.models or rules.siblings is None:
         return mark
     return max(mark, marks.of_values(rules.resource, lambda: record_path_of(request, is_nested=True)))
+
+
+def read_places(request: Request) -> Iterable[tuple[str, str]]:
+    """Return the places of `StaleSet.reads` that a request belongs to."""
+    siblings, path = request.rules.siblings, request.path
+    return () if siblings is None or path is None else siblings.read_places(path)
 
 
 def record_path_of(request: Request, *, is_nested: bool) -> str | None:
@@ -268,14 +274,24 @@ class _Judge:
     def _assembled(self) -> Freshness:
         """Return the freshness of a result that is assembled from records and lists: that of the least fresh one."""
         expires_at = INFINITE
+        mark = _result_mark(self._base, self._request) if self._rules.read.counts_whole else NO_MARK
         for cell in self._cells:
             if cell[1] == WHOLE_TABLE:
                 continue
             part = self._part(cell, NEVER, _nothing)
             if part.expires_at == STALE:
                 return Freshness(STALE, part.mark)
+            if mark is not NO_MARK and mark.number >= self._number(cell):
+                return Freshness(STALE, mark)
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
+
+    def _number(self, cell: EntityPath) -> float:
+        """Return the number of the latest request that brought this list, or this record completely."""
+        if cell[0] not in self._collections:
+            return self._whole(cell)[0]
+        meta = self._base.meta(*cell)
+        return NEVER if meta is None else self._base.number(cell, meta)
 
     def _parts_of(self, contents: Contents, fetched_at: float) -> Iterable[EntityPath]:
         """Return the parts of a result: the records and lists of its response, and later additions to its lists.

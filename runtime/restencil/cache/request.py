@@ -154,10 +154,17 @@ class ResourceInfo(Protocol):
         """
         ...
 
-    def stale_tests(
+    def stale_reads(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None, /
-    ) -> Iterable[Callable[[str], bool]]:
-        """Return tests for the keys of endpoints with these names whose paths agree with the mutation's path."""
+    ) -> set[tuple[str, str]]:
+        """Return the places of endpoints with these names, with the path parameters that they share with a mutation."""
+        ...
+
+    def read_places(self, path: str, /) -> Iterable[tuple[str, str]]:
+        """Return the places of a read with this path: its endpoint, with none, some or all of its path parameters.
+
+        A place is the method and path template of the endpoint, and the values of its first parameters as JSON.
+        """
         ...
 
     def stale_tables(self, names: Sequence[str], locator: UrlResolver | None, /) -> set[str]:

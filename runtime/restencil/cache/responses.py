@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, copy_in
-from ..schema.notation import schema_of
 from . import actions
 from .change_effects import elsewhere
 from .failures import failure_effects, is_current, misfit, not_awaitable
@@ -15,7 +14,6 @@ from .response_record import recognized_by
 from .response_value import deleted_value, may_fail, overtaken_value, own_value
 from .snapshot import Snapshot
 from .stages.entity_tags import tags_of
-from .stages.named_expiry import SELF
 from .stages.races import contents_of, note_freshness
 from .tables import ChangeSet, ResultMeta, Tables
 from .transaction import Source, Transaction, without_response
@@ -107,16 +105,13 @@ def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> 
 def _catch_up(store_state: StoreState, request: Request) -> None:
     """Update memory from the storage before a response changes data that other processes may have changed.
 
-    This is needed for an `update` hook and for pages, and for the entity of `expires: self`, which must be in memory to
-    become stale for other processes.
+    This is needed for an `update` hook and for pages.
     """
     rules, persistence = request.rules, store_state.persistence
     if persistence is None:
         return
     if rules.response.update is not None or rules.lists.list_key is not None:
         persistence.catch_up()
-    if SELF in rules.mutation.expires and rules.siblings is not None:
-        persistence.before_value(schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args)))
 
 
 def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:

@@ -59,6 +59,7 @@ class StaleSet:
         "lists",
         "paths",
         "plain_lists",
+        "reads",
         "resources",
         "spared",
         "spared_lists",
@@ -98,6 +99,8 @@ class StaleSet:
         """Exempt lists, if all lists of an entity are stale: by list, the number of the request that is still fresh."""
         self.plain_lists: set[str] = set()
         """Memberships of lists of an entity that are no collections."""
+        self.reads: set[tuple[str, str]] = set()
+        """Results of an endpoint with these values of its first path parameters: see `ResourceInfo.read_places`."""
         self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
         self.values: set[tuple[str, str | None]] = set()
@@ -129,6 +132,7 @@ _KINDS: Final = (
     "lists",
     "paths",
     "plain_lists",
+    "reads",
     "resources",
     "tables",
     "trees",
@@ -255,11 +259,17 @@ class StaleMarks:
         return found
 
     def of_result(
-        self, key: str, resource: str | None, plain_lists: Iterable[str], path: Callable[[], str | None]
+        self,
+        key: str,
+        resource: str | None,
+        plain_lists: Iterable[str],
+        path: Callable[[], str | None],
+        reads: Callable[[], Iterable[tuple[str, str]]],
     ) -> Mark:
         """Return the mark of a result without its parts: of its key, path, resource, and lists that are no collections.
 
-        `path` returns the path of its request; it is called only if paths have marks.
+        `path` returns the path of its request, and `reads` the places of `StaleSet.reads` that it belongs to; they are
+        called only if there are such marks.
         """
         marks = self._marks
         found = max(self._of("keys", key), self._floor)
@@ -268,6 +278,8 @@ class StaleMarks:
                 found = mark
         if self.stored or marks["resources"]:
             found = max(found, self._of("resources", resource))
+        if self.stored or marks["reads"]:
+            found = max([found, *(self._of("reads", place) for place in reads())])
         if self.stored or marks["plain_lists"]:
             for entity in plain_lists:
                 found = max(found, self._of("plain_lists", entity))
@@ -280,6 +292,10 @@ class StaleMarks:
                 if self.stored or marks["trees"]:
                     found = max([found, *(self._of("trees", above) for above in paths_above(place))])
         return found
+
+    def newest_read(self) -> float:
+        """Return the highest number of a mark in `StaleSet.reads`."""
+        return max((mark.number for mark in self._marks["reads"].values()), default=NEVER)
 
     def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
         """Return the mark of a result of a resource without entities, which may be below the path of a record."""

@@ -91,8 +91,6 @@ class Transaction:
         """The lists that were certainly updated with the change."""
         self.stale_records: set[EntityPath] = set()
         """The records that become stale, by `expires` or because an empty response may concern them."""
-        self.stale_tables: set[str] = set()
-        """The tables whose records all become stale by `expires`."""
         self.outdated: set[str] = set()
         """The keys of results that become stale by `expires`, or because a list that they contain has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []

@@ -347,7 +347,6 @@ class Endpoint(Generic[P, R]):
                 stages=stages_of(
                     side_effect=self.side_effect,
                     is_page=self.remove_cursor is not None,
-                    expires=bool(expires),
                     has_update=self.update is not None,
                     notes_overlaps=strict,
                 ),

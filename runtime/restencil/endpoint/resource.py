@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 from urllib import parse as urls
 from weakref import WeakSet
@@ -221,18 +223,19 @@ class ResourceContext:
                     return get.request(args)
         return None
 
-    def stale_tests(
+    def stale_reads(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None
-    ) -> Iterator[Callable[[str], bool]]:
-        """Yield predicates for the keys of reads that a mutation expires: those of these names and of its parameters.
+    ) -> set[tuple[str, str]]:
+        """Return the places of the reads that a mutation expires: those of these names, with its path parameters.
 
-        A parameter is compared if both paths are equal up to it: `:id` of `/orders/:id/pay` and of `/orders/:id` is the
-        same order, and `:id` of `/users/:id` is not. A name is a member, `resource.member`, or a resource of the client
-        for all its reading endpoints. An unknown name is logged as a warning.
+        A parameter counts if both paths are equal up to it: `:id` of `/orders/:id/pay` and of `/orders/:id` is the same
+        order, and `:id` of `/users/:id` is not. A name is a member, `resource.member`, or a resource of the client for
+        all its reading endpoints. An unknown name is logged as a warning.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
         asking = _rest_member(self._resource, self._member)
         heads = {} if asking is None else _heads(asking.path)
+        places: set[tuple[str, str]] = set()
         for name in names:
             found = self._reading(name, locator)
             if found is None:
@@ -242,8 +245,19 @@ class ResourceContext:
                     name,
                 )
             for endpoint in found or ():
-                same = {name for name, head in _heads(endpoint.path).items() if heads.get(name) == head}
-                yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
+                own = _heads(endpoint.path).items()
+                shared = takewhile(lambda item: item[0] in given and heads.get(item[0]) == item[1], own)
+                places.add(_place(endpoint, [given[name] for name, _ in shared]))
+        return places
+
+    def read_places(self, path: str) -> list[tuple[str, str]]:
+        """Return the places of a read with this path: its endpoint, with none, some or all of its path parameters."""
+        asking = _rest_member(self._resource, self._member)
+        if asking is None:
+            return []
+        params = path_template(asking.path).params_of(urls.urlsplit(path).path) or {}
+        values = [params[name] for name in takewhile(params.__contains__, _heads(asking.path))]
+        return [_place(asking, values[:count]) for count in range(len(values) + 1)]
 
     def stale_tables(self, names: Sequence[str], locator: UrlResolver | None) -> set[str]:
         """Return the tables of reads of one entity with these names that have no path parameter of the call.
@@ -328,18 +342,9 @@ def _heads(path: str) -> dict[str, str]:
     return {found.group(1): path[: found.end()] for found in re.finditer(r"(?<!\\):(\w+)", path)}
 
 
-def _agreeing(endpoint: RestEndpoint[..., Any], given: Mapping[str, str | None]) -> Callable[[str], bool]:
-    """Return a predicate for the keys of an endpoint whose path parameters have these values, if they are given."""
-    template = path_template(endpoint.path)
-
-    def test(key: str) -> bool:
-        if not endpoint.test_key(key):
-            return False
-        url = key.partition(PAGE)[0].partition(" ")[2].partition(" ")[0]
-        params = template.params_of(urls.urlsplit(url).path) or {}
-        return all(given.get(name, text) == text for name, text in params.items())
-
-    return test
+def _place(endpoint: RestEndpoint[..., Any], values: list[str]) -> tuple[str, str]:
+    """Return the place of the reads of an endpoint with these values of its first path parameters, for marks."""
+    return f"{endpoint.method} {endpoint.path}", json.dumps(values)
 
 
 def _key(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> str | None:

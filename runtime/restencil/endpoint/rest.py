@@ -85,7 +85,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `body_in_key` | for reads: the body is part of the key, and of the identity of lists in the response |
     | `unwrap` | path of the value in the response: names, and numbers for items of lists, with dots |
     | `ignore` | every response is treated as one without content |
-    | `expires` | what becomes stale after success: `self`, members, `resource.member`, resources of the client |
+    | `expires` | what a mutation makes stale in addition: `self`, members, `resource.member`, resources of the client |
     | `errors` | types of the bodies of error responses: `{404: Missing, "4XX": Problem, "default": Problem}` |
     | `error_classes` | module with the package's own error classes, which have the names of those of `restencil` |
     | `path_params` | kinds of path parameters: `{"ids": "list", "path": "slashes", "name": "metadata.name"}` |

@@ -205,12 +205,16 @@ class _Dumping:
         self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)
 
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:
-        """Whether a result is stale by its own marks."""
-        rules = meta.rules
+        """Whether a result is stale by its own marks; if its endpoint is not known, any mark on reads counts."""
+        rules, marks = meta.rules, self._base.marks
+        siblings = None if rules is None else rules.siblings
         plain = frozenset[str]() if rules is None or rules.reach is None else rules.reach.plain_lists
         resource = None if rules is None else rules.resource
         path = path_of(key.partition(" ")[2])
-        return self._base.marks.of_result(key, resource, plain, lambda: path).number >= meta.number
+        mark = marks.of_result(
+            key, resource, plain, lambda: path, lambda: () if siblings is None else siblings.read_places(path)
+        )
+        return mark.number >= meta.number or (rules is None and marks.newest_read() >= meta.number)
 
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..cache.freshness import record_path_of
+from ..cache.freshness import read_places, record_path_of
 from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
 from ..schema.collection import identity_of_text
 from ..storage.protocol import Mark, Spared
@@ -29,7 +29,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "tables": "table",
     "trees": "tree",
 }
-"""By the name in a `StaleSet`, the kind of the mark; records and lists are "row", `values` and `spared` themselves."""
+"""By the name in a `StaleSet`, the kind of the mark; records and lists are "row", reads "read", others themselves."""
 
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
@@ -38,6 +38,7 @@ def marks_of(stale: StaleSet) -> dict[Mark, None]:
     """Return the marks of the entries that an event makes stale."""
     found: dict[Mark, None] = {ANYTHING: None, **{("row", table, pk): None for table, pk in stale.cells}}
     found.update((("values", resource, place or ""), None) for resource, place in stale.values)
+    found.update((("read", name, values), None) for name, values in stale.reads)
     for name, kind in _KINDS.items():
         found.update(((kind, place, ""), None) for place in getattr(stale, name))
     return found
@@ -67,6 +68,8 @@ def stale_of(
             stale.cells.add((name, pk))
         elif kind == "values":
             stale.values.add((name, pk or None))
+        elif kind == "read":
+            stale.reads.add((name, pk))
         elif kind == "spared" and name[:1] in ("[", "{"):
             stale.spared_lists[name, pk] = number_of_list(name, pk)
         elif kind == "spared":
@@ -91,6 +94,7 @@ def wanted_marks(request: Request) -> list[Mark]:
         if reach is not None and not reach.models:
             places = (record_path_of(request, is_nested=True) or "", EVERY_RECORD)
             found += [("values", rules.resource, place) for place in places]
+    found += [("read", name, values) for name, values in read_places(request)]
     path = request.path
     if path is not None:
         found += [("path", path, ""), ("spared", request.key, "")]
@@ -114,6 +118,8 @@ def load_marks(marks: StaleMarks, found: Mapping[Mark, int], number_of_event: Ca
             kind, place = "cells", (name, pk)
         elif kind == "values":
             place = name, pk or None
+        elif kind == "read":
+            kind, place = "reads", (name, pk)
         elif kind == "spared" and name[:1] in ("[", "{"):
             kind, place = "spared_lists", (name, pk)
         elif kind in _NAMES:

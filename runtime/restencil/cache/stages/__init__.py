@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from .list_membership import extend_list
 from .mutation import complete_response, follow_change
-from .named_expiry import expire_named
 from .normalization import normalize_response, validate_response
 from .races import note_freshness
 from .update_hook import run_update
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 Stage: TypeAlias = "Callable[[Transaction], None]"
 
 
-def stages_of(
-    *, side_effect: bool, is_page: bool, expires: bool, has_update: bool, notes_overlaps: bool
-) -> tuple[Stage, ...]:
+def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, notes_overlaps: bool) -> tuple[Stage, ...]:
     """Return the stages of an endpoint's responses, in order."""
     stages = (
         (validate_response, True),
@@ -29,7 +26,6 @@ def stages_of(
         (normalize_response, True),
         (follow_change, side_effect),
         (extend_list, is_page),
-        (expire_named, expires),
         (run_update, has_update),
         (note_freshness, side_effect or notes_overlaps),
     )

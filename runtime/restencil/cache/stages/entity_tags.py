@@ -17,7 +17,7 @@ from ..addressed import (
     result_of_get,
 )
 from ..normalize import Normalization
-from .named_expiry import expire_self
+from .expiry import expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,8 @@ from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, as_entity, completed, usable_pk
 from ..addressed import entities_of, entity_schema, params_of, result_of_get
 from ..merge import keep_whole
+from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
-from .named_expiry import expire_lists, expire_records, expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -34,7 +34,6 @@ def note_change(tx: Transaction, made: ChangeEffects) -> None:
     else:  # a 412 has an event of its own
         tx.stale.update(made.stale)
     tx.stale.keys.update(_expired_in_flight(tx), tx.outdated)
-    tx.stale.tables |= tx.stale_tables
     tx.stale.cells |= tx.stale_records
     _note_overlaps(tx, made)
 

@@ -1,11 +1,10 @@
-"""The stage of `expires`: the results and records that an endpoint makes stale by name."""
+"""Expires results, records and lists for the stages of a mutation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from ...schema.notation import schema_of
-from ..addressed import entities_of, named_entities, params_of, result_of_get
+from ..addressed import entities_of
 from ..tables import Tables
 
 if TYPE_CHECKING:
@@ -15,29 +14,6 @@ if TYPE_CHECKING:
     from ..addressed import AddressedEntity
     from ..tables import ListBinding
     from ..transaction import Transaction
-
-SELF: Final = "self"
-"""The name in `expires` of the entity of the path parameters."""
-
-
-def expire_named(tx: Transaction) -> None:
-    """Expire the results and records in `expires`: they are still shown, and fetched by the next read.
-
-    `self` is the entity of the path parameters: its record and the result of its `get`.
-    """
-    request, writer = tx.request, tx.writer
-    siblings, names = request.rules.siblings, request.rules.mutation.expires
-    if siblings is None or not isinstance(tx.underlying, Tables):
-        return
-    if SELF in names:
-        expire_self(tx)
-        item, params = schema_of(siblings.item_schema), params_of(request)
-        expire_records(tx, named_entities(item, params, params, writer) or result_of_get(item, request, writer))
-    others = [name for name in names if name != SELF]
-    tx.stale_tables |= siblings.stale_tables(others, request.locator)
-    for test in siblings.stale_tests(request.args, others, request.locator):
-        expire(tx, test, everywhere=True)
-        tx.outdated.update(key for key in tx.underlying.key_metas if test(key))  # also if its record is whole
 
 
 def expire_self(tx: Transaction) -> None:
