@@ -113,8 +113,8 @@ def differences(value: Any, said: Json, *, is_item: bool = False) -> list[str]:
     """
     if isinstance(said, list) and isinstance(value, list | tuple):
         keys = [_pk(item) for item in value]
-        others = [str(item.get("id")) if isinstance(item, Mapping) else None for item in said]
-        if len(value) != len(said) or (any(keys) and keys != others):
+        others = [str(item["id"]) if isinstance(item, Mapping) and "id" in item else None for item in said]
+        if len(value) != len(said) or (any(keys) and any(others) and keys != others):
             return [f"shows {keys}, the server has {others}"]
         pairs = enumerate(zip(value, said, strict=True))
         return [f"[{n}] {text}" for n, (mine, its) in pairs for text in differences(mine, its, is_item=True)]
