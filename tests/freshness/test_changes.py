@@ -465,6 +465,48 @@ def test_expires_nothing_leaves_all_fresh() -> None:
         assert session.requests("items.get_list") == []
 
 
+@pytest.mark.parametrize("change", ["create", "partial_update"])
+@pytest.mark.parametrize(
+    ("members", "listing"),
+    [
+        ("", "extends: get_list"),
+        ("", "method: GET, schema: {collection: [Card]}"),
+        ("members: [get, partial_update]", "method: GET, schema: {collection: [Card]}"),
+    ],
+    ids=["extended", "beside get_list", "without get_list"],
+)
+def test_list_at_another_path_follows_no_change(members: str, listing: str, change: str) -> None:
+    """What `/cards/archived` selects is not known: a change of a card makes it stale."""
+    spec = f"""
+resources:
+  cards:
+    path: /cards/:id
+    schema: {{entity: Card, fields: {{id: integer, done: boolean}}}}
+    {members}
+    endpoints:
+      archived: {{{listing}, path: /cards/archived}}
+      make: {{method: POST, path: /cards, body: {{done: boolean}}, schema: Card}}
+"""
+    cards = {1: False, 2: True}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            cards[3] = False
+            return {"id": 3, "done": False}
+        if method == "PATCH":
+            cards[1] = False
+            return {"id": 1, "done": False}
+        return [{"id": pk, "done": done} for pk, done in cards.items() if done or "archived" not in target]
+
+    with small(spec, answer) as session:
+        assert [card.id for card in session.call("cards.archived")] == [2]
+        arguments: dict[str, Any] = {"id": 1} if change == "partial_update" else {}
+        name = "make" if members and change == "create" else change
+        session.call(f"cards.{name}", **arguments, body={"done": False})
+        assert [card.id for card in session.call("cards.archived")] == [2]
+        assert session.requests("cards.archived") == []
+
+
 # 3.5 exact arguments
 
 

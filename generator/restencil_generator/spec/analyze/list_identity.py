@@ -13,7 +13,8 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
     """Mark lists with the same items and arguments but different paths as different lists.
 
     One of them stays unmarked: a `get_list` whose resource declares the entity, else the one with the shortest path.
-    All others get their path as `apart`.
+    All others get their path as `apart`, and so does a list without path parameters that is no `get_list`: what its path
+    selects (`/cards/archived`) is unknown.
     """
     kinds: dict[Any, list[tuple[bool, bool, int, str, str]]] = {}
     for name, resource in resources.items():
@@ -23,13 +24,13 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
                 text = endpoint.path.text
                 rank = member != "get_list", of != [name], len(text), text, endpoint.url_prefix
                 kinds.setdefault(_kind_of_list(endpoint, entities), []).append(rank)
-    places = {kind: min(found)[3:] for kind, found in kinds.items()}
+    places = {kind: min(found)[3:] for kind, found in kinds.items() if not min(found)[0] or _has_parameters(kind)}
 
     def kept(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
         listing = endpoint if not isinstance(endpoint.schema, d.AdderOf) else resource.endpoints.get("get_list")
         if listing is None or listing.collection is None:
             return endpoint
-        text, prefix = places[_kind_of_list(listing, entities)]
+        text, prefix = places.get(_kind_of_list(listing, entities), ("", ""))
         if (listing.path.text, listing.url_prefix) == (text, prefix):
             return endpoint
         apart = listing.path.text if listing.path.text != text else listing.url_prefix + text
@@ -52,6 +53,10 @@ def _kind_of_list(endpoint: d.Endpoint, entities: Mapping[str, d.Entity]) -> Any
     names = d.entities_in(collection)
     tables = tuple(entities[name].key if name in entities else name for name in names)
     return type(collection.of), tables, frozenset(parameter.name for parameter in endpoint.path.parameters)
+
+
+def _has_parameters(kind: Any) -> bool:
+    return bool(kind[-1])
 
 
 def _kept_apart(endpoint: d.Endpoint, place: str) -> d.Endpoint:

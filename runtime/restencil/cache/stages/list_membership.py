@@ -185,8 +185,8 @@ class ExactListUpdate(_ListUpdate):
     ) -> tuple[bool, bool | None]:
         """Return whether a list has arguments that sort it, and whether a record belongs to it; None: unknown."""
         collection = listing.collection
-        if record is None and self.now is not None:
-            return False, None
+        if (record is None and self.now is not None) or collection.apart != self.subject.apart:
+            return False, None  # the path of a list that is kept apart selects by more than the arguments
         is_sorted, fits = False, True
         for name, value in identity_of_text(pk).items():
             if collection.non_filter_argument_keys(name):
