@@ -319,3 +319,49 @@ def test_list_of_parents_is_stale_after_a_nested_record_moved(asynchronous: bool
         session.call("boxes.get", code="a")
         assert [len(one.parts) for one in session.call("boxes.get_list")] == [0, 2]
         assert session.requests("boxes.get_list") == []
+
+
+# two lists of one entity
+
+
+@pytest.mark.parametrize("kind", ["a response", "a record"])
+def test_two_lists_of_an_entity_in_one_place_are_two_lists(kind: str) -> None:
+    """`open` and `closed` have the same arguments, and each shows its own items; a change makes both stale."""
+    spec = """
+entities:
+  Card: {fields: {id: integer, done: boolean}}
+  Board:
+    fields:
+      id: integer
+      open: {collection: [Card], nest: {board: id}}
+      closed: {collection: [Card], nest: {board: id}}
+resources:
+  cards:
+    path: /cards/:id
+    schema: Card
+    endpoints:
+      board: {path: /cards/board, method: GET, schema: {open: {collection: [Card]}, closed: {collection: [Card]}}}
+  boards: {path: /boards/:id, schema: Board}
+"""
+    cards = {1: False, 2: True, 3: True}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            cards[1] = True
+            return {"id": 1, "done": True}
+        rows = [{"id": pk, "done": done} for pk, done in cards.items()]
+        return {
+            "id": 1,
+            "open": [row for row in rows if not row["done"]],
+            "closed": [row for row in rows if row["done"]],
+        }
+
+    def shown(session: Session) -> list[list[int]]:
+        value = session.call("cards.board") if kind == "a response" else session.call("boards.get", id=1)
+        lists = (value["open"], value["closed"]) if kind == "a response" else (value.open, value.closed)
+        return [[card.id for card in one] for one in lists]
+
+    with small(spec, answer) as session:
+        assert shown(session) == [[1], [2, 3]]
+        session.call("cards.partial_update", id=1, body={"done": True})
+        assert shown(session) == [[], [1, 2, 3]]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from restencil_generator.diagnostics.model import Related, circle_text, did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.list_identity import keep_fields_apart
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.keys import defaults
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
@@ -93,7 +94,7 @@ class Entities:
     # ------------------------------------------------------------------------------------------------------ one of them
 
     def _one(self, name: str) -> d.Entity:
-        types, given, own = self.types, self.given[name], self.own[name]
+        types, given, own = self.types, self.given[name], keep_fields_apart(name, self.own[name])
         what = Subject(f"entity {quoted(name)}")
         source = types.sources[name]
         base_name = self._base(name)
