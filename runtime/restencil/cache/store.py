@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.fork import stores
 from ..base.logs import logger
 from ..base.scheduler import ThreadScheduler
-from ..base.values import INVALID, UNDEFINED, is_list
+from ..base.values import INVALID, UNDEFINED
 from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
@@ -189,17 +189,14 @@ class Store(Dumpable):
             store_state.refresh()
             return store_state.base.as_answered(cell, store_state.view.get(*cell))
 
-    def count_missing(self, cell: tuple[str, str] | None, items: Iterable[tuple[str, str]]) -> int:
-        """Count the entities that are deleted in the view, or missing from the list `cell` if it is given."""
+    def shown(self, cells: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Any, float]]:
+        """Return what is stored of the entities that the view knows, and the number of the last event of each."""
         with self.lock:
             store_state = self._store_state
             store_state.refresh()
-            view = store_state.view
-            stored = UNDEFINED if cell is None else view.get(*cell)
-            members = set(stored) if is_list(stored) and all(type(pk) is str for pk in stored) else None
-            return sum(
-                view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
-            )
+            view, marks = store_state.view, store_state.base.marks
+            found = ((cell, view.get(*cell), marks.of_record(cell).number) for cell in cells)
+            return {cell: (stored, event) for cell, stored, event in found if stored is not UNDEFINED}
 
     def is_deleted(self, cell: tuple[str, str]) -> bool:
         """Return whether an entity is deleted in the view; False if it is unknown."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import NetworkError
 from ..base.logs import logger
 from ..base.transport import public_url
-from ..base.values import described, kind_of, same_json
+from ..base.values import INVALID, UNDEFINED, described, kind_of, same_json
 from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.page_styles import PageUrl, pagination_of
 from ..schema.record import class_record, identity_of, to_wire
-from .in_flight import page_of
+from ..schema.stored import known_record
+from .in_flight import InFlight, page_of
 from .page_requests import FetchedPage, PageRequests, member_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,50 @@ if TYPE_CHECKING:
 
 _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
+_REPEATS: Final = 2
+"""The number of pages in a row with the same entities as the page before, after which a list ends."""
+
 _hinted: set[str] = set()
 """The endpoints for which the hint to write `style: url` was logged."""
+
+
+class _Met:
+    """An item of a run: the cell of its entity, if it is one, and what was known of that when its page came."""
+
+    __slots__ = ("_number", "_record", "cell", "is_changed", "is_deleted", "is_gone")
+
+    def __init__(self, cell: tuple[str, str] | None, stored: Any, number: float) -> None:
+        self.cell = cell
+        self._record = known_record(stored)
+        self._number = number
+        self.is_deleted = False
+        """Whether its deletion was counted."""
+        self.is_changed = False
+        """Whether a change of it was counted. Each entity counts once, so that a run comes to an end."""
+        self.is_gone = False
+        """Whether it was deleted when this was last checked."""
+
+    def has_moved(self, stored: Any, event: float) -> bool:
+        """Return whether it was deleted, or has changed, so that it may be at another position or in the list no more.
+
+        `event` is the number of the last event that made it stale.
+        """
+        self.is_gone = stored is INVALID
+        if stored is INVALID:
+            return not self.is_deleted
+        return not self.is_changed and (event >= self._number or self._differs(known_record(stored)))
+
+    def _differs(self, record: Mapping[str, Any] | None) -> bool:
+        if record is None or self._record is None or record is self._record:
+            return False
+        return any(not same_json(record.get(name), value) for name, value in self._record.items())
+
+    def count_move(self) -> None:
+        """Note that the position of the next page has considered it."""
+        if self.is_gone:
+            self.is_deleted = True
+        else:
+            self.is_changed = True
 
 
 class Pages:
@@ -76,18 +119,18 @@ class Pages:
         """The index of the next item of the current page to yield."""
         self._total_count = 0
         """The number of items on all pages so far, for lists of plain values."""
+        self._repeats = 0
+        """The number of pages in a row with the same items as the page before."""
         self.count = 0
         self._sent_before: Any = None
         """The items in the response of the previous page."""
         self.longest = 0
-        self._met: dict[Any, tuple[str, str] | None] = {}
-        """The cells of the entities on all pages of this run, by identity; None for other items."""
-        self._new: set[Any] = set()
-        """The identities of the items on pages of this run, except those only on a stored, extended first page."""
+        self._met: dict[Any, _Met] = {}
+        """The items on all pages of this run, by identity."""
+        self._moved: list[_Met] = []
+        """The entities that have left their position, or may have, since the current page was requested."""
         self._is_extended = False
         """Whether the current page is the stored list with further pages, which the run will request again."""
-        self._removed_before = 0
-        """The number of items of earlier pages that were no longer in the list when the current page was received."""
         self._used: set[Any] = set()
         self._yielded: set[Any] = set()
         self._start_after: Any = None
@@ -108,8 +151,8 @@ class Pages:
 
     @property
     def removed(self) -> int:
-        """The number of items of the pages so far that left the list after the current page was received."""
-        return self._missing() - self._removed_before
+        """The number of items of the pages so far that may have left their position since the page was requested."""
+        return len(self._moved)
 
     def named(self, path: str, /) -> Any:
         """Return the value for the option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
@@ -170,18 +213,47 @@ class Pages:
 
         If the request fails, the state is unchanged, so that the same page can be requested again.
         """
-        if self._inactive or self._ended:
+        if self._inactive:
             return False
         if not self._started:
             if self._start_after is None:
                 return (yield from self._begin())
             if not (yield from self._go_to(self._start_after)):
                 return False
+        while True:
+            moved = self._moved = self._items_that_moved()
+            if self._ended and not moved:
+                return False
+            asked = yield from self._ask(restarts=bool(moved) and self._style.is_url)
+            if asked is None:
+                return False
+            position, page = asked
+            for met in moved:
+                met.count_move()
+            if page is not None:
+                goes_back = bool(moved) or (self._style.is_counted and position <= self._number)
+                self._set_position(position)
+                if self._take(page, goes_back=goes_back):
+                    return True
+                if self._style.counts_pages and not self.count:
+                    self._number -= 1  # the empty page is the one after the last
+            self._ended = True  # unless items have moved to earlier pages meanwhile
+
+    def _ask(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
+        """Steps: fetch the next page, or the first one again; return its position and, if there is one, the page.
+
+        A run restarts if its URLs may contain the numbers of pages, and items have moved to earlier ones.
+        """
+        if restarts:
+            self._used.clear()
+            return "", (yield from self._requests.fetch())
         position = self._following()
-        if position is None:
-            return False
+        return None if position is None else (position, (yield from self._fetch_until_the_end(position)))
+
+    def _fetch_until_the_end(self, position: Any) -> StepsOf[FetchedPage | None]:
+        """Steps: fetch the page at a position; None if the status of the response says that there is none."""
         try:
-            page = yield from self._fetch(position)
+            return (yield from self._fetch(position))
         except NetworkError as error:
             if error.status not in self._style.past_the_end:
                 raise
@@ -192,17 +264,13 @@ class Pages:
                 position,
                 error.status,
             )
-            self._ended = True
-            return False
-        goes_back = self._style.is_counted and position <= self._number
-        self._set_position(position)
-        return self._take(page, may_bring_nothing=goes_back)
+            return None
 
     def _begin(self) -> StepsOf[bool]:
         page, self._is_extended = yield from self._first()
         self._started = True
         self._position = self._requests.urls.public(page.requested_url) if self._style.is_url else ""
-        return self._take(page, may_bring_nothing=False)
+        return self._take(page, goes_back=False)
 
     def _first(self) -> StepsOf[tuple[FetchedPage, bool]]:
         if not self._asks_always and not self._requests.needs_response:
@@ -229,7 +297,7 @@ class Pages:
         page = yield from (self._requests.fetch() if position == "" else self._fetch(position))
         self._started = True
         self._set_position(position)
-        return self._take(page, may_bring_nothing=True) and not self._ended
+        return self._take(page, goes_back=True) and not self._ended
 
     def _set_position(self, position: Any) -> None:
         """Set the position of the current page."""
@@ -238,33 +306,34 @@ class Pages:
         if self._style.is_counted:
             self._number = position
 
-    def _take(self, page: FetchedPage, *, may_bring_nothing: bool) -> bool:
-        """Make a page the current one; return False if the list has ended, because the page has no new items."""
+    def _take(self, page: FetchedPage, *, goes_back: bool) -> bool:
+        """Make a page the current one; return False if the list has ended: the page is empty, or repeated once more."""
         self._page = page
         items, sent = page.items, page.sent_items
         self.count = len(items) if sent is None else len(sent)
-        self.longest = max(self.longest, self.count)
         self._total_count += self.count
         self._next_item = 0
-        before, self._sent_before = self._sent_before, sent
+        before, self._sent_before = self._sent_before, sent if self._is_plain else {_identity(item) for item in items}
         if not self.count:
             return False
-        known = len(self._new)
-        for item in items:
-            identity = _identity(item)
-            self._met.setdefault(identity, _cell(item))
-            if not self._is_extended:
-                self._new.add(identity)
         if self._is_extended:
-            self._is_extended, may_bring_nothing = False, True
+            self._is_extended = False
+        else:
+            self.longest = max(self.longest, self.count)
+        store, in_flight = self._core.store, page.in_flight
+        number = in_flight.fetched_at if isinstance(in_flight, InFlight) else store.next_number()
+        new = {_identity(item): _cell(item) for item in items}
+        known = store.shown([cell for cell in new.values() if cell is not None])
+        for identity, cell in new.items():
+            stored = UNDEFINED if cell is None or cell not in known else known[cell][0]
+            self._met.setdefault(identity, _Met(cell, stored, number))
         if items:
             self._last = items[-1]
-        # Missing items may have been deleted meanwhile; equal items mean that the server has no other page.
-        is_repeated = before is not None and same_json(sent, before)
-        is_all = is_repeated if self._is_plain else len(items) == self.count or is_repeated
-        if len(self._new) == known and is_all and not may_bring_nothing:
+        # A server without further pages may repeat the last one. One repetition may also come from new items before it.
+        is_repeated = before is not None and same_json(self._sent_before, before) and not goes_back
+        self._repeats = self._repeats + 1 if is_repeated else 0
+        if self._repeats == (1 if self._is_plain else _REPEATS):
             return False
-        self._removed_before = self._missing()
         self._ended = self._is_last(page)
         return True
 
@@ -274,18 +343,29 @@ class Pages:
         if pagination.more and not page.at(pagination.more):
             return True
         total = page.at(pagination.total) if pagination.total else None
-        count = self._total_count if self._is_plain else len(self._met) - self._removed_before
-        if isinstance(total, int) and count >= total:
+        if isinstance(total, int) and self._count_until_here() >= total:
             return True
         length = page.at(pagination.length) if pagination.length else None
         return isinstance(length, int) and self.count < length
 
-    def _missing(self) -> int:
-        """Return how many items of the pages so far are no longer in the list; 0 unless positions are numbers."""
-        if not self._style.is_counted:
-            return 0
-        cells = [cell for cell in self._met.values() if cell is not None]
-        return self._core.store.count_missing(self._requests.list_cell(), cells)
+    def _count_until_here(self) -> int:
+        """Return how many items of the list are on this page and before it, or fewer."""
+        before = self._style.count_before(self)
+        if before is not None:
+            return before + self.count
+        return self._total_count if self._is_plain else len(self._met) - len(self._moves())
+
+    def _items_that_moved(self) -> list[_Met]:
+        """Return the entities whose move changes the positions of later items."""
+        if self._style.is_counted:
+            return self._moves()
+        return [met for met in self._moves() if met.is_gone] if self._style.is_url else []
+
+    def _moves(self) -> list[_Met]:
+        """Return the entities of this run that were deleted or may have moved, and were not counted yet."""
+        known = {met.cell: met for met in self._met.values() if met.cell is not None}
+        found = self._core.store.shown(known)
+        return [known[cell] for cell, (stored, event) in found.items() if known[cell].has_moved(stored, event)]
 
     def items(self) -> Iterator[Any]:
         """Yield the items of the current page in their current state, each entity once in all pages."""
@@ -307,7 +387,8 @@ class Pages:
         return page_of(page.in_flight, page.value, page.items, self.position, self._next_position())
 
     def _next_position(self) -> Any:
-        if self._ended:
+        self._moved = self._items_that_moved()
+        if self._ended and not self._moved:
             return None
         try:
             return _shown(self._following())

@@ -26,8 +26,8 @@ class LastPage(Protocol):
 
     `first` is the number of the first page, or the first offset.
 
-    `count` is its number of items, `longest` that of the longest page, and `removed` is the number of items that have
-    left the list since their pages were read.
+    `count` is its number of items, `longest` that of the longest page, and `removed` is the number of items that may
+    have left their position since their pages were read.
     """
 
     @property
@@ -88,6 +88,10 @@ class PageStyle(ABC):
         """Return the value of `pagination_field` in the request for a position."""
         return position
 
+    def count_before(self, page: LastPage) -> int | None:
+        """Return the number of items before the page, or fewer; None if positions do not tell it."""
+        return None
+
     def number(self, sent: Any) -> int:
         """Return the position for the `pagination_field` of a call, if positions are numbers."""
         return int(sent)
@@ -108,6 +112,10 @@ class PageNumber(PageStyle):
         moved = -(-page.removed // max(page.longest, 1))
         return max(page.first, page.position + 1 - moved)
 
+    def count_before(self, page: LastPage) -> int | None:
+        """Return the number of items on earlier pages, if all are as long as the longest one that was read."""
+        return int(page.position - page.first) * page.longest
+
 
 class Offset(PageStyle):
     """The style `?offset=20`, which sends the number of items before the page."""
@@ -119,6 +127,10 @@ class Offset(PageStyle):
     def next(self, page: LastPage, option: str) -> Any:
         """Return the offset after the items of the page, minus the removed items."""
         return max(page.first, page.position + page.count - page.removed)
+
+    def count_before(self, page: LastPage) -> int | None:
+        """Return the offset."""
+        return int(page.position - page.first)
 
 
 class Cursor(PageStyle):

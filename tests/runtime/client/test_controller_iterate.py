@@ -245,7 +245,7 @@ def test_controller_iterate_page_that_contains_nothing_new_ends_it(world: Pages)
     """As of a server that gives its last page for every page after it."""
     world.serve(lambda params: chunk(min((int(params.get("page", 1)) - 1) * 3, 6)))
     assert world.ids(items("page")) == EVERY
-    assert len(world.urls()) == 4
+    assert len(world.urls()) == 5
 
 
 @pytest.mark.parametrize("answer", [{"x": 1}, [1, 2], [None], "text", 5, [{"no": "key"}]], ids=str)
@@ -368,6 +368,110 @@ def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
 
     world.clock.run(consume_async if world.asynchronous else consume)
     assert met == EVERY
+
+
+def ids_with(world: Pages, resource: Any, react: Callable[[str], None]) -> list[str]:
+    """What iterate gives where the program does something after each item."""
+    met: list[str] = []
+
+    def take(item: Any) -> None:
+        met.append(item.id)
+        react(item.id)
+
+    def consume() -> None:
+        for item in world.controller.iterate(resource.get_list):
+            take(item)
+
+    async def consume_async() -> None:
+        async for item in world.controller.iterate(resource.get_list):
+            take(item)
+
+    world.clock.run(consume_async if world.asynchronous else consume)
+    return met
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+@pytest.mark.parametrize("again", ["5", "8", "9"])
+def test_controller_iterate_list_that_is_read_again_on_the_way_makes_it_skip_nothing(
+    world: Pages, style: str, again: str
+) -> None:
+    """The response to the list has its first page alone: what other pages had is still there."""
+    rows = [{"id": str(n), "rank": n} for n in range(1, 13)]
+    world.serve(
+        lambda params: rows[
+            (start := (number(params, style) - 1) * 3 if style == "page" else number(params, style)) : start + 3
+        ]
+    )
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
+
+    def react(item: str) -> None:
+        if item == again:
+            world.controller.set_response(resource.get_list, rows[:3])
+
+    assert ids_with(world, resource, react) == [row["id"] for row in rows]
+
+
+def number(params: dict[str, str], style: str) -> int:
+    return int(params.get(style, 1 if style == "page" else 0))
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+@pytest.mark.parametrize("new", [3, 6])
+def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world: Pages, style: str, new: int) -> None:
+    """A whole page of items that are known is not the end of the list."""
+    rows = list(ALL)
+    world.serve(
+        lambda params: rows[
+            (start := (number(params, style) - 1) * 3 if style == "page" else number(params, style)) : start + 3
+        ]
+    )
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
+
+    def react(item: str) -> None:
+        if item == "3":
+            rows[:0] = [{"id": f"new {n}", "rank": 0} for n in range(new)]
+
+    met = ids_with(world, resource, react)
+    assert [item for item in met if item in EVERY] == EVERY
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+def test_controller_iterate_item_that_a_change_may_have_moved_makes_it_skip_nothing(world: Pages, style: str) -> None:
+    """The list is sorted by a field that the program changes, so that the first item becomes the last."""
+    rows = list(ALL)
+    world.serve(
+        lambda params: rows[
+            (start := (number(params, style) - 1) * 3 if style == "page" else number(params, style)) : start + 3
+        ]
+    )
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
+
+    def react(item: str) -> None:
+        if item == "1" and rows[0]["id"] == "1":
+            rows.append({**rows.pop(0), "rank": 9})
+            world.controller.set_response(resource.get, rows[-1], id="1")
+
+    assert ids_with(world, resource, react) == EVERY
+
+
+def test_controller_iterate_urls_with_numbers_of_pages_skip_nothing_after_a_delete(world: Pages) -> None:
+    """The client cannot compute such a position, so it begins again; no item is given twice."""
+    rows = list(ALL)
+
+    def answer(params: dict[str, str]) -> Answer:
+        page = int(params.get("page", 1))
+        link = {"Link": f'<http://mock/items?page={page + 1}>; rel="next"'} if len(rows) > page * 3 else {}
+        return Answer(json=rows[page * 3 - 3 : page * 3], headers=link)
+
+    world.serve(answer)
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination={"style": "link"})
+
+    def react(item: str) -> None:
+        if item == "2":
+            rows.pop(1)
+            world.controller.set_response(resource.delete, {"id": "2"}, {"id": "2"})
+
+    assert ids_with(world, resource, react) == EVERY
 
 
 @pytest.mark.parametrize("style", ["page", "offset"])
