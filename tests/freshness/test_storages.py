@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import pytest
 from tests.effort import examples
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
 from tests.freshness.run import random_program, shown, shrunk
+from tests.freshness.small import package_of
+from tests.libraries import httpx
 from tests.storage.servers import needs_server
+
+import restencil
 
 SHARED: Final = World(sqlite=True)
 
@@ -286,3 +291,78 @@ def test_read_that_overlaps_with_a_read_of_another_process_stays_fresh() -> None
         session.sync()
         assert session.is_fresh("users.by_name", {"name": "ada"})
         assert session.is_fresh("users.get", {"id": 1}, "other")
+
+
+# dumps
+
+DUMPED = """
+entities:
+  User: {fields: {id: integer, items: {collection: [Item], nest: {owner: id}}}}
+  Item: {fields: {id: integer, owner: integer, title: string}}
+resources:
+  users: {path: /users/:id, schema: User}
+  items:
+    path: /items/:id
+    schema: Item
+    search_params: {owner: integer?, title: string?}
+    endpoints:
+      rename: {method: POST, path: "/items/:id/rename", body: {title: string}, schema: null}
+      all: {path: /items/all, schema: [Item]}
+"""
+
+
+@pytest.mark.parametrize("change", ["rename", "partial_update", "delete"])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("items.get", {"id": 1}),
+        ("items.get_list", {"title": "a"}),
+        ("items.get_list", {"owner": 1}),
+        ("items.all", {}),
+        ("users.get", {"id": 1}),
+    ],
+    ids=["record", "filtered list", "list known from a parent", "plain list", "parent"],
+)
+def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(name: str, arguments: dict[str, Any], change: str) -> None:
+    """A read of the loaded store that sends no request gives what the server says."""
+    items = {1: {"id": 1, "owner": 1, "title": "a"}, 2: {"id": 2, "owner": 1, "title": "b"}}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        path, query = request.url.path, request.url.params
+        if request.method == "DELETE":
+            del items[1]
+            return httpx.Response(204)
+        if request.method != "GET":
+            items[1]["title"] = "b"
+            return httpx.Response(204) if request.method == "POST" else httpx.Response(200, json=items[1])
+        found = [item for item in items.values() if query.get("title", item["title"]) == item["title"]]
+        if path == "/users/1":
+            return httpx.Response(200, json={"id": 1, "items": found})
+        if path in ("/items", "/items/all"):
+            return httpx.Response(200, json=found)
+        item = items.get(int(path[len("/items/") :]))
+        return httpx.Response(404, json={}) if item is None else httpx.Response(200, json=item)
+
+    def opened(store: restencil.Store | None) -> Any:
+        name = module.__name__.title().replace("_", "")
+        return getattr(module, name)(client=httpx.Client(transport=httpx.MockTransport(answer)), store=store)
+
+    def said(client: Any) -> Any:
+        resource, _, member = name.partition(".")
+        try:
+            return getattr(getattr(client, resource), member)(**arguments)
+        except restencil.NetworkError as error:
+            return error.status
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Sequence):
+            return [plain(item) for item in value]
+        return value.to_dict() if isinstance(value, restencil.Entity) else value
+
+    module = package_of(DUMPED)
+    with opened(None) as client:
+        client.users.get(id=1)
+        said(client)
+        getattr(client.items, change)(id=1, **({} if change == "delete" else {"body": {"title": "b"}}))
+        with opened(restencil.Store.load(client.store.dump())) as loaded, opened(None) as new:
+            assert plain(said(loaded)) == plain(said(new))

@@ -293,9 +293,9 @@ class StaleMarks:
                     found = max([found, *(self._of("trees", above) for above in paths_above(place))])
         return found
 
-    def newest_read(self) -> float:
-        """Return the highest number of a mark in `StaleSet.reads`."""
-        return max((mark.number for mark in self._marks["reads"].values()), default=NEVER)
+    def newest_of_kind(self, kind: str) -> float:
+        """Return the highest number of a mark of one kind, which is named as in `StaleSet`."""
+        return max((mark.number for mark in self._marks[kind].values()), default=NEVER)
 
     def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
         """Return the mark of a result of a resource without entities, which may be below the path of a record."""

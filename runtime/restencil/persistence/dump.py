@@ -168,16 +168,23 @@ class _Dumping:
             times = _outward(base.metas[table][pk])
             partial = base.partial.get(table, EMPTY).get(pk)
             try:
-                whole = None if partial is None else encoded_whole(partial, times.date)
+                is_stale = is_marked(cell) or (is_collection(table) and self._may_be_marked(cell))
+                whole = None if partial is None or is_stale else encoded_whole(partial, times.date)
                 value = self._forms.value(table, stored, whole=whole)
             except Unstorable:
                 incomplete = True
                 continue
-            if is_marked(cell):
+            if is_stale:
                 times = times._replace(expires_at=min(times.expires_at, _STALE))
             known_shape = "" if value is None else self._shape(cell, shape)
             self._space.put(StoredRow(table, pk, 0, 0, times, known_shape, value), 0)
         self._space.infos[table] = TableInfo(1, incomplete)
+
+    def _may_be_marked(self, cell: EntityPath) -> bool:
+        """Whether a mark on lists is newer than a list: a dump does not contain marks, nor whether they exempt it."""
+        base, meta = self._base, self._base.meta(*cell)
+        newest = max(map(base.marks.newest_of_kind, ("lists", "filtered_lists", "arguments")))
+        return meta is not None and newest >= base.number(cell, meta)
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):
@@ -205,16 +212,21 @@ class _Dumping:
         self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)
 
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:
-        """Whether a result is stale by its own marks; if its endpoint is not known, any mark on reads counts."""
+        """Whether a result may be stale by marks, which a dump does not contain.
+
+        These are those of the result, and the newest one of its tables; if its endpoint is not known, any mark on reads.
+        """
         rules, marks = meta.rules, self._base.marks
-        siblings = None if rules is None else rules.siblings
-        plain = frozenset[str]() if rules is None or rules.reach is None else rules.reach.plain_lists
+        siblings, reach = (None, None) if rules is None else (rules.siblings, rules.reach)
+        plain, tables = (frozenset[str](), ()) if reach is None else (reach.plain_lists, reach.tables)
+        if max(marks.newest_of(tables), marks.newest_of_kind("arguments")) >= meta.number:
+            return True
         resource = None if rules is None else rules.resource
         path = path_of(key.partition(" ")[2])
         mark = marks.of_result(
             key, resource, plain, lambda: path, lambda: () if siblings is None else siblings.read_places(path)
         )
-        return mark.number >= meta.number or (rules is None and marks.newest_read() >= meta.number)
+        return mark.number >= meta.number or (rules is None and marks.newest_of_kind("reads") >= meta.number)
 
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:
