@@ -85,6 +85,29 @@ resources:
         assert session.call("runs.get", id="r").state == "off"
 
 
+@pytest.mark.parametrize(
+    ("header", "freshness"),
+    [("no-store", 0), ("max-age=0, private, must-revalidate", 0), ("max-age=600", 600_000), ("", 60_000)],
+)
+def test_response_to_a_change_is_as_fresh_as_its_headers_say(header: str, freshness: float) -> None:
+    """With `freshness: server`, the record that a change returned is no fresher than the server allows."""
+    spec = """
+options: {freshness: server}
+resources:
+  rates: {path: /rates/:id, schema: {entity: Rate, fields: {id: integer, value: integer}}}
+"""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return Response(200, {"id": 1, "value": 5}, {"Cache-Control": header} if header else {})
+
+    with small(spec, answer) as session:
+        session.call("rates.partial_update", id=1, body={"value": 5})
+        session.clock.advance(1)
+        assert session.is_fresh("rates.get", {"id": 1}) is bool(freshness)
+        if freshness:
+            assert session.bound("rates.get").explain(id=1).expires_in == pytest.approx(freshness - 1, abs=1)
+
+
 # 5.2
 
 

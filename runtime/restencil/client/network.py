@@ -296,10 +296,11 @@ class NetworkManager(Manager):
         request = in_flight.request
         expires_at = date + self.data_length(request)
         bounds = request.rules.read.server_lifetime
-        if bounds is None or request.rules.side_effect:
+        if bounds is None:
             return Meta(in_flight.fetched_at, date, expires_at), None
         terms = terms_of(headers or {}, bounds, in_flight.fetched_at, expires_at)
-        return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
+        meta = Meta(in_flight.fetched_at, date, terms.fresh_until)
+        return meta, None if request.rules.side_effect else terms
 
     def _freshen(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
         """Freshen the stored response; return False if a part of it is not stored anymore."""
