@@ -465,7 +465,7 @@ def test_expires_nothing_leaves_all_fresh() -> None:
         assert session.requests("items.get_list") == []
 
 
-@pytest.mark.parametrize("change", ["create", "partial_update"])
+@pytest.mark.parametrize("change", ["create", "partial_update", "finish"])
 @pytest.mark.parametrize(
     ("members", "listing"),
     [
@@ -486,10 +486,14 @@ resources:
     endpoints:
       archived: {{{listing}, path: /cards/archived}}
       make: {{method: POST, path: /cards, body: {{done: boolean}}, schema: Card}}
+      finish: {{method: POST, path: "/cards/:id/finish", body: null, schema: null}}
 """
     cards = {1: False, 2: True}
 
     def answer(method: str, target: str, body: Any) -> Any:
+        if target.endswith("finish"):
+            cards[1] = True
+            return NOTHING
         if method == "POST":
             cards[3] = False
             return {"id": 3, "done": False}
@@ -500,10 +504,10 @@ resources:
 
     with small(spec, answer) as session:
         assert [card.id for card in session.call("cards.archived")] == [2]
-        arguments: dict[str, Any] = {"id": 1} if change == "partial_update" else {}
         name = "make" if members and change == "create" else change
-        session.call(f"cards.{name}", **arguments, body={"done": False})
-        assert [card.id for card in session.call("cards.archived")] == [2]
+        arguments: dict[str, Any] = {} if change == "create" else {"id": 1}
+        session.call(f"cards.{name}", **arguments, **({} if change == "finish" else {"body": {"done": False}}))
+        assert [card.id for card in session.call("cards.archived")] == ([1, 2] if change == "finish" else [2])
         assert session.requests("cards.archived") == []
 
 

@@ -38,6 +38,7 @@ def mark_lists(
 
 
 def _has_filter(listing: ListBinding) -> bool:
-    """Return whether a list has an argument that filters its members."""
+    """Return whether a list has an argument that filters its members, or a path of its own, which may do so."""
     arguments = identity_of_text(listing.cell[1])
-    return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)
+    filters = any(not listing.collection.non_filter_argument_keys(name) for name in arguments)
+    return filters or bool(listing.collection.apart)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..schema.collection import identity_of_text
+from ..schema.collection import identity_of_text, is_selected
 
 EntityPath: TypeAlias = tuple[str, str]
 """The table and primary key of an entity or collection."""
@@ -248,13 +248,13 @@ class StaleMarks:
         return self._marks["evicted"].get(cell, NO_MARK)
 
     def _of_lists(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
-        """Return the mark of all lists of these entities, or of all lists with arguments if this list has some."""
+        """Return the mark of all lists of these entities, or of all lists that select their items if this one does."""
         found, marks = NO_MARK, self._marks
         if self.stored or marks["lists"] or marks["filtered_lists"]:
-            has_arguments = bool(identity_of_text(cell[1]))
+            selects = is_selected(*cell)
             for entity in entities:
                 found = max(found, self._of("lists", entity))
-                if has_arguments:
+                if selects:
                     found = max(found, self._of("filtered_lists", entity))
         return found
 

@@ -214,7 +214,7 @@ class _Dumping:
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:
         """Whether a result may be stale by marks, which a dump does not contain.
 
-        These are those of the result, and the newest one of its tables; if its endpoint is not known, any mark on reads.
+        These are those of the result, and the newest one of its tables; without an endpoint, any mark on reads counts.
         """
         rules, marks = meta.rules, self._base.marks
         siblings, reach = (None, None) if rules is None else (rules.siblings, rules.reach)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..cache.freshness import read_places, record_path_of
 from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
-from ..schema.collection import identity_of_text
+from ..schema.collection import identity_of_text, is_selected
 from ..storage.protocol import Mark, Spared
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def spared_by(stale: StaleSet, commit_of: Callable[[float], int]) -> dict[Mark, 
     }
     tables = {*stale.lists, *stale.filtered_lists}
     for (table, pk), number in stale.certain_lists():
-        kinds = ("lists", "filtered lists") if identity_of_text(pk) else ("lists",)
+        kinds = ("lists", "filtered lists") if is_selected(table, pk) else ("lists",)
         against: tuple[Mark, ...] = tuple((kind, entity, "") for kind in kinds for entity in tables)
         found["spared", table, pk] = Spared(against, commit_of(number))
     return found

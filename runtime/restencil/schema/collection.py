@@ -57,6 +57,11 @@ def identity_of_text(pk: str) -> Identity:
     return found
 
 
+def is_selected(table: str, pk: str) -> bool:
+    """Return whether a list has arguments, or a path of its own (`apart`), which may select its items."""
+    return not table.endswith(("]", "}")) or bool(identity_of_text(pk))
+
+
 def first_argument(*args: Any) -> Mapping[str, Any]:
     """Return the default identity of a collection: a copy of the first argument, `{}` without one."""
     return dict(args[0]) if args and is_mapping(args[0]) else {}
