@@ -9,6 +9,7 @@ import pytest
 from tests.freshness.cases import CASES
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
+from tests.freshness.small import small
 
 import restencil
 
@@ -430,3 +431,39 @@ def test_eviction_makes_what_was_made_of_the_record_ask() -> None:
         for pk in (2, 3):
             session.call("items.get", id=pk)
         assert session.requests("items.get", id=1) == ["GET /items/1"]
+
+
+HOOKED = """
+resources:
+  cards:
+    path: /cards/:id
+    schema: {entity: Card, fields: {id: integer, title: string}}
+    endpoints: {create: {update: "python:tests.freshness.hooks:one_more"}}
+  stats: {endpoints: {get: {path: /stats, method: GET, schema: {count: integer}}}}
+"""
+
+
+@pytest.mark.parametrize("late", ["the read", "the change"])
+def test_overlap_result_that_an_update_hook_writes_is_stale(late: str) -> None:
+    """Whether the read was answered before or after the creation is not known, so the next read asks."""
+    cards = [1]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            cards.append(len(cards) + 1)
+            return {"id": cards[-1], "title": body["title"]}
+        return {"count": len(cards)}
+
+    read = Step("start", 1, "stats.get.fetch")
+    change = Step("start", 1, "cards.create", {"body": {"title": "x"}}, "whole")
+    with small(HOOKED, answer) as session:
+        assert session.call("stats.get")["count"] == 1
+        session.begin(read if late == "the read" else change)
+        session.step_held(1, deliver=False)
+        if late == "the read":
+            session.call("cards.create", body={"title": "x"})
+        else:
+            session.call("stats.get.fetch")
+        session.step_held(1, deliver=True)
+        assert session.call("stats.get")["count"] == 2
+        assert session.requests("stats.get") == []

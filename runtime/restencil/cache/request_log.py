@@ -32,6 +32,8 @@ class Answered(NamedTuple):
     plain_lists: frozenset[str]
     """The entities in lists of the response that are no collections."""
     key: str
+    results: frozenset[str]
+    """The keys of the results that it wrote: for a read its own, for a mutation those of its `update` hook."""
 
 
 class RequestLog:
@@ -58,6 +60,7 @@ class RequestLog:
 
     def _add(self, stale: StaleSet, this: Answered, other: Answered, state: State) -> None:
         both = this.is_change and other.is_change
+        stale.keys |= this.results & other.results
         for cell in this.records & other.records:
             mark_record(stale, state, cell, existence=both)
         for one, change in ((this, other), (other, this)):

@@ -87,6 +87,8 @@ class Transaction:
         """The deleted entities."""
         self.renamed: list[tuple[EntitySchema, str]] = []
         """The old primary keys of entities that have another one now."""
+        self.updated: set[str] = set()
+        """The keys of the results that the `update` hook has written."""
         self.followed: AbstractSet[EntityPath] = frozenset()
         """The lists that were certainly updated with the change."""
         self.stale_records: set[EntityPath] = set()

@@ -224,10 +224,10 @@ class Pages:
             moved = self._moved = self._items_that_moved()
             if self._ended and not moved:
                 return False
-            asked = yield from self._ask(restarts=bool(moved) and self._style.is_url)
-            if asked is None:
+            found = yield from self._next(restarts=bool(moved) and self._style.is_url)
+            if found is None:
                 return False
-            position, page = asked
+            position, page = found
             for met in moved:
                 met.count_move()
             if page is not None:
@@ -239,7 +239,7 @@ class Pages:
                     self._number -= 1  # the empty page is the one after the last
             self._ended = True  # unless items have moved to earlier pages meanwhile
 
-    def _ask(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
+    def _next(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
         """Steps: fetch the next page, or the first one again; return its position and, if there is one, the page.
 
         A run restarts if its URLs may contain the numbers of pages, and items have moved to earlier ones.

@@ -247,7 +247,8 @@ class LogConsumer:
         in_flight = [one.fetched_at for one in store_state.in_flight.by_id.values()]
         if not in_flight:
             return
-        cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE_TABLE}
+        places = list(_places(entry))
+        cells = {place for place in places if not isinstance(place, str) and place[1] != WHOLE_TABLE}
         answered = Answered(
             number=NEVER,
             is_change=any(kind == "path" for kind, *_ in entry.stale),
@@ -257,6 +258,7 @@ class LogConsumer:
             lists={},
             plain_lists=frozenset(),
             key="",
+            results=frozenset(place for place in places if isinstance(place, str)),
         )
         store_state.request_log.add(answered, store_state.last_number, in_flight)
 

@@ -37,9 +37,11 @@ def opened(asynchronous: bool, address: str) -> Generator[tuple[Any, Run]]:
 
 
 def stale(client: Any) -> set[str]:
-    """The paths of what is shown still and fetched by the next read."""
-    metas = client.store.state["meta"].items()
-    return {key.partition("/api")[2] for key, meta in metas if key.startswith("GET ") and meta["expires_at"] == 1}
+    """The paths of reviews that were read, are shown still, and are fetched by the next read."""
+    read = {key.partition("/api")[2] for key in client.store.state["meta"] if key.startswith("GET ")}
+    explain = client.reviews.get.explain
+    found = {path for path in read if path[9:].isdecimal() and explain(id=int(path[9:])).needs_fetch}
+    return {*found, "/reviews"} if client.reviews.get_list.explain().needs_fetch else found
 
 
 @BOTH

@@ -86,6 +86,7 @@ def _touched(tx: Transaction, made: ChangeEffects | None) -> Answered:
     named = () if made is None else made.records
     tables = frozenset(() if made is None else made.tables)
     records = frozenset([*named, *received])
+    results = frozenset([request.key] if made is None else tx.updated)
     return Answered(
-        tx.writer.meta.fetched_at, made is not None, request.label, records, tables, lists, plain, request.key
+        tx.writer.meta.fetched_at, made is not None, request.label, records, tables, lists, plain, request.key, results
     )

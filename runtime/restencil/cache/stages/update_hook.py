@@ -42,5 +42,6 @@ def run_update(tx: Transaction) -> None:
             current = change.result(other)  # it may have been loaded
         try:
             change.results[other] = read_only(updater(None if current is UNDEFINED else read_only(current)))
+            tx.updated.add(other)
         except Exception:
             logger.exception("%s: update of %s failed; the other updates still run", key, other)

@@ -1,0 +1,13 @@
+"""Functions that specs of tests name as `python:` references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+STATS = "GET http://server.test/stats"
+
+
+def one_more(created: Any, *args: Any) -> dict[str, Callable[[Any], Any]]:
+    """The `update` hook of a creation that a count includes."""
+    return {STATS: lambda stats: {"count": (stats or {"count": 0})["count"] + 1}}
