@@ -914,7 +914,8 @@ ROWS: Final = (
         "The possible objects: the first whose constants all match, else the first with all required fields.",
         required=True),
     Row("endpoint", "process", Code(), "Converts a response to its value."),
-    Row("endpoint", "update", Code(), "Changes other cached responses after success."),
+    Row("endpoint", "update", Code(), "Changes other cached responses after success; name them in `expires` too, since "
+        "it does not run if the outcome of the change is not known."),
     Row("endpoint", "get_optimistic_response", Code(), "Predicts the response before the server responds."),
     Row("resource", "endpoints", Table("endpoint_name", Subsection("endpoint")),
         "Changes to standard members, and additional endpoints, by name."),
