@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.fork import stores
 from ..base.logs import logger
 from ..base.scheduler import ThreadScheduler
-from ..base.values import INVALID, UNDEFINED
+from ..base.values import INVALID
 from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
@@ -190,13 +190,12 @@ class Store(Dumpable):
             return store_state.base.as_answered(cell, store_state.view.get(*cell))
 
     def shown(self, cells: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Any, float]]:
-        """Return what is stored of the entities that the view knows, and the number of the last event of each."""
+        """Return what the view has of each of these entities, and the number of the last event that made it stale."""
         with self.lock:
             store_state = self._store_state
             store_state.refresh()
             view, marks = store_state.view, store_state.base.marks
-            found = ((cell, view.get(*cell), marks.of_record(cell).number) for cell in cells)
-            return {cell: (stored, event) for cell, stored, event in found if stored is not UNDEFINED}
+            return {cell: (view.get(*cell), marks.of_record(cell).number) for cell in cells}
 
     def is_deleted(self, cell: tuple[str, str]) -> bool:
         """Return whether an entity is deleted in the view; False if it is unknown."""

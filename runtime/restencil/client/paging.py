@@ -58,10 +58,11 @@ class _Met:
 
         `event` is the number of the last event that made it stale.
         """
-        self.is_gone = stored is INVALID
-        if stored is INVALID:
+        is_marked = event >= self._number
+        self.is_gone = stored is INVALID or (stored is UNDEFINED and is_marked)  # a deletion may be evicted as well
+        if self.is_gone:
             return not self.is_deleted
-        return not self.is_changed and (event >= self._number or self._differs(known_record(stored)))
+        return not self.is_changed and (is_marked or self._differs(known_record(stored)))
 
     def _differs(self, record: Mapping[str, Any] | None) -> bool:
         if record is None or self._record is None or record is self._record:
@@ -325,7 +326,7 @@ class Pages:
         new = {_identity(item): _cell(item) for item in items}
         known = store.shown([cell for cell in new.values() if cell is not None])
         for identity, cell in new.items():
-            stored = UNDEFINED if cell is None or cell not in known else known[cell][0]
+            stored = UNDEFINED if cell is None else known[cell][0]
             self._met.setdefault(identity, _Met(cell, stored, number))
         if items:
             self._last = items[-1]

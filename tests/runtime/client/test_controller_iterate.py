@@ -10,9 +10,21 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.freshness.small import package_of
+from tests.libraries import httpx
 from tests.runtime.worlds import World
 
-from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, RestencilError, create_resource
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    NetworkError,
+    Page,
+    Response,
+    RestencilError,
+    Store,
+    create_resource,
+)
 from restencil.endpoint.page_styles import next_link
 from restencil.schema import Collection, Object
 from restencil.testing import Answer, MockServer
@@ -452,6 +464,40 @@ def test_controller_iterate_item_that_a_change_may_have_moved_makes_it_skip_noth
             world.controller.set_response(resource.get, rows[-1], id="1")
 
     assert ids_with(world, resource, react) == EVERY
+
+
+def test_controller_iterate_deletion_that_a_bounded_store_forgot_makes_it_skip_nothing() -> None:
+    """That the record was deleted is still known where the store has let go of it."""
+    rows = list(ALL)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        path, page = request.url.path, int(request.url.params.get("page", 1))
+        if request.method == "DELETE":
+            rows.pop(1)
+            return httpx.Response(204)
+        found = rows[page * 2 - 2 : page * 2] if path == "/items" else {"id": path.rpartition("/")[2], "rank": 0}
+        return httpx.Response(200, json=found)
+
+    spec = """
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: string, rank: integer}}
+    pagination_field: page
+    pagination: {style: page}
+"""
+    module = package_of(spec)
+    client_class = getattr(module, module.__name__.title().replace("_", ""))
+    transport = httpx.MockTransport(answer)
+    with client_class(client=httpx.Client(transport=transport), store=Store(max_entities=3)) as client:
+        met: list[str] = []
+        for item in client.items.get_list.iterate():
+            met.append(item.id)
+            if item.id == "2":
+                client.items.delete(id="2")
+                for number in range(10, 15):
+                    client.items.get(id=str(number))
+        assert met == EVERY
 
 
 def test_controller_iterate_urls_with_numbers_of_pages_skip_nothing_after_a_delete(world: Pages) -> None:
