@@ -47,7 +47,7 @@ def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Return whether no mutation since a failed request may have removed the cause of its error."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
-    return max(_result_mark(base, request), base.marks.of_errors(tables)).number < meta.number
+    return max(_result_mark(base, request, meta.number), base.marks.of_errors(tables)).number < meta.number
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
@@ -59,7 +59,7 @@ def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
     for table in reach.tables:
         if base.latest.get(table, 0) > meta.fetched_at:
             return False
-    return base.marks.newest_of(reach.tables) < number and _result_mark(base, request).number < number
+    return base.marks.newest_of(reach.tables) < number and _result_mark(base, request, number).number < number
 
 
 def freshness_of(
@@ -150,11 +150,14 @@ def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
     return None if found is None else (found[0].table_key, found[1])
 
 
-def _result_mark(base: Tables, request: Request) -> Mark:
+def _result_mark(base: Tables, request: Request, since: float = NEVER) -> Mark:
+    """Return the mark of a result without its parts; lower ones than `since` may be left out."""
     rules, marks = request.rules, base.marks
     reach = rules.reach
     plain = frozenset[str]() if reach is None else reach.plain_lists
-    mark = marks.of_result(request.key, rules.resource, plain, lambda: request.path, lambda: read_places(request))
+    mark = marks.of_result(
+        request.key, rules.resource, plain, lambda: request.path, lambda: read_places(request), since
+    )
     if reach is None or reach.models or rules.siblings is None:
         return mark
     return max(mark, marks.of_values(rules.resource, lambda: record_path_of(request, is_nested=True)))
@@ -200,7 +203,7 @@ class _Judge:
         `contents` is the content of its response; None if all cells were in it. `fetched_at` is when it was sent (ms).
         With a `root`, the result was never requested: it is this record or list, with everything that it shows.
         """
-        mark = _result_mark(self._base, self._request)
+        mark = _result_mark(self._base, self._request, number)
         if mark.number >= number:
             return Freshness(STALE, mark)
         if self._is_another():

@@ -147,6 +147,8 @@ class StaleMarks:
     def __init__(self) -> None:
         self._newest: dict[str, float] = {}
         """By table of records or lists, the highest number of a mark on any of them."""
+        self._newest_read = NEVER
+        """The highest number of a mark on the reads of an endpoint."""
         self._floor = NO_MARK
         self._spared: dict[str, float] = {}
         """By key, the number up to which marks of its path are ignored."""
@@ -177,6 +179,7 @@ class StaleMarks:
         of_cells = {table for table, _ in (*stale.cells, *stale.evicted)}
         for table in (*stale.tables, *stale.lists, *stale.filtered_lists, *of_cells):
             self._newest[table] = number
+        self._newest_read = number if stale.reads else self._newest_read
         self._tests += [(test, mark) for test in stale.tests]
         while len(self._tests) > MAX_TESTS:
             self._raise_floor(self._tests.pop(0)[1].number)
@@ -203,6 +206,8 @@ class StaleMarks:
             self._spared_lists[place] = max(number, self._spared_lists.get(place, NEVER))
         elif number > self.stored.get((kind, place), NO_MARK).number:
             self.stored[kind, place] = Mark(number, ELSEWHERE)
+            if kind == "reads":
+                self._newest_read = max(number, self._newest_read)
             if kind == "cells":
                 self._newest[place[0]] = max(number, self._newest.get(place[0], NEVER))
             elif kind in ("tables", "lists", "filtered_lists"):
@@ -265,11 +270,12 @@ class StaleMarks:
         plain_lists: Iterable[str],
         path: Callable[[], str | None],
         reads: Callable[[], Iterable[tuple[str, str]]],
+        since: float,
     ) -> Mark:
         """Return the mark of a result without its parts: of its key, path, resource, and lists that are no collections.
 
         `path` returns the path of its request, and `reads` the places of `StaleSet.reads` that it belongs to; they are
-        called only if there are such marks.
+        called only if there are such marks. Lower marks than `since` may be left out.
         """
         marks = self._marks
         found = max(self._of("keys", key), self._floor)
@@ -278,7 +284,7 @@ class StaleMarks:
                 found = mark
         if self.stored or marks["resources"]:
             found = max(found, self._of("resources", resource))
-        if self.stored or marks["reads"]:
+        if self._newest_read >= since:
             found = max([found, *(self._of("reads", place) for place in reads())])
         if self.stored or marks["plain_lists"]:
             for entity in plain_lists:

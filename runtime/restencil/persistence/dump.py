@@ -224,7 +224,12 @@ class _Dumping:
         resource = None if rules is None else rules.resource
         path = path_of(key.partition(" ")[2])
         mark = marks.of_result(
-            key, resource, plain, lambda: path, lambda: () if siblings is None else siblings.read_places(path)
+            key,
+            resource,
+            plain,
+            lambda: path,
+            lambda: () if siblings is None else siblings.read_places(path),
+            meta.number,
         )
         return mark.number >= meta.number or (rules is None and marks.newest_of_kind("reads") >= meta.number)
 
