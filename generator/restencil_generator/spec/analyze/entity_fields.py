@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
 
 
+_NO_ENTITY: Final = "give the entity as 'schema', with 'response: {ignore: true}' if the response does not contain it"
+
+
 def check_param_fields(
     types: Types,
     params: Iterable[d.Field],
@@ -43,7 +46,7 @@ def check_param_fields(
         near = did_you_mean(field.of, known) or did_you_mean(last, [name for name in known if "." not in name])
         message = f"'field' of {noun} {quoted(field.name)} names {quoted(field.of)}, which is no field of"
         owner = f"entity {quoted(entities[0].name)}" if entities else "its response"
-        hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
+        hint = near or (f"its fields: {', '.join(known[:12])}" if known else _NO_ENTITY)
         types.report("param-field", f"{message} {owner}", place or field.place, hint)
 
 
