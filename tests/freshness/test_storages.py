@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -13,6 +14,7 @@ from tests.freshness.run import random_program, shown, shrunk
 from tests.freshness.small import package_of
 from tests.libraries import httpx
 from tests.storage.servers import needs_server
+from tests.storages import PatientStore, sqlite_storage
 
 import restencil
 
@@ -323,7 +325,10 @@ resources:
     ],
     ids=["record", "filtered list", "list known from a parent", "plain list", "parent"],
 )
-def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(name: str, arguments: dict[str, Any], change: str) -> None:
+@pytest.mark.parametrize("is_reopened", [False, True], ids=["memory", "reopened"])
+def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
+    tmp_path: Path, name: str, arguments: dict[str, Any], change: str, is_reopened: bool
+) -> None:
     """A read of the loaded store that sends no request gives what the server says."""
     items = {1: {"id": 1, "owner": 1, "title": "a"}, 2: {"id": 2, "owner": 1, "title": "b"}}
 
@@ -360,9 +365,20 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(name: str, argument
         return value.to_dict() if isinstance(value, restencil.Entity) else value
 
     module = package_of(DUMPED)
-    with opened(None) as client:
+
+    def stored() -> restencil.Store:
+        return PatientStore(storage=sqlite_storage(tmp_path)) if is_reopened else restencil.Store()
+
+    store = stored()
+    with opened(store) as client:
         client.users.get(id=1)
         said(client)
         getattr(client.items, change)(id=1, **({} if change == "delete" else {"body": {"title": "b"}}))
+    if is_reopened:
+        store.close()
+        store = stored()
+    with opened(store) as client:
+        resource, _, member = name.partition(".")
+        getattr(getattr(client, resource), member).cached(**arguments)  # which loads it
         with opened(restencil.Store.load(client.store.dump())) as loaded, opened(None) as new:
             assert plain(said(loaded)) == plain(said(new))

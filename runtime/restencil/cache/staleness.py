@@ -147,8 +147,8 @@ class StaleMarks:
     def __init__(self) -> None:
         self._newest: dict[str, float] = {}
         """By table of records or lists, the highest number of a mark on any of them."""
-        self._newest_read = NEVER
-        """The highest number of a mark on the reads of an endpoint."""
+        self._newest_of_kind: dict[str, float] = {}
+        """By kind, the highest number of a mark."""
         self._floor = NO_MARK
         self._spared: dict[str, float] = {}
         """By key, the number up to which marks of its path are ignored."""
@@ -179,7 +179,6 @@ class StaleMarks:
         of_cells = {table for table, _ in (*stale.cells, *stale.evicted)}
         for table in (*stale.tables, *stale.lists, *stale.filtered_lists, *of_cells):
             self._newest[table] = number
-        self._newest_read = number if stale.reads else self._newest_read
         self._tests += [(test, mark) for test in stale.tests]
         while len(self._tests) > MAX_TESTS:
             self._raise_floor(self._tests.pop(0)[1].number)
@@ -187,6 +186,7 @@ class StaleMarks:
             for place in getattr(stale, name):
                 marks.pop(place, None)  # marks are in the order in which they were set
                 marks[place] = mark
+                self._newest_of_kind[name] = number
             while len(marks) > MAX_MARKS:
                 self._raise_floor(marks.pop(next(iter(marks))).number)
 
@@ -206,8 +206,7 @@ class StaleMarks:
             self._spared_lists[place] = max(number, self._spared_lists.get(place, NEVER))
         elif number > self.stored.get((kind, place), NO_MARK).number:
             self.stored[kind, place] = Mark(number, ELSEWHERE)
-            if kind == "reads":
-                self._newest_read = max(number, self._newest_read)
+            self._newest_of_kind[kind] = max(number, self._newest_of_kind.get(kind, NEVER))
             if kind == "cells":
                 self._newest[place[0]] = max(number, self._newest.get(place[0], NEVER))
             elif kind in ("tables", "lists", "filtered_lists"):
@@ -284,7 +283,7 @@ class StaleMarks:
                 found = mark
         if self.stored or marks["resources"]:
             found = max(found, self._of("resources", resource))
-        if self._newest_read >= since:
+        if self._newest_of_kind.get("reads", NEVER) >= since:
             found = max([found, *(self._of("reads", place) for place in reads())])
         if self.stored or marks["plain_lists"]:
             for entity in plain_lists:
@@ -299,9 +298,10 @@ class StaleMarks:
                     found = max([found, *(self._of("trees", above) for above in paths_above(place))])
         return found
 
-    def newest_of_kind(self, kind: str) -> float:
-        """Return the highest number of a mark of one kind, which is named as in `StaleSet`."""
-        return max((mark.number for mark in self._marks[kind].values()), default=NEVER)
+    def newest(self, *kinds: str) -> float:
+        """Return the highest number of a mark of these kinds, which are named as in `StaleSet`; without any, of all."""
+        found = self._newest_of_kind
+        return max([self._floor.number, *(found.get(kind, NEVER) for kind in kinds or found)])
 
     def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
         """Return the mark of a result of a resource without entities, which may be below the path of a record."""

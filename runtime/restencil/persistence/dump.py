@@ -183,7 +183,7 @@ class _Dumping:
     def _may_be_marked(self, cell: EntityPath) -> bool:
         """Whether a mark on lists is newer than a list: a dump does not contain marks, nor whether they exempt it."""
         base, meta = self._base, self._base.meta(*cell)
-        newest = max(map(base.marks.newest_of_kind, ("lists", "filtered_lists", "arguments")))
+        newest = base.marks.newest("lists", "filtered_lists", "arguments")
         return meta is not None and newest >= base.number(cell, meta)
 
     def _is_incomplete(self, table: str) -> bool:
@@ -214,24 +214,25 @@ class _Dumping:
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:
         """Whether a result may be stale by marks, which a dump does not contain.
 
-        These are those of the result, and the newest one of its tables; without an endpoint, any mark on reads counts.
+        These are those of the result, and the newest one of its tables; if its endpoint is not known, any mark.
         """
         rules, marks = meta.rules, self._base.marks
-        siblings, reach = (None, None) if rules is None else (rules.siblings, rules.reach)
+        if rules is None:
+            return marks.newest() >= meta.number
+        siblings, reach = rules.siblings, rules.reach
         plain, tables = (frozenset[str](), ()) if reach is None else (reach.plain_lists, reach.tables)
-        if max(marks.newest_of(tables), marks.newest_of_kind("arguments")) >= meta.number:
+        if max(marks.newest_of(tables), marks.newest("arguments")) >= meta.number:
             return True
-        resource = None if rules is None else rules.resource
         path = path_of(key.partition(" ")[2])
         mark = marks.of_result(
             key,
-            resource,
+            rules.resource,
             plain,
             lambda: path,
             lambda: () if siblings is None else siblings.read_places(path),
             meta.number,
         )
-        return mark.number >= meta.number or (rules is None and marks.newest_of_kind("reads") >= meta.number)
+        return mark.number >= meta.number
 
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:
