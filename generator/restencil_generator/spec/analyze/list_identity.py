@@ -5,12 +5,20 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from restencil_generator.spec import model as d
 
 _WITHOUT_OWN_LISTS: Final = (d.ListOf, d.ValuesOf, d.QueryOf)
+
+
+class _Kind(NamedTuple):
+    """What is equal for lists that would be one list for equal arguments."""
+
+    of: type[d.Type]
+    tables: tuple[str, ...]
+    arguments: frozenset[str]
 
 
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:
@@ -20,28 +28,37 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
     All others get their path as `apart`, also a list without path parameters that is no `get_list`: what a path such as
     `/cards/archived` selects is not known. Several lists of an entity in one response get their places.
     """
-    kinds: dict[Any, list[tuple[bool, bool, int, str, str]]] = {}
+    tables = {name: entity.key for name, entity in entities.items()}
+    ranks: dict[_Kind, list[tuple[bool, bool, int, str, str]]] = {}
     for name, resource in resources.items():
         for member, endpoint in resource.endpoints.items():
             if endpoint.collection is not None and not isinstance(endpoint.schema, d.AdderOf):
                 of = [entities[entity].resource for entity in d.entities_in(endpoint.collection) if entity in entities]
                 text = endpoint.path.text
                 rank = member != "get_list", of != [name], len(text), text, endpoint.url_prefix
-                kinds.setdefault(_kind_of_list(endpoint, entities), []).append(rank)
-    places = {kind: min(found)[3:] for kind, found in kinds.items() if not min(found)[0] or _has_parameters(kind)}
+                ranks.setdefault(_kind_at(endpoint.path, endpoint.collection, tables), []).append(rank)
+    unmarked: dict[_Kind, tuple[str, str]] = {}
+    for kind, found in ranks.items():
+        is_other_member, _, _, text, prefix = min(found)
+        if not is_other_member or kind.arguments:
+            unmarked[kind] = text, prefix
 
     def kept(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
         listing = endpoint if not isinstance(endpoint.schema, d.AdderOf) else resource.endpoints.get("get_list")
         if listing is None or listing.collection is None:
             return endpoint
-        if endpoint.schema is not None and _has_equal_lists(endpoint.schema):
-            return dataclasses.replace(
-                endpoint, schema=_numbered(endpoint.schema, listing.path.text, itertools.count(1))
-            )
-        text, prefix = places.get(_kind_of_list(listing, entities), ("", ""))
-        if (listing.path.text, listing.url_prefix) == (text, prefix):
+        path = listing.path.text
+        kinds = (
+            []
+            if endpoint.schema is None
+            else [_kind_at(listing.path, one, tables) for one in _lists_in(endpoint.schema)]
+        )
+        if len(kinds) != len(set(kinds)):
+            return _kept_apart(endpoint, (f"{path}#{number}" for number in itertools.count(1)))
+        place = unmarked.get(_kind_at(listing.path, listing.collection, tables))
+        if place == (path, listing.url_prefix):
             return endpoint
-        apart = listing.path.text if listing.path.text != text else listing.url_prefix + text
+        apart = itertools.repeat(path if place is None or path != place[0] else listing.url_prefix + path)
         extenders = {name: _kept_apart(one, apart) for name, one in endpoint.extenders.items()}
         return dataclasses.replace(_kept_apart(endpoint, apart), extenders=extenders)
 
@@ -53,43 +70,33 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
     }
 
 
-def _kind_of_list(endpoint: d.Endpoint, entities: Mapping[str, d.Entity]) -> Any:
-    """Return a value that is equal for lists that would be one list for equal arguments; None without a list."""
-    collection = endpoint.collection
-    if collection is None:
-        return None
-    names = d.entities_in(collection)
-    tables = tuple(entities[name].key if name in entities else name for name in names)
-    return type(collection.of), tables, frozenset(parameter.name for parameter in endpoint.path.parameters)
-
-
 def keep_fields_apart(entity: str, fields: tuple[d.Field, ...]) -> tuple[d.Field, ...]:
     """Mark nested lists of an entity with the same items and arguments as different lists, by the name of the field."""
-    count = Counter(_kind_of_nested(field) for field in fields)
+    kinds = [
+        [_kind(one, (nest.argument for nest in one.nest), {}) for one in _lists_in(field.type)] for field in fields
+    ]
+    count = Counter(itertools.chain.from_iterable(kinds))
     return tuple(
         (
-            dataclasses.replace(field, type=_apart(field.type, f"{entity}.{field.name}"))
-            if (kind := _kind_of_nested(field)) is not None and count[kind] > 1
+            dataclasses.replace(field, type=_apart(field.type, itertools.repeat(f"{entity}.{field.name}")))
+            if any(count[kind] > 1 for kind in own)
             else field
         )
-        for field in fields
+        for field, own in zip(fields, kinds, strict=True)
     )
 
 
-def _kind_of_nested(field: d.Field) -> Any:
-    found = next(_lists_in(field.type), None)
-    if found is None:
-        return None
-    return type(found.of), tuple(d.entities_in(found)), frozenset(nest.argument for nest in found.nest)
+def _kind_at(path: d.Path, collection: d.CollectionOf, tables: Mapping[str, str]) -> _Kind:
+    return _kind(collection, (parameter.name for parameter in path.parameters), tables)
 
 
-def _has_equal_lists(schema: d.Type) -> bool:
-    """Whether a response has several lists of the same entities, which have the same arguments."""
-    kinds = [(type(one.of), tuple(d.entities_in(one))) for one in _lists_in(schema)]
-    return len(kinds) != len(set(kinds))
+def _kind(collection: d.CollectionOf, arguments: Iterable[str], tables: Mapping[str, str]) -> _Kind:
+    names = d.entities_in(collection)
+    return _Kind(type(collection.of), tuple(tables.get(name, name) for name in names), frozenset(arguments))
 
 
 def _lists_in(schema: d.Type) -> Iterator[d.CollectionOf]:
+    """Yield the collections in a schema that are not items of a list, or part of a query."""
     if isinstance(schema, d.CollectionOf):
         yield schema
     elif not isinstance(schema, _WITHOUT_OWN_LISTS):
@@ -97,24 +104,13 @@ def _lists_in(schema: d.Type) -> Iterator[d.CollectionOf]:
             yield from _lists_in(part)
 
 
-def _numbered(schema: d.Type, path: str, numbers: Iterator[int]) -> d.Type:
+def _kept_apart(endpoint: d.Endpoint, places: Iterator[str]) -> d.Endpoint:
+    return dataclasses.replace(endpoint, schema=None if endpoint.schema is None else _apart(endpoint.schema, places))
+
+
+def _apart(schema: d.Type, places: Iterator[str]) -> d.Type:
+    """Set `apart` of the collections in a schema to the next places; those within lists and queries are not changed."""
     if isinstance(schema, d.CollectionOf):
-        return dataclasses.replace(schema, apart=f"{path}#{next(numbers)}")
+        return dataclasses.replace(schema, apart=next(places))
     is_left = isinstance(schema, _WITHOUT_OWN_LISTS)
-    return schema if is_left else schema.map(lambda part: _numbered(part, path, numbers))
-
-
-def _has_parameters(kind: Any) -> bool:
-    return bool(kind[-1])
-
-
-def _kept_apart(endpoint: d.Endpoint, place: str) -> d.Endpoint:
-    return dataclasses.replace(endpoint, schema=None if endpoint.schema is None else _apart(endpoint.schema, place))
-
-
-def _apart(schema: d.Type, place: str) -> d.Type:
-    """Set `apart` of the collections in a schema; collections within lists and queries are not changed."""
-    if isinstance(schema, d.CollectionOf):
-        return dataclasses.replace(schema, apart=place)
-    is_left = isinstance(schema, _WITHOUT_OWN_LISTS)
-    return schema if is_left else schema.map(lambda part: _apart(part, place))
+    return schema if is_left else schema.map(lambda part: _apart(part, places))
