@@ -125,8 +125,9 @@ class _Effects:
             if own_key is not None:
                 self.stale.keys.add(own_key)
         others = [name for name in names if name != SELF]
-        self.stale.reads |= siblings.stale_reads(request.args, others, request.locator)
-        self.stale.tables |= siblings.stale_tables(others, request.locator)
+        places, tables = siblings.expired_reads(request.args, others, request.locator)
+        self.stale.reads |= places
+        self.stale.tables |= tables
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)

@@ -154,10 +154,13 @@ class ResourceInfo(Protocol):
         """
         ...
 
-    def stale_reads(
+    def expired_reads(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None, /
-    ) -> set[tuple[str, str]]:
-        """Return the places of endpoints with these names, with the path parameters that they share with a mutation."""
+    ) -> tuple[set[tuple[str, str]], set[str]]:
+        """Return what a mutation expires by these names: the places of reads, and tables with all their records.
+
+        A place has the path parameters that the read shares with the mutation.
+        """
         ...
 
     def read_places(self, path: str, /) -> Iterable[tuple[str, str]]:
@@ -165,10 +168,6 @@ class ResourceInfo(Protocol):
 
         A place is the method and path template of the endpoint, and the values of its first parameters as JSON.
         """
-        ...
-
-    def stale_tables(self, names: Sequence[str], locator: UrlResolver | None, /) -> set[str]:
-        """Return the tables whose single records endpoints with these names read, requested or not."""
         ...
 
     def lists_test(self, args: tuple[Any, ...], /) -> Callable[[str], bool]:

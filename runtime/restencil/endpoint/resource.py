@@ -223,19 +223,22 @@ class ResourceContext:
                     return get.request(args)
         return None
 
-    def stale_reads(
+    def expired_reads(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None
-    ) -> set[tuple[str, str]]:
-        """Return the places of the reads that a mutation expires: those of these names, with its path parameters.
+    ) -> tuple[set[tuple[str, str]], set[str]]:
+        """Return the places of the reads that a mutation expires by these names, and the tables that become stale.
 
-        A parameter counts if both paths are equal up to it: `:id` of `/orders/:id/pay` and of `/orders/:id` is the same
-        order, and `:id` of `/users/:id` is not. A name is a member, `resource.member`, or a resource of the client for
-        all its reading endpoints. An unknown name is logged as a warning.
+        A place has the path parameters of the mutation that also belong to the read. A parameter does if both paths are
+        equal up to it: `:id` of `/orders/:id/pay` and of `/orders/:id` is the same order, and `:id` of `/users/:id` is
+        not. All records of a table become stale if a read of one record has no such parameter. A name is a member,
+        `resource.member`, or a resource of the client for all its reading endpoints. An unknown name is logged as a
+        warning.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
         asking = _rest_member(self._resource, self._member)
         heads = {} if asking is None else _heads(asking.path)
         places: set[tuple[str, str]] = set()
+        tables: set[str] = set()
         for name in names:
             found = self._reading(name, locator)
             if found is None:
@@ -247,8 +250,12 @@ class ResourceContext:
             for endpoint in found or ():
                 own = _heads(endpoint.path).items()
                 shared = takewhile(lambda item: item[0] in given and heads.get(item[0]) == item[1], own)
-                places.add(_place(endpoint, [given[name] for name, _ in shared]))
-        return places
+                values = [given[name] for name, _ in shared]
+                places.add(_place(endpoint, values))
+                entity = as_entity(schema_of(endpoint.schema))
+                if entity is not None and not values:
+                    tables.add(entity.table_key)
+        return places, tables
 
     def read_places(self, path: str) -> list[tuple[str, str]]:
         """Return the places of a read with this path: its endpoint, with none, some or all of its path parameters."""
@@ -258,21 +265,6 @@ class ResourceContext:
         params = path_template(asking.path).params_of(urls.urlsplit(path).path) or {}
         values = [params[name] for name in takewhile(params.__contains__, _heads(asking.path))]
         return [_place(asking, values[:count]) for count in range(len(values) + 1)]
-
-    def stale_tables(self, names: Sequence[str], locator: UrlResolver | None) -> set[str]:
-        """Return the tables of reads of one entity with these names that have no path parameter of the call.
-
-        All their records become stale.
-        """
-        asking = _rest_member(self._resource, self._member)
-        heads = set[str]() if asking is None else set(_heads(asking.path).values())
-        found: set[str] = set()
-        for name in names:
-            for endpoint in self._reading(name, locator) or ():
-                entity = as_entity(schema_of(endpoint.schema))
-                if entity is not None and heads.isdisjoint(_heads(endpoint.path).values()):
-                    found.add(entity.table_key)
-        return found
 
     def _reading(self, name: str, locator: UrlResolver | None) -> list[RestEndpoint[..., Any]] | None:
         """Return the reading endpoints for a name; None for an unknown name."""
