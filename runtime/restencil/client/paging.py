@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.errors import NetworkError
 from ..base.logs import logger
@@ -38,43 +38,38 @@ _hinted: set[str] = set()
 
 
 class _Met:
-    """An item of a run: the cell of its entity, if it is one, and what was known of that when its page came."""
+    """An item of a run: the cell of its entity, if it is one, and what was stored of it when its page was received."""
 
-    __slots__ = ("_number", "_record", "cell", "is_changed", "is_deleted", "is_gone")
+    __slots__ = ("_number", "_record", "cell", "counted")
 
     def __init__(self, cell: tuple[str, str] | None, stored: Any, number: float) -> None:
         self.cell = cell
         self._record = known_record(stored)
         self._number = number
-        self.is_deleted = False
-        """Whether its deletion was counted."""
-        self.is_changed = False
-        """Whether a change of it was counted. Each entity counts once, so that a run comes to an end."""
-        self.is_gone = False
-        """Whether it was deleted when this was last checked."""
+        self.counted: set[bool] = set()
+        """Whether a change (False) or the deletion (True) was counted: once each, so that a run comes to an end."""
 
-    def has_moved(self, stored: Any, event: float) -> bool:
-        """Return whether it was deleted, or has changed, so that it may be at another position or in the list no more.
+    def move(self, stored: Any, event: float) -> _Move | None:
+        """Return its deletion or change, after which it may be at another position or not in the list; None if counted.
 
         `event` is the number of the last event that made it stale.
         """
         is_marked = event >= self._number
-        self.is_gone = stored is INVALID or (stored is UNDEFINED and is_marked)  # a deletion may be evicted as well
-        if self.is_gone:
-            return not self.is_deleted
-        return not self.is_changed and (is_marked or self._differs(known_record(stored)))
+        is_deletion = stored is INVALID or (stored is UNDEFINED and is_marked)  # a deletion may be evicted as well
+        has_moved = is_deletion or is_marked or self._differs(known_record(stored))
+        return _Move(self, is_deletion) if has_moved and is_deletion not in self.counted else None
 
     def _differs(self, record: Mapping[str, Any] | None) -> bool:
         if record is None or self._record is None or record is self._record:
             return False
         return any(not same_json(record.get(name), value) for name, value in self._record.items())
 
-    def count_move(self) -> None:
-        """Note that the position of the next page has considered it."""
-        if self.is_gone:
-            self.is_deleted = True
-        else:
-            self.is_changed = True
+
+class _Move(NamedTuple):
+    """An item that was deleted or changed after its page was received."""
+
+    met: _Met
+    is_deletion: bool
 
 
 class Pages:
@@ -128,8 +123,8 @@ class Pages:
         self.longest = 0
         self._met: dict[Any, _Met] = {}
         """The items on all pages of this run, by identity."""
-        self._moved: list[_Met] = []
-        """The entities that have left their position, or may have, since the current page was requested."""
+        self._moves: list[_Move] = []
+        """The moves that the position of the next page considers."""
         self._is_extended = False
         """Whether the current page is the stored list with further pages, which the run will request again."""
         self._used: set[Any] = set()
@@ -153,7 +148,7 @@ class Pages:
     @property
     def removed(self) -> int:
         """The number of items of the pages so far that may have left their position since the page was requested."""
-        return len(self._moved)
+        return len(self._moves)
 
     def named(self, path: str, /) -> Any:
         """Return the value for the option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
@@ -222,17 +217,17 @@ class Pages:
             if not (yield from self._go_to(self._start_after)):
                 return False
         while True:
-            moved = self._moved = self._items_that_moved()
-            if self._ended and not moved:
+            moves = self._moves = self._moves_before_next()
+            if self._ended and not moves:
                 return False
-            found = yield from self._next(restarts=bool(moved) and self._style.is_url)
+            found = yield from self._next(restarts=bool(moves) and self._style.is_url)
             if found is None:
                 return False
             position, page = found
-            for met in moved:
-                met.count_move()
+            for met, is_deletion in moves:
+                met.counted.add(is_deletion)
             if page is not None:
-                goes_back = bool(moved) or (self._style.is_counted and position <= self._number)
+                goes_back = bool(moves) or (self._style.is_counted and position <= self._number)
                 self._set_position(position)
                 if self._take(page, goes_back=goes_back):
                     return True
@@ -354,19 +349,20 @@ class Pages:
         before = self._style.count_before(self)
         if before is not None:
             return before + self.count
-        return self._total_count if self._is_plain else len(self._met) - len(self._moves())
+        return self._total_count if self._is_plain else len(self._met) - len(self._all_moves())
 
-    def _items_that_moved(self) -> list[_Met]:
-        """Return the entities whose move changes the positions of later items."""
+    def _moves_before_next(self) -> list[_Move]:
+        """Return the moves that change the position of the next page, or with URLs may change it."""
         if self._style.is_counted:
-            return self._moves()
-        return [met for met in self._moves() if met.is_gone] if self._style.is_url else []
+            return self._all_moves()
+        return [move for move in self._all_moves() if move.is_deletion] if self._style.is_url else []
 
-    def _moves(self) -> list[_Met]:
-        """Return the entities of this run that were deleted or may have moved, and were not counted yet."""
+    def _all_moves(self) -> list[_Move]:
+        """Return the moves of entities of this run that were not counted yet."""
         known = {met.cell: met for met in self._met.values() if met.cell is not None}
         found = self._core.store.shown(known)
-        return [known[cell] for cell, (stored, event) in found.items() if known[cell].has_moved(stored, event)]
+        moves = (known[cell].move(stored, event) for cell, (stored, event) in found.items())
+        return [move for move in moves if move is not None]
 
     def items(self) -> Iterator[Any]:
         """Yield the items of the current page in their current state, each entity once in all pages."""
@@ -388,8 +384,8 @@ class Pages:
         return page_of(page.in_flight, page.value, page.items, self.position, self._next_position())
 
     def _next_position(self) -> Any:
-        self._moved = self._items_that_moved()
-        if self._ended and not self._moved:
+        self._moves = self._moves_before_next()
+        if self._ended and not self._moves:
             return None
         try:
             return _shown(self._following())
