@@ -38,10 +38,9 @@ def opened(asynchronous: bool, address: str) -> Generator[tuple[Any, Run]]:
 
 def stale(client: Any) -> set[str]:
     """The paths of reviews that were read, are shown still, and are fetched by the next read."""
-    read = {key.partition("/api")[2] for key in client.store.state["meta"] if key.startswith("GET ")}
-    explain = client.reviews.get.explain
-    found = {path for path in read if path[9:].isdecimal() and explain(id=int(path[9:])).needs_fetch}
-    return {*found, "/reviews"} if client.reviews.get_list.explain().needs_fetch else found
+    reviews, read = client.reviews, {key.partition("/api/reviews/")[2] for key in client.store.state["meta"]}
+    found = {f"/reviews/{pk}" for pk in read if pk.isdecimal() and reviews.get.explain(id=int(pk)).needs_fetch}
+    return {*found, "/reviews"} if reviews.get_list.explain().needs_fetch else found
 
 
 @BOTH

@@ -59,6 +59,28 @@ class Pages(World):
 
         return self.clock.run(collect)
 
+    def react(self, endpoint: Any, react: Callable[[Any], None]) -> None:
+        """Calls a function with each item that iterate gives, before it gives the next one."""
+
+        def consume() -> None:
+            for item in self.controller.iterate(endpoint):
+                react(item)
+
+        async def consume_async() -> None:
+            async for item in self.controller.iterate(endpoint):
+                react(item)
+
+        self.clock.run(consume_async if self.asynchronous else consume)
+
+    def serve_rows(self, rows: list[dict[str, Any]], style: str) -> None:
+        """Serves pages of three rows, which are those of the moment, by the number of the page or an offset."""
+
+        def answer(params: dict[str, str]) -> Any:
+            number = int(params.get(style, 0))
+            return rows[(start := max(number - 1, 0) * 3 if style == "page" else number) : start + 3]
+
+        self.serve(answer)
+
     def ids(self, endpoint: Any, *args: Any, **kwargs: Any) -> list[str]:
         return [item.id for item in self.items(endpoint, *args, **kwargs)]
 
@@ -140,15 +162,7 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
             world.controller.set_response(resource.get, {"id": "2", "rank": 200}, id="2")
             world.controller.set_response(resource.delete, {"id": "3"}, {"id": "3"})
 
-    def consume() -> None:
-        for item in world.controller.iterate(resource.get_list):
-            react(item)
-
-    async def consume_async() -> None:
-        async for item in world.controller.iterate(resource.get_list):
-            react(item)
-
-    world.clock.run(consume_async if world.asynchronous else consume)
+    world.react(resource.get_list, react)
     assert found == [1, 200, 4, 5, 6, 7]
 
 
@@ -355,12 +369,7 @@ def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
     world: Pages, style: str, gone: set[str]
 ) -> None:
     rows = list(ALL)
-
-    def answer(params: dict[str, str]) -> Any:
-        number = int(params.get(style, 0))
-        return rows[(start := max(number - 1, 0) * 3 if style == "page" else number) : start + 3]
-
-    world.serve(answer)
+    world.serve_rows(rows, style)
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
     met: list[str] = []
 
@@ -370,15 +379,7 @@ def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
             rows.remove(next(row for row in rows if row["id"] == item.id))
             world.controller.set_response(resource.delete, {"id": item.id}, {"id": item.id})
 
-    def consume() -> None:
-        for item in world.controller.iterate(resource.get_list):
-            react(item)
-
-    async def consume_async() -> None:
-        async for item in world.controller.iterate(resource.get_list):
-            react(item)
-
-    world.clock.run(consume_async if world.asynchronous else consume)
+    world.react(resource.get_list, react)
     assert met == EVERY
 
 
@@ -390,15 +391,7 @@ def ids_with(world: Pages, resource: Any, react: Callable[[str], None]) -> list[
         met.append(item.id)
         react(item.id)
 
-    def consume() -> None:
-        for item in world.controller.iterate(resource.get_list):
-            take(item)
-
-    async def consume_async() -> None:
-        async for item in world.controller.iterate(resource.get_list):
-            take(item)
-
-    world.clock.run(consume_async if world.asynchronous else consume)
+    world.react(resource.get_list, take)
     return met
 
 
@@ -409,11 +402,7 @@ def test_controller_iterate_list_that_is_read_again_on_the_way_makes_it_skip_not
 ) -> None:
     """The response to the list has its first page alone: what other pages had is still there."""
     rows = [{"id": str(n), "rank": n} for n in range(1, 13)]
-    world.serve(
-        lambda params: rows[
-            (start := (number(params, style) - 1) * 3 if style == "page" else number(params, style)) : start + 3
-        ]
-    )
+    world.serve_rows(rows, style)
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
 
     def react(item: str) -> None:
@@ -423,20 +412,12 @@ def test_controller_iterate_list_that_is_read_again_on_the_way_makes_it_skip_not
     assert ids_with(world, resource, react) == [row["id"] for row in rows]
 
 
-def number(params: dict[str, str], style: str) -> int:
-    return int(params.get(style, 1 if style == "page" else 0))
-
-
 @pytest.mark.parametrize("style", ["page", "offset"])
 @pytest.mark.parametrize("new", [3, 6])
 def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world: Pages, style: str, new: int) -> None:
     """A whole page of items that are known is not the end of the list."""
     rows = list(ALL)
-    world.serve(
-        lambda params: rows[
-            (start := (number(params, style) - 1) * 3 if style == "page" else number(params, style)) : start + 3
-        ]
-    )
+    world.serve_rows(rows, style)
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
 
     def react(item: str) -> None:
@@ -451,11 +432,7 @@ def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world
 def test_controller_iterate_item_that_a_change_may_have_moved_makes_it_skip_nothing(world: Pages, style: str) -> None:
     """The list is sorted by a field that the program changes, so that the first item becomes the last."""
     rows = list(ALL)
-    world.serve(
-        lambda params: rows[
-            (start := (number(params, style) - 1) * 3 if style == "page" else number(params, style)) : start + 3
-        ]
-    )
+    world.serve_rows(rows, style)
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
 
     def react(item: str) -> None:
@@ -526,12 +503,7 @@ def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
     world: Pages, style: str, change: str
 ) -> None:
     rows = list(ALL)
-
-    def answer(params: dict[str, str]) -> Any:
-        number = int(params.get(style, 0))
-        return rows[(start := max(number - 1, 0) * 3 if style == "page" else number) : start + 3]
-
-    world.serve(answer)
+    world.serve_rows(rows, style)
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
     world.controller.set_response(resource.get_list, rows[:3])
     if change == "delete":
