@@ -92,9 +92,9 @@ class Transaction:
         self.followed: AbstractSet[EntityPath] = frozenset()
         """The lists that were certainly updated with the change."""
         self.stale_records: set[EntityPath] = set()
-        """The records that become stale, by `expires` or because an empty response may concern them."""
+        """The records that become stale because an empty response may concern them."""
         self.outdated: set[str] = set()
-        """The keys of results that become stale by `expires`, or because a list that they contain has changed."""
+        """The keys of results that expired, or that have more members than a list that has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []
         """Tests of keys; matching results become stale."""
         self.stale: StaleSet | None = None
