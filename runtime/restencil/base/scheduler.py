@@ -12,15 +12,13 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
-from typing import Final, Protocol, runtime_checkable
+from queue import Empty, SimpleQueue
+from typing import ClassVar, Protocol, runtime_checkable
 
 from .fork import reset_in_child
 from .logs import logger
 
 __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
-
-#: The seconds for which an idle thread waits for work before it ends.
-IDLE_SECONDS: Final = 2.0
 
 Work = Callable[[], object]
 
@@ -70,28 +68,32 @@ class _Timer:
 
 
 class _Worker:
-    """A daemon thread that runs one piece of work after another, and ends after `IDLE_SECONDS` without any."""
+    """A daemon thread that runs one piece of work after another, and ends after a time without any."""
 
     def __init__(self, scheduler: ThreadScheduler, work: Work) -> None:
         self._scheduler = scheduler
-        self._work: Work | None = work
-        self._go = threading.Lock()
-        self._go.acquire()
+        self._given: SimpleQueue[Work] = SimpleQueue()
+        self.give(work)
         threading.Thread(target=self._run, name="restencil-background", daemon=True).start()
 
     def give(self, work: Work) -> None:
-        self._work = work
-        self._go.release()
+        self._given.put(work)
 
     def _run(self) -> None:
-        while True:
-            work, self._work = self._work, None
-            if work is not None:
-                _logged(work)
-                del work
+        work: Work | None = self._given.get()
+        while work is not None:
+            _logged(work)
+            work = None  # nothing holds what it refers to while the thread is idle
             self._scheduler.rest(self)
-            if not self._go.acquire(timeout=IDLE_SECONDS) and self._scheduler.dismiss(self):
-                return
+            work = self._next()
+
+    def _next(self) -> Work | None:
+        """Wait for the next work; return None if the thread ends, and is given none anymore."""
+        try:
+            return self._given.get(timeout=self._scheduler.idle_seconds)
+        except Empty:
+            # A worker that is not idle anymore was given work meanwhile.
+            return None if self._scheduler.dismiss(self) else self._given.get()
 
 
 class ThreadScheduler:
@@ -99,6 +101,9 @@ class ThreadScheduler:
 
     Daemon threads never delay the exit of the interpreter. Errors of background work are logged.
     """
+
+    idle_seconds: ClassVar[float] = 2.0
+    """The seconds for which an idle thread waits for work before it ends."""
 
     def __init__(self) -> None:
         self._timers: list[_Timer] = []
@@ -111,12 +116,11 @@ class ThreadScheduler:
 
     def spawn(self, work: Work, /) -> None:
         """Run the work on a daemon thread."""
-        with self._lock:
-            worker = self._idle.pop() if self._idle else None
-        if worker is None:
-            _Worker(self, work)
-        else:
-            worker.give(work)
+        with self._lock:  # until the work is given, so that an idle worker either has it or has ended
+            if self._idle:
+                self._idle.pop().give(work)
+                return
+        _Worker(self, work)
 
     def rest(self, worker: _Worker) -> None:
         """Make a worker available for the next work."""
