@@ -310,6 +310,7 @@ resources:
     endpoints:
       rename: {method: POST, path: "/items/:id/rename", body: {title: string}, schema: null}
       all: {path: /items/all, schema: [Item]}
+      titles: {path: /items/titles, search_params: {}, schema: [string]}
 """
 
 
@@ -321,9 +322,10 @@ resources:
         ("items.get_list", {"title": "a"}),
         ("items.get_list", {"owner": 1}),
         ("items.all", {}),
+        ("items.titles", {}),
         ("users.get", {"id": 1}),
     ],
-    ids=["record", "filtered list", "list known from a parent", "plain list", "parent"],
+    ids=["record", "filtered list", "list known from a parent", "plain list", "values", "parent"],
 )
 @pytest.mark.parametrize("is_reopened", [False, True], ids=["memory", "reopened"])
 def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
@@ -345,6 +347,8 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
             return httpx.Response(200, json={"id": 1, "items": found})
         if path in ("/items", "/items/all"):
             return httpx.Response(200, json=found)
+        if path == "/items/titles":
+            return httpx.Response(200, json=[item["title"] for item in found])
         item = items.get(int(path[len("/items/") :]))
         return httpx.Response(404, json={}) if item is None else httpx.Response(200, json=item)
 
@@ -360,7 +364,7 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
             return error.status
 
     def plain(value: Any) -> Any:
-        if isinstance(value, Sequence):
+        if isinstance(value, Sequence) and not isinstance(value, str):
             return [plain(item) for item in value]
         return value.to_dict() if isinstance(value, restencil.Entity) else value
 

@@ -221,7 +221,7 @@ class _Dumping:
             return marks.newest() >= meta.number
         siblings, reach = rules.siblings, rules.reach
         plain, tables = (frozenset[str](), ()) if reach is None else (reach.plain_lists, reach.tables)
-        if max(marks.newest_of(tables), marks.newest("arguments")) >= meta.number:
+        if max(marks.newest_of(tables), marks.newest("arguments", "values")) >= meta.number:
             return True
         path = path_of(key.partition(" ")[2])
         mark = marks.of_result(
