@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import re
 import shutil
 import tempfile
 import threading
@@ -17,14 +18,14 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tests.freshness.network import AsyncTransport, Exchange, Network, Transport
-from tests.freshness.programs import PAGED, READS, Arguments, Program, Step, World
+from tests.freshness.programs import PAGED, READS, Api, Arguments, Program, Step, World, change
 from tests.freshness.server import OPTIONAL, SIZE, Manners, Server
 from tests.freshness.spec import Variant, client_class, package
 from tests.libraries import httpx
@@ -84,10 +85,9 @@ class Session:
     def __init__(self, world: World | None = None, *, module: ModuleType | None = None, server: Any = None) -> None:
         """`module` and `server` stand in the place of the package and the server that the world describes."""
         self.world = world = World() if world is None else world
-        self.package = module or package(Variant(world.optimistic, world.has_envelope, world.needs))
+        self.package = module or CHANGES.package(world)
         self.clock = FakeClock()
-        manners = Manners(world.embeds_owner, world.leaves_out_null, world.has_etags, world.has_envelope, world.needs)
-        self.server: Any = Server(manners) if server is None else server
+        self.server: Any = CHANGES.server(world) if server is None else server
         self.network = Network(self.server, self.clock)
         self.ends = contextlib.ExitStack()
         self.folder: Path | None = None
@@ -102,7 +102,7 @@ class Session:
     # life
 
     def open(self, through: str) -> Any:
-        """The client, its view with a header of its own, or the client of a second store on the same storage."""
+        """The client, its view with a header of its own, a second one on its store, or one of another store."""
         if through == "other" and not self.world.is_shared:
             through = ""
         if through in self.clients:
@@ -110,7 +110,9 @@ class Session:
         if through == "view":
             self.clients[through] = self.open("").with_options(headers=HEADERS)
             return self.clients[through]
-        bound = self.world.bound or None
+        if through == "twin":
+            self.clients[through] = self._client(self.stores[""])
+            return self.clients[through]
         storage: restencil.Storage | None = None
         if self.folder is not None:
             # Others are looked at, and commits made, in `sync` alone, so that a program runs the same each time.
@@ -118,26 +120,42 @@ class Session:
         elif self.world.valkey:
             # A server tells at once what others wrote, so a program runs a little differently each time.
             storage = valkey_storage(valkey_server().url, namespace=self.namespace, write_behind="1h")
-        store = PatientStore(clock=self.clock, scheduler=self.clock, max_entities=bound, storage=storage)
+        return self._opened(through, PatientStore(storage=storage, **self._limits()))
+
+    def _limits(self) -> dict[str, Any]:
+        return {"clock": self.clock, "scheduler": self.clock, "max_entities": self.world.bound or None}
+
+    def _opened(self, through: str, store: restencil.Store) -> Any:
+        self.stores[through], self.clients[through] = store, self._client(store)
+        return self.clients[through]
+
+    def _client(self, store: restencil.Store) -> Any:
         kind = client_class(self.package, asynchronous=self.world.asynchronous)
         if self.world.asynchronous:
-            client = kind(store=store, client=httpx.AsyncClient(transport=AsyncTransport(self.network)))
+            return kind(store=store, client=httpx.AsyncClient(transport=AsyncTransport(self.network)))
+        return kind(store=store, client=httpx.Client(transport=Transport(self.network)))
+
+    def again(self, *, from_dump: bool) -> None:
+        """Closes the client and its store; goes on with what the storage has, or a dump of the store."""
+        dump = self.stores[""].dump() if from_dump else b""
+        self.shut("")
+        if from_dump:
+            self._opened("", PatientStore.load(dump, **self._limits()))
         else:
-            client = kind(store=store, client=httpx.Client(transport=Transport(self.network)))
-        self.stores[through], self.clients[through] = store, client
-        return client
+            self.open("")
 
     def shut(self, through: str) -> None:
         """Closes a client and its store."""
-        client, store = self.clients.pop(through), self.stores.pop(through)
+        clients, store = [self.clients.pop(through)], self.stores.pop(through)
         if through == "":
             self.clients.pop("view", None)
-        if self.world.asynchronous:
-            self.clock.run(client.aclose)
-        else:
-            client.close()
-        if self.world.is_shared:
-            self.clock.run(store.close)
+            clients += [self.clients.pop(one) for one in ("twin",) if one in self.clients]
+        for client in clients:
+            if self.world.asynchronous:
+                self.clock.run(client.aclose)
+            else:
+                client.close()
+        self.clock.run(store.close)
 
     def close(self) -> None:
         """Ends all of it."""
@@ -191,10 +209,10 @@ class Session:
         """Does one call, its responses at once; its value, or its error raised."""
         return self.begin(Step("do", 0, name, arguments, outcome, through)).task.result()
 
-    def begin(self, step: Step) -> Operation:
-        """Begins a call: held, where it is a start; else its responses come at once."""
-        number = step.number if step.act == "start" else None
-        target = self.bound(step.name, step.through)
+    def begin(self, step: Step, target: Callable[..., Any] | None = None) -> Operation:
+        """Begins a call, of `target` if it is given: held, where it is a start; else its responses come at once."""
+        number = step.number if step.act in ("start", "ask") else None
+        target = target or self.bound(step.name, step.through)
         self.network.number, self.network.outcome = number, step.outcome or "whole"
         overlapped = bool(self.network.under_way) or number is not None
         operation = Operation(step, Task(), number, overlapped, len(self.network.exchanges))
@@ -232,6 +250,21 @@ class Session:
 
             return inside
         return lambda: target(**arguments)
+
+    def taking(self, step: Step) -> Callable[[], Any]:
+        """What gives the next item or page of an iteration that begins now, and None at its end."""
+        begin = functools.partial(self.bound(step.name, step.through), **step.arguments)
+        begun: list[Any] = []
+
+        def take() -> Any:
+            begun[:] = begun or [iter(begin())]
+            return next(begun[0], None)
+
+        async def take_async() -> Any:
+            begun[:] = begun or [aiter(begin())]
+            return await anext(begun[0], None)
+
+        return take_async if self.world.asynchronous else take
 
     def watch(self, name: str, arguments: Arguments, seen: list[Any]) -> Task[Any]:
         """Opens a live read and notes each value that it shows, as long as the session is open."""
@@ -317,7 +350,7 @@ class Session:
 
     def _wrong_pages(self, value: Any, style: str) -> str | None:
         items = value["items"] if isinstance(value, dict) else value
-        keys = sorted(self.server.items)
+        keys = self.server.in_pages()
         mine = {item.id for item in items}
         if not mine <= {*keys} or not _are_pages({keys.index(pk) for pk in mine}, len(keys)):
             return f"has the items {sorted(mine)}, the server's pages have {keys}"
@@ -420,21 +453,57 @@ def _key(row: Any) -> str:
     return str(row["id"] if "id" in row else row["name"])
 
 
+CHANGES: Final = Api(
+    lambda world: package(
+        Variant(world.optimistic, world.has_envelope, world.needs, "server" if world.has_max_age else "client")
+    ),
+    lambda world: Server(
+        Manners(**{one.name: getattr(world, one.name) for one in fields(Manners)}),
+    ),
+    READS,
+    change,
+    Session.wrong,
+)
+"""The API of `spec` and `server`, in which all that changes may be changed."""
+
+RUNS: Final = CHANGES._replace(reads=tuple(one for one in READS if one[0].rpartition(".")[2] in (*PAGED, "latest")))
+"""The same with programs that read lists in pages."""
+
+
+@dataclass
+class Iteration:
+    """A run of `iterate()` or `pages()` that a program steps through: the keys of what it gave.
+
+    `throughout` has the items that were there all the time; none of them may be left out.
+    """
+
+    step: Step
+    take: Callable[[], Any]
+    throughout: set[int]
+    given: list[int] = field(default_factory=list[int])
+    task: Task[Any] | None = None
+
+
 class Run:
     """A program as it runs: `check` compares after a step, `finish` after all of them."""
 
-    def __init__(self, program: Program, *, check_all: bool = False, at_end: bool = True) -> None:
+    def __init__(self, program: Program, api: Api, *, check_all: bool = False, at_end: bool = True) -> None:
         self.program = program
+        self.api = api
         self.outcome = Outcome()
         self.check_all = check_all
         self.at_end = at_end
         self.operations: list[Operation] = []
         self.watched: list[tuple[Step, list[Any], Task[Any]]] = []
+        self.iterations: dict[int, Iteration] = {}
+        self.is_loaded = False
+        self.is_uncertain = False
         self.at = 0
 
     def run(self) -> Outcome:
         """Runs it; stops at the first difference."""
-        with Session(self.program.world) as session:
+        world = self.program.world
+        with Session(world, module=self.api.package(world), server=self.api.server(world)) as session:
             self.session = session
             for at, step in enumerate(self.program.steps):
                 self.at = at
@@ -465,16 +534,59 @@ class Run:
                 self.watch(step)
             case "wait" | "serve" | "deliver":
                 session.move(step)
-            case "reopen":
+            case "run":
+                self.iterations[step.number] = Iteration(step, session.taking(step), {*session.server.items})
+            case "next" | "ask":
+                self.go_on(step)
+            case "reopen" | "reload":
                 waits = [one for one in self.operations if not one.task.done]  # for another store's response, perhaps
-                if not session.network.under_way and not waits:
-                    session.shut("")
-                    session.open("")
+                # What a loaded store dumps is fresh again, though a change made it stale: no second dump for now.
+                is_dump = step.act == "reload"
+                if not session.network.under_way and not waits and not (is_dump and self.is_loaded):
+                    self.iterations.clear()
+                    session.again(from_dump=is_dump)
+                    self.is_loaded |= is_dump
             case _:
                 self.call(step)
         session.sync()
         session.sync()  # what others wrote may have made a live read fetch, which others hear of
         self.collect()
+
+    def go_on(self, step: Step) -> None:
+        """Takes the next item or page of an iteration, unless it has ended or waits for one."""
+        iteration = self.iterations.get(step.number)
+        if iteration is not None and iteration.task is None:
+            iteration.task = self.session.begin(step, iteration.take).task
+
+    def collect_iterations(self) -> None:
+        """Looks at what iterations gave; at its end, one has given all that was there all the time."""
+        self.is_uncertain |= any(one.step.outcome in ("500", "lost") for one in self.operations)
+        changing = [one.step.arguments.get("id") for one in self.operations if self.session.world.optimistic]
+        for number, iteration in [*self.iterations.items()]:
+            iteration.throughout &= {*self.session.server.items}
+            iteration.throughout.difference_update(changing)  # what is deleted optimistically shows nowhere
+            if self.is_uncertain and iteration.step.name.split(".")[1] in ("by_link", "by_url"):
+                iteration.throughout.clear()  # they go on as if what may have been deleted were there, for now
+            task, iteration.task = iteration.task, None
+            if task is None:
+                continue
+            if any(one.is_change and one.response for one in self.session.network.under_way):
+                iteration.throughout.clear()  # what is being deleted moves no iteration, for now
+            if not task.done:
+                iteration.task = task
+            elif task.error is not None:
+                del self.iterations[number]
+                if not isinstance(task.error, restencil.NetworkError):
+                    self.differ("an iteration raises", str(iteration.step), repr(task.error))
+            elif task.value is not None:
+                items = task.value.items if iteration.step.name.endswith(".pages") else [task.value]
+                iteration.given += [item.id for item in items]
+            else:
+                del self.iterations[number]
+                self.outcome.counts["iterations compared"] += 1
+                left_out = iteration.throughout - {*iteration.given}
+                if left_out:
+                    self.differ("an iteration left out", str(iteration.step), f"{left_out}: gave {iteration.given}")
 
     def watch(self, step: Step) -> None:
         """Opens a live read, or leaves it where the program has enough of them."""
@@ -496,15 +608,18 @@ class Run:
                     break
                 time.sleep(0.01)  # the thread of a storage tells the reader of what others wrote
                 session.sync()
-            found = session.wrong(step.name, step.arguments, seen[-1]) if seen else "shows nothing"
+            found = self.api.wrong(session, step.name, step.arguments, seen[-1]) if seen else "shows nothing"
             if found or (fits and not session.is_fresh(step.name, step.arguments)):
                 self.differ("a live read is not up to date", str(step), found or "it is not fresh")
 
     def call(self, step: Step) -> None:
         """Calls something, and compares its value where nothing overlapped."""
         session = self.session
-        is_read = (step.name, step.arguments) in READS
+        is_read = (step.name, step.arguments) in self.api.reads
         was_fresh = is_read and session.is_fresh(step.name, step.arguments, step.through)
+        if was_fresh and session.world.is_shared:  # a look at it may have begun to load what makes it stale
+            session.sync()
+            was_fresh = session.is_fresh(step.name, step.arguments, step.through)
         quiet = not session.network.under_way
         operation = session.begin(step)
         self.operations.append(operation)
@@ -518,6 +633,7 @@ class Run:
 
     def collect(self) -> None:
         """Looks at operations that have ended."""
+        self.collect_iterations()
         ended = [one for one in self.operations if one.task.done]
         if not ended:
             return
@@ -529,8 +645,8 @@ class Run:
     def ended(self, operation: Operation) -> None:
         """Compares what an operation gave."""
         session, step, error = self.session, operation.step, operation.task.error
-        name = step.name.removesuffix(".fetch").removesuffix(".iterate").removesuffix(".get_page")
-        is_read = any(name == read for read, _ in READS) and not step.name.endswith((".expire", ".invalidate"))
+        name = re.sub(r"\.(fetch|iterate|pages|get_page)$", "", step.name)
+        is_read = any(name == read for read, _ in self.api.reads) and not step.name.endswith((".expire", ".invalidate"))
         if error is not None:
             self.raised(operation, error, is_read)
             return
@@ -541,16 +657,16 @@ class Run:
             return
         self.outcome.counts["values compared"] += 1
         value = operation.task.value
-        if step.name.endswith(".get_page"):
+        if step.name.endswith((".get_page", ".pages")):
             return
         if step.name.endswith(".iterate"):
-            mine, keys = [item.id for item in value or ()], sorted(session.server.items)
+            mine, keys = [item.id for item in value or ()], session.server.in_pages()
             if mine != keys:
                 self.differ("iterate differs", str(step), f"gives {mine}, the server has {keys}")
             return
         if step.name.endswith(".fetch") and not session.is_fresh(name, step.arguments, step.through):
             return  # it asks for its own key alone, whatever is known of the records that this refers to
-        found = session.wrong(name, step.arguments, value)
+        found = self.api.wrong(session, name, step.arguments, value)
         if found:
             self.differ("a call gives what is wrong", str(step), found)
         elif not self.is_fresh_by_now(step, name) and not session.world.bound:
@@ -589,7 +705,7 @@ class Run:
             return
         for through in [*session.clients]:
             objects: dict[tuple[Any, str], Any] = {}
-            for name, arguments in READS:
+            for name, arguments in self.api.reads:
                 state = session.bound(name, through).state(**arguments)
                 if state.data is None:
                     continue
@@ -600,11 +716,12 @@ class Run:
                     self.outcome.counts["stale"] += 1
                 else:
                     self.outcome.counts["fresh values compared"] += 1
-                    found = session.wrong(name, arguments, state.data)
+                    found = self.api.wrong(session, name, arguments, state.data)
                     if found:
                         self.differ("fresh and wrong", read, found)
                         return
-                for entity in entities(state.data, set()):
+                # What was evicted and is loaded from a dump again is another object.
+                for entity in () if session.world.bound and self.is_loaded else entities(state.data, set()):
                     before = objects.setdefault((type(entity), str(entity.pk())), entity)
                     if before is not entity:
                         self.differ("one entity is two objects", read, f"{entity!r} beside {before!r}")
@@ -622,6 +739,11 @@ class Run:
             self.collect()
         self.at = len(self.program.steps)
         self.wait_for_leases()
+        for number in [*self.iterations] * 50:
+            self.go_on(Step("next", number))
+            self.collect()
+        if self.iterations:
+            self.differ("never ends", str(next(iter(self.iterations.values())).step), "50 items later")
         if [one for one in self.operations if not one.task.done]:
             self.differ("never ends", "; ".join(str(one.step) for one in self.operations), "nothing is under way")
         if not self.outcome.differences:
@@ -630,7 +752,7 @@ class Run:
         if not self.at_end:
             return
         for through in [*session.clients]:
-            for name, arguments in READS:
+            for name, arguments in self.api.reads:
                 if self.outcome.differences:
                     return
                 if session.bound(name, through).cached(**arguments) is not None:
@@ -688,6 +810,6 @@ def entities(value: Any, seen: set[int]) -> Iterator[Any]:
             yield from entities(one, seen)
 
 
-def run(program: Program, *, check_all: bool = False, at_end: bool = True) -> Outcome:
+def run(program: Program, api: Api = CHANGES, *, check_all: bool = False, at_end: bool = True) -> Outcome:
     """Runs a program and compares; `check_all` compares after each step, and not after every fourth one."""
-    return Run(program, check_all=check_all, at_end=at_end).run()
+    return Run(program, api, check_all=check_all, at_end=at_end).run()

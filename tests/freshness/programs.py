@@ -9,11 +9,15 @@
     wait 20
     view.items.partial_update(id=1, body={'rank': 1}) -> id
     watch items.get(id=1)
+    run 2: items.by_page.iterate()
+    next 2
 
 What stands alone is done, with its responses at once; `-> OUTCOME` says how the server answers a change. `start` leaves
 its requests on their way: `serve` carries the next of them out on the server, `deliver` gives the response to the
-client. `watch` opens a live read that stays open. `wait` lets seconds pass. `view.` goes through a partition of the
-client, `other.` through a second store on the same storage; `reopen` closes the store and opens it again.
+client. `watch` opens a live read that stays open. `run` begins to iterate: `next` takes one item or page of it, and
+`ask` too, but leaves its requests on their way. `wait` lets seconds pass. `view.` goes through a partition of the
+client, `twin.` through a second client on its store, `other.` through a second store on the same storage. `reopen`
+closes the store and opens it again; `reload` goes on with a store that is loaded from a dump of this one.
 """
 
 from __future__ import annotations
@@ -21,12 +25,14 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations, combinations_with_replacement
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 Arguments = dict[str, Any]
+Reads = tuple[tuple[str, Arguments], ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,9 @@ class World:
     embeds_owner: bool = False
     leaves_out_null: bool = False
     has_etags: bool = False
+    has_max_age: bool = False
+    newest_first: bool = False
+    items: int = 3
 
     @property
     def is_shared(self) -> bool:
@@ -58,9 +67,13 @@ class World:
         return " ".join(["world", ", ".join(words)]).strip()
 
 
+NUMBERED: Final = ("serve", "deliver", "wait", "next", "ask")
+"""What a number alone follows."""
+
+
 @dataclass(frozen=True)
 class Step:
-    """One step: `act` is do, start, watch, serve, deliver, wait or reopen; `number` names what started, or seconds."""
+    """One step: `act` is do or a word that begins a line; `number` names what started, or seconds."""
 
     act: str
     number: int = 0
@@ -70,11 +83,12 @@ class Step:
     through: str = ""
 
     def __str__(self) -> str:
-        if self.act in ("serve", "deliver", "wait"):
+        if self.act in NUMBERED:
             return f"{self.act} {self.number}"
-        if self.act == "reopen":
-            return "reopen"
-        start = {"start": f"start {self.number}: ", "watch": "watch "}.get(self.act, "")
+        if self.act in ("reopen", "reload"):
+            return self.act
+        numbered = f"{self.act} {self.number}: "
+        start = {"start": numbered, "run": numbered, "watch": "watch "}.get(self.act, "")
         via = f"{self.through}." if self.through else ""
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         outcome = f" -> {self.outcome}" if self.outcome else ""
@@ -96,6 +110,20 @@ class Program(NamedTuple):
         return "\n".join([str(self.world), *map(str, self.steps)])
 
 
+class Api(NamedTuple):
+    """An API that programs are made for: its package and its server in a world, what is read, changed and compared.
+
+    `change` makes a change of something, with one of these outcomes; `wrong` says how the value of a read in a session
+    differs from what the server would say.
+    """
+
+    package: Callable[[World], ModuleType]
+    server: Callable[[World], Any]
+    reads: Reads
+    change: Callable[[random.Random, tuple[str, ...]], Step]
+    wrong: Callable[[Any, str, Arguments, Any], str | None]
+
+
 def parse(text: str) -> Program:
     """The program that a text says."""
     world, steps = World(), list[Step]()
@@ -107,14 +135,14 @@ def parse(text: str) -> Program:
                 given[name] = True if not value else int(value) if value.isdigit() else value
             world = World(**given)
             continue
-        found = re.fullmatch(r"(serve|deliver|wait) (\d+)", line)
+        found = re.fullmatch(rf"({'|'.join(NUMBERED)}) (\d+)", line)
         if found:
             steps.append(Step(found[1], int(found[2])))
-        elif line == "reopen":
-            steps.append(Step("reopen"))
+        elif line in ("reopen", "reload"):
+            steps.append(Step(line))
         else:
             found = re.fullmatch(
-                r"(?:start (?P<number>\d+): |(?P<watch>watch ))?(?:(?P<through>view|other)\.)?"
+                r"(?:(?P<begin>start|run) (?P<number>\d+): |(?P<watch>watch ))?(?:(?P<through>view|twin|other)\.)?"
                 r"(?P<name>[\w.]+)\((?P<given>.*)\)(?: -> (?P<outcome>\w+))?",
                 line,
             )
@@ -122,7 +150,7 @@ def parse(text: str) -> Program:
             call = ast.parse(f"f({found['given']})", mode="eval").body
             assert isinstance(call, ast.Call)
             arguments = {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
-            act = "start" if found["number"] else "watch" if found["watch"] else "do"
+            act = found["begin"] or ("watch" if found["watch"] else "do")
             number = int(found["number"] or 0)
             steps.append(Step(act, number, found["name"], arguments, found["outcome"] or "", found["through"] or ""))
     return Program(world, tuple(steps))
@@ -155,17 +183,22 @@ LISTS: Final[tuple[Arguments, ...]] = (
     {"kind": "a", "rank": 0},
 )
 
-READS: Final[tuple[tuple[str, Arguments], ...]] = (
+READS: Final[Reads] = (
     *(("items.get", {"id": pk}) for pk in (1, 2, 3, 4, 5)),
     *(("items.get_list", arguments) for arguments in LISTS),
     ("items.latest", {}),
     ("items.visits", {"id": 1}),
     ("items.visits", {"id": 2}),
     ("items.titles", {}),
+    ("items.archived", {}),
+    ("items.card", {"id": 1}),
+    ("items.board", {}),
+    ("stats.get", {}),
     *((f"items.{style}", {}) for style in PAGED),
     ("users.get", {"id": 1}),
     ("users.get", {"id": 2}),
     ("users.get_list", {}),
+    ("users.newest", {}),
     ("users.by_name", {"name": "ada"}),
     ("users.by_name", {"name": "cy"}),
     ("teams.get", {"id": 1}),
@@ -232,8 +265,10 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "users.partial_update",
             "users.delete",
             "users.create",
+            "users.join",
             "teams.partial_update",
             "teams.delete",
+            "teams.rally",
             "notes.create",
             "notes.partial_update",
             "notes.delete",
@@ -242,7 +277,7 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "models.stage",
             "models.delete",
         ),
-        (16, 26, 7, 11, 6, 2, 1, 3, 3, 2, 5, 7, 2, 1, 4, 1, 3, 2, 2, 1, 3, 2, 1),
+        (16, 26, 7, 11, 6, 2, 1, 3, 3, 2, 5, 7, 2, 3, 3, 4, 1, 2, 3, 2, 2, 1, 3, 2, 1),
     )[0]
     match name.split("."):
         case ["items", "create"]:
@@ -261,9 +296,11 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             arguments = {"id": pk, "body": {"id": chance.choice((5, 6, 7))}}
         case ["users", "partial_update"]:
             arguments = {"id": chance.choice((1, 2)), "body": {"name": chance.choice(("cy", "dee"))}}
-        case ["users", "create"]:
+        case ["users", "create" | "join"]:
             arguments = {"body": {"name": chance.choice(("cy", "eve"))}}
-        case ["users" | "teams", "delete"]:
+            if name == "users.join" and outcome != "refused":
+                outcome = "whole"  # its hook does not run where nothing is answered
+        case ["users" | "teams", "delete" | "rally"]:
             arguments = {"id": chance.choice((1, 2))}
         case ["teams", "partial_update"]:
             arguments = {"id": chance.choice((1, 2)), "body": {chance.choice(("name", "motto")): chance.choice("pq")}}
@@ -286,19 +323,19 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
     return Step("do", 0, name, arguments, outcome)
 
 
-def read(chance: random.Random, among: tuple[tuple[str, Arguments], ...]) -> Step:
+def read(chance: random.Random, among: Reads) -> Step:
     """A read in one of the ways that there are: through the cache, asked in any case, a page, all pages."""
     name, arguments = chance.choice(among)
     kind = name.rpartition(".")[2]
     if kind in POSITIONS and chance.random() < 0.6:
-        if chance.random() < 0.4:
-            return Step("do", 0, f"{name}.iterate", arguments)
+        if chance.random() < 0.5:
+            return Step("do", 0, f"{name}.{chance.choice(('iterate', 'iterate', 'pages'))}", arguments)
         field_name, positions = POSITIONS[kind]
         return Step("do", 0, f"{name}.get_page", {field_name: chance.choice(positions)})
     return Step("do", 0, f"{name}.fetch" if chance.random() < 0.25 else name, arguments)
 
 
-def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = frozenset()) -> Program:
+def at_random(chance: random.Random, world: World, api: Api, *, rules: frozenset[str] = frozenset()) -> Program:
     """A program of 6 to 60 steps; `rules` leave something out: `overlaps`, `partitions`, `failures`."""
     length, overlap = chance.choice((6, 10, 16, 24, 40, 60)), chance.choice((0.0, 0.4, 0.8))
     if "overlaps" in rules:
@@ -306,10 +343,12 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
     outcomes: tuple[str, ...] = OUTCOMES
     if "failures" in rules:
         outcomes = tuple(one for one in OUTCOMES if one not in ("500", "lost", "refused", "ok"))
-    focus = tuple(chance.sample(READS, 8)) + tuple((n, a) for n, a in READS if n == "items.get" and a["id"] < 3)
-    among = focus if chance.random() < 0.6 else READS
+    among = (*chance.sample(api.reads, 8), *api.reads[:2]) if chance.random() < 0.6 else api.reads
     share = chance.choice((0.25, 0.45))
-    steps, on_way, number = list[Step](), list[list[int]](), 0
+    # A partition has no storage, so it does not hear of other stores.
+    others = ("other", "other", "twin") if world.is_shared else ("view", "twin")
+    elsewhere = 0.3 if world.is_shared else 0.0 if "partitions" in rules else chance.choice((0.0, 0.0, 0.25))
+    steps, on_way, runs, number = list[Step](), list[list[int]](), list[int](), 0
     while len(steps) < length:
         x = chance.random()
         if on_way and x < 0.35:
@@ -319,14 +358,25 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
             if one[1] == 2:
                 on_way.remove(one)
             continue
-        if x > 0.90:
-            steps.append(_special(chance, world, outcomes, rules))
+        if runs and x < 0.6:
+            one = [chance.choice(runs), 0]
+            if chance.random() < overlap / 2:
+                on_way.append(one)
+                steps.append(Step("ask", one[0]))
+            else:
+                steps.append(Step("next", one[0]))
             continue
-        step = change(chance, outcomes) if chance.random() < share else read(chance, among)
-        if world.is_shared and chance.random() < 0.3:
-            step = replace(step, through="other")
-        if chance.random() < overlap:
-            number += 1
+        if x > 0.90:
+            step = _special(chance, world, api.reads)
+        else:
+            step = api.change(chance, outcomes) if chance.random() < share else read(chance, among)
+        if chance.random() < elsewhere and step.is_call:
+            step = replace(step, through=chance.choice(others))
+        number += 1
+        if step.act == "do" and step.name.endswith((".iterate", ".pages")) and chance.random() < 0.7:
+            step = replace(step, act="run", number=number)
+            runs.append(number)
+        elif step.act == "do" and chance.random() < overlap:
             step = replace(step, act="start", number=number)
             on_way.append([number, 0])
         steps.append(step)
@@ -335,28 +385,20 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
     return Program(world, tuple(steps))
 
 
-def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rules: frozenset[str]) -> Step:
-    # A partition has no storage, so it does not hear of other stores.
-    others = ["reopen"] if world.is_shared else ["view", "view read"]
-    kind: str = chance.choice(("expire", "wait", "watch", *others))
-    if kind == "wait" or (kind.startswith("view") and "partitions" in rules):
+def _special(chance: random.Random, world: World, reads: Reads) -> Step:
+    kind = chance.choice(("expire", "wait", "watch", "reopen" if world.is_shared else "reload"))
+    if kind == "wait":
         return Step("wait", chance.choice((20, 45)))
-    if kind == "expire":
-        name, arguments = chance.choice(READS)
-        return Step("do", 0, f"{name}.expire", arguments)
-    if kind == "watch":
-        name, arguments = chance.choice(READS)
-        return Step("watch", 0, name, arguments)
-    if kind == "reopen":
-        return Step("reopen")
-    step = change(chance, outcomes) if kind == "view" else read(chance, READS)
-    return replace(step, through="view")
+    if kind.startswith("re"):
+        return Step(kind)
+    name, arguments = chance.choice(reads)
+    return Step("watch", 0, name, arguments) if kind == "watch" else Step("do", 0, f"{name}.expire", arguments)
 
 
 def world_at_random(chance: random.Random, mode: str) -> World:
     """A world for a mode: `memory`, `bounded`, `sqlite`, `valkey`, each with `-async` behind it or not."""
     leaves_out_null = chance.random() < 0.15
-    return World(
+    made = World(
         asynchronous=mode.endswith("-async"),
         bound=chance.choice((2, 4, 8)) if mode.startswith("bounded") else 0,
         sqlite=mode.startswith("sqlite"),
@@ -367,7 +409,12 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         leaves_out_null=leaves_out_null,
         needs="required" if chance.random() < (0.7 if leaves_out_null else 0.1) else "all",
         has_etags=chance.random() < 0.3,
+        newest_first=chance.random() < 0.3,
+        items=chance.choice((3, 3, 8)),
     )
+    # Each package takes its time to generate, so one form of it has all.
+    is_usual = not made.optimistic and not made.has_envelope and made.needs == "all"
+    return replace(made, has_max_age=is_usual and chance.random() < 0.5)
 
 
 # --- two requests that overlap ----------------------------------------------------------------------------------------
@@ -436,7 +483,7 @@ def smaller(program: Program) -> list[Program]:
         rest = [other for other in steps[at + 1 :] if not (_follows(step, other))]
         if step.act == "start":
             found.append(Program(program.world, (*steps[:at], replace(step, act="do", number=0), *rest)))
-        if step.is_call and step.name.endswith((".fetch", ".iterate")):
+        if step.is_call and step.name.endswith((".fetch", ".iterate", ".pages")):
             plain = replace(step, name=step.name.rpartition(".")[0])
             found.append(Program(program.world, (*steps[:at], plain, *steps[at + 1 :])))
         if step.through:
@@ -468,6 +515,6 @@ def _follows(step: Step, other: Step) -> bool:
 
 
 def _paired(steps: tuple[Step, ...]) -> list[Step]:
-    """Without what serves or delivers a request that was never started."""
-    started = {step.number for step in steps if step.act == "start"}
-    return [step for step in steps if step.act not in ("serve", "deliver") or step.number in started]
+    """Without what goes on with what was never started."""
+    started = {step.number for step in steps if step.act in ("start", "run")}
+    return [step for step in steps if step.act == "wait" or step.act not in NUMBERED or step.number in started]

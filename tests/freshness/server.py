@@ -10,7 +10,7 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -39,6 +39,9 @@ class Manners:
     has_etags: bool = False
     has_envelope: bool = False
     needs: str = "all"
+    has_max_age: bool = False
+    newest_first: bool = False
+    items: int = 3
 
 
 @dataclass
@@ -73,14 +76,14 @@ class Server:
                 "owner": 1 + pk % 2,
                 "team": 1 + pk % 2,
             }
-            for pk in (1, 2, 3)
+            for pk in range(1, manners.items + 1)
         }
         self.users: dict[int, Row] = {1: {"name": "ada"}, 2: {"name": "bo"}}
         self.teams: dict[int, Row] = {1: {"name": "red", "motto": "go"}, 2: {"name": "blue", "motto": None}}
         self.notes: dict[int, Row] = {1: {"item_id": 1, "text": "x"}, 2: {"item_id": 1, "text": "y"}}
         self.models: dict[str, Row] = {name: {"text": f"the {name}", "stage": "none"} for name in ("m", "n")}
         self.visits: Counter[int] = Counter()
-        self.next = {"items": 4, "users": 3, "teams": 3, "notes": 3}
+        self.next = {"items": manners.items + 1, "users": 3, "teams": 3, "notes": 3}
         self._read: dict[tuple[int, str], Json] = {}
 
     # reading
@@ -104,8 +107,16 @@ class Server:
                 return [{"id": pk, "title": row["title"]} for pk, row in sorted(self.items.items())], {}
             case ["items", "titles"]:
                 return [row["title"] for _, row in sorted(self.items.items())], {}
+            case ["items", "archived"]:
+                return [self.item(pk) for pk in self.matching({"state": "closed"})], {}
+            case ["items", "board"]:
+                return {kind: [self.item(pk) for pk in self.matching({"kind": kind})] for kind in "ab"}, {}
+            case ["stats"]:
+                return {"count": len(self.users)}, {}
             case ["items", str(style)] if style.startswith("by_"):
                 return self._page(style, query, url.path)
+            case ["items", pk, "card"]:
+                return ({"item": self.item(int(pk))} if int(pk) in self.items else None), {}
             case ["items", pk, "visits"]:
                 return ({"count": self.visits[int(pk)]} if int(pk) in self.items else None), {}
             case ["items", pk, "notes"]:
@@ -117,7 +128,11 @@ class Server:
             case ["items", pk]:
                 return (self.item(int(pk)) if int(pk) in self.items else None), {}
             case ["users"]:
+                if self.manners.has_envelope:
+                    return {"users": [self.user(pk) for pk in sorted(self.users)], "total": len(self.users)}, {}
                 return [{"id": pk, "name": row["name"]} for pk, row in sorted(self.users.items())], {}
+            case ["users", "newest"]:
+                return (self.user(max(self.users)) if self.users else None), {}
             case ["users", "name", name]:
                 named = [user for user, row in sorted(self.users.items()) if row["name"] == name]
                 return (self.user(named[0]) if named else None), {}
@@ -147,19 +162,23 @@ class Server:
             )
         ]
 
+    def in_pages(self) -> list[int]:
+        """The keys of all items in the order of the paged lists."""
+        return sorted(self.items, reverse=self.manners.newest_first)
+
     def _page(self, style: str, query: dict[str, str], path: str) -> tuple[Json, dict[str, str]]:
-        keys = sorted(self.items)
+        keys = self.in_pages()
         if style in ("by_page", "by_link", "by_url"):
             start = (int(query.get("page", "1")) - 1) * SIZE
         elif style == "by_offset":
             start = int(query.get("offset", "0"))
         else:
-            after = int(query.get("cursor") or query.get("after") or 0)
-            start = sum(1 for pk in keys if pk <= after)
+            after, sign = query.get("cursor") or query.get("after"), -1 if self.manners.newest_first else 1
+            start = sum(1 for pk in keys if after and sign * pk <= sign * int(after))
         shown = keys[start : start + SIZE]
         more = start + SIZE < len(keys)
-        if start >= max(len(keys), 1):
-            return ([], {}) if style == "by_link" else (None, {})
+        if style == "by_page" and start >= max(len(keys), 1):
+            return None, {}
         rows = [self.item(pk) for pk in shown]
         following = f"{path}?{urlencode({'page': start // SIZE + 2})}"
         match style:
@@ -215,6 +234,12 @@ class Server:
 
     def answer(self, method: str, target: str, headers: dict[str, str], body: Json, outcome: str) -> Response:
         """Carries a request out; the response, which may arrive much later."""
+        response = self._answer(method, target, headers, body, outcome)
+        if self.manners.has_max_age:
+            response = replace(response, headers={**response.headers, "Cache-Control": "max-age=30"})
+        return response
+
+    def _answer(self, method: str, target: str, headers: dict[str, str], body: Json, outcome: str) -> Response:
         if method == "GET":
             found, more = self._get(target)
             found = copy.deepcopy(found)
@@ -250,6 +275,11 @@ class Server:
                 if outcome in ("part", "id"):
                     return Response(200, [self._part(self.item(pk), outcome) for pk in hit])
                 return self._empty(outcome)
+            case "POST", ["teams", pk, "rally"] if int(pk) in self.teams:
+                for row in self.items.values():
+                    if row["team"] == int(pk):
+                        row["rank"] = 1
+                return self._empty(outcome)
             case "POST", ["items", "bulk_delete"]:
                 for pk in body["ids"]:
                     self._delete("items", pk)
@@ -268,7 +298,7 @@ class Server:
                 return self._create("notes", {**body, "item_id": int(pk)}, outcome)
             case _, ["items", pk, "notes", note] if self.notes.get(int(note), {}).get("item_id") == int(pk):
                 return self._one(method, "notes", int(note), body, outcome)
-            case "POST", [("users" | "teams") as table]:
+            case "POST", [("users" | "teams") as table] | [("users") as table, "join"]:
                 return self._create(table, body, outcome)
             case _, [("items" | "users" | "teams") as table, pk] if pk.isdigit():
                 return self._one(method, table, int(pk), body, outcome)

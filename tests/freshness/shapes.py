@@ -1,4 +1,4 @@
-"""An API of many shapes, random programs for it, and what is compared after each of their steps.
+"""An API of many shapes: its spec, its server, what is read and what is changed.
 
 Unions of entities, records below a parent, references that refer on, compound keys, maps, a singleton and objects that
 hold entities: the shapes that the API of `server` does not have.
@@ -10,13 +10,12 @@ import copy
 import functools
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.freshness.driver import Session, entities
-from tests.freshness.programs import Arguments, Step, World
+from tests.freshness.driver import Session
+from tests.freshness.programs import Api, Arguments, Reads, Step
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.spec import generated
 
@@ -82,7 +81,7 @@ resources:
       deep: {path: /deep, method: GET, schema: [{object: {user: User, comments: [Comment]}}]}
 """
 
-READS: Final[tuple[tuple[str, Arguments], ...]] = (
+READS: Final[Reads] = (
     *(("posts.get", {"id": pk}) for pk in (1, 2, 3, 4)),
     ("posts.get_list", {}),
     ("posts.get_list", {"type": "text"}),
@@ -328,7 +327,7 @@ def _in(rows: Mapping[Any, Row]) -> list[tuple[Any, Row]]:
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
-def change(chance: random.Random) -> Step:
+def change(chance: random.Random, outcomes: tuple[str, ...]) -> Step:
     """A change of something, answered in some way."""
     comment: Arguments = dict(zip(("post", "id"), chance.choice(((1, 1), (1, 2), (2, 3))), strict=True))
     member = {"team": chance.choice((1, 2)), "user": chance.choice((1, 2))}
@@ -358,118 +357,17 @@ def change(chance: random.Random) -> Step:
         ("users.delete", {"id": 2}),
     )
     name, arguments = chance.choice(changes)
+    outcome = chance.choice(outcomes)
     # A key alone leaves a record below a parent that nobody can request by itself: its other fields show as empty.
-    ids = () if name.startswith(("comments", "labels")) else ("id",)
-    return Step("do", 0, name, arguments, chance.choice(("whole",) * 4 + ("204", "500", "lost", "refused", *ids)))
+    return Step(
+        "do", 0, name, arguments, "204" if outcome == "id" and name.startswith(("comments", "labels")) else outcome
+    )
 
 
-def at_random(chance: random.Random, world: World) -> list[Step]:
-    """The steps of a program."""
-    steps, on_way = list[Step](), list[list[int]]()
-    overlap, among = chance.choice((0.0, 0.0, 0.5)), tuple(chance.sample(READS, 10))
-    for number in range(chance.choice((6, 10, 16, 30))):
-        if on_way and chance.random() < 0.4:
-            one = chance.choice(on_way)
-            steps.append(Step(("serve", "deliver")[one[1]], one[0]))
-            one[1] += 1
-            if one[1] == 2:
-                on_way.remove(one)
-            continue
-        kind = chance.choices(("read", "fetch", "change", "expire", "wait", "reopen"), (50, 12, 30, 4, 3, 3))[0]
-        if kind in ("wait", "reopen"):
-            steps.append(Step("wait", chance.choice((20, 45))) if kind == "wait" else Step("reopen"))
-            continue
-        name, arguments = chance.choice(among)
-        step = change(chance) if kind == "change" else Step("do", 0, name, arguments)
-        if kind in ("fetch", "expire"):
-            step = replace(step, name=f"{name}.{kind}")
-        if world.is_shared and chance.random() < 0.3:
-            step = replace(step, through="other")
-        if chance.random() < overlap:
-            step = replace(step, act="start", number=number + 1)
-            on_way.append([number + 1, 0])
-        steps.append(step)
-    for one in on_way:
-        steps += [Step("serve", one[0]), Step("deliver", one[0])][one[1] :]
-    return steps
-
-
-def differences(world: World, steps: list[Step]) -> str | None:
-    """The first difference between what is fresh and what the server says, after each step; None for none."""
-    server = ShapesServer(embeds=world.embeds_owner)
-    with Session(world, module=package(optimistic=world.optimistic), server=server) as session:
-        for at, step in enumerate(steps):
-            found = _take(session, step) or compared(session)
-            if found:
-                return f"after step {at + 1}: {found}"
-        while session.network.under_way:
-            number = session.network.under_way[0].number
-            assert number is not None
-            session.step_held(number, deliver=True)
-        session.sync()
-        for through in [*session.clients]:
-            for name, arguments in READS:
-                if session.bound(name, through).cached(**arguments) is not None:
-                    found = _take(session, Step("do", 0, name, arguments, "", through)) or compared(session)
-                    if found:
-                        return f"at the end: {found}"
-    return None
-
-
-def _take(session: Session, step: Step) -> str | None:
-    if step.act in ("wait", "serve", "deliver"):
-        session.move(step)
-    elif step.act == "reopen":
-        if session.world.is_shared and not session.network.under_way:
-            session.shut("")
-            session.open("")
-    else:
-        return _call(session, step)
-    return None
-
-
-def _call(session: Session, step: Step) -> str | None:
-    quiet, is_read = not session.network.under_way, (step.name, step.arguments) in READS
-    was_fresh = is_read and session.is_fresh(step.name, step.arguments, step.through)
-    operation = session.begin(step)
-    if step.act == "start" or not operation.task.done:
-        return None
-    if operation.task.error is not None:
-        error = operation.task.error
-        return None if isinstance(error, restencil.NetworkError) else f"{step} raises {error!r}"
-    if not (quiet and is_read):
-        return None
-    said = session.truth(step.name, step.arguments)
-    if was_fresh and session.asked(operation.first_exchange):
-        return f"{step} sends a request although it was fresh"
-    found = "the server has none" if said is None else differs(operation.task.value, said)
-    if found:
-        return f"{step} gives what is wrong: {found}"
-    if not session.world.bound and not session.is_fresh(step.name, step.arguments, step.through):
-        return f"{step} is not fresh after it asked: {session.bound(step.name).explain(**step.arguments)}"
-    return None
-
-
-def compared(session: Session) -> str | None:
-    """How a read that is fresh differs from the server, or one entity is two objects; None for no difference."""
-    session.sync()
-    session.sync()
-    changing = [one for one in session.network.under_way if one.is_change]
-    if any(one.response is not None for one in changing) or (changing and session.world.optimistic):
-        return None
-    for through in [*session.clients]:
-        objects: dict[tuple[Any, str], Any] = {}
-        for name, arguments in READS:
-            value = session.bound(name, through).state(**arguments).data
-            if value is not None and session.is_fresh(name, arguments, through):
-                said = session.truth(name, arguments)
-                found = "the server has none" if said is None else differs(value, said)
-                if found:
-                    return f"{through} {name}({arguments}) is fresh and wrong: {found}"
-            for entity in entities(value, set()):
-                if objects.setdefault((type(entity), _key(entity)), entity) is not entity:
-                    return f"{through} {name}({arguments}): {entity!r} is two objects"
-    return None
+def wrong(session: Session, name: str, arguments: Arguments, value: Any) -> str | None:
+    """How the value of a read differs from what the server would say; None where it does not."""
+    said = session.truth(name, arguments)
+    return "the server has none" if said is None else differs(value, said)
 
 
 def differs(mine: Any, said: Any, place: str = "it") -> str | None:
@@ -510,3 +408,12 @@ def _by_key(items: Any) -> dict[str, Any]:
         else:
             found[str(at)] = item
     return found
+
+
+SHAPES: Final = Api(
+    lambda world: package(optimistic=world.optimistic),
+    lambda world: ShapesServer(embeds=world.embeds_owner),
+    READS,
+    change,
+    wrong,
+)

@@ -44,6 +44,7 @@ url_prefix: http://server.test
 options:
   data_expiry_length: 60s
   needs: NEEDS
+  freshness: FRESHNESS
 
 enums:
   Kind: [a, b]
@@ -99,11 +100,25 @@ resources:
       change_many_shown: {method: POST, path: /items/bulk, body: any, schema: [Item]}
       delete_many: {method: POST, path: /items/bulk_delete, body: any, schema: null}
       titles: {path: /items/titles, search_params: {}, schema: [string]}
+      archived: {extends: get_list, path: /items/archived, search_params: {}, schema: {collection: [Item]}}
+      card: {path: /items/:id/card, search_params: {}, schema: {item: Item}}
+      board: {path: /items/board, search_params: {}, schema: {a: {collection: [Item]}, b: {collection: [Item]}}}
 PAGED
   users:
     path: /users/:id
     schema: User
     endpoints:
+      get_list: {schema: USER_LIST}
+      create: {expires: [newest, stats]}
+      delete: {expires: [newest, stats]}
+      newest: {path: /users/newest, schema: User}
+      join:
+        method: POST
+        path: /users/join
+        body: any
+        schema: User
+        update: "python:tests.freshness.hooks:newest"
+        expires: [stats]
       by_name:
         path: /users/name/:name
         schema: User
@@ -113,6 +128,10 @@ PAGED
     path: /teams/:id
     schema: Team
     optimistic: OPTIMISTIC
+    endpoints:
+      rally: {method: POST, path: /teams/:id/rally, body: null, schema: null, expires: [items, users]}
+
+  stats: {endpoints: {get: {path: /stats, method: GET, schema: {count: integer}}}}
 
   notes:
     path: /items/:item_id/notes/:id
@@ -139,12 +158,13 @@ class Variant(NamedTuple):
     optimistic: bool = False
     envelope: bool = False
     needs: str = "all"
+    freshness: str = "client"
 
     @property
     def package(self) -> str:
         """The name of the package, which tells one form from another."""
         words = ["fresh", *(["optimistic"] if self.optimistic else []), *(["envelope"] if self.envelope else [])]
-        return "_".join([*words, self.needs])
+        return "_".join([*words, self.needs, self.freshness])
 
 
 def text(variant: Variant) -> str:
@@ -154,12 +174,17 @@ def text(variant: Variant) -> str:
         f"pagination_field: {field}, pagination: {pagination}}}\n"
         for name, (field, pagination, schema) in STYLES.items()
     )
-    get_list = "{items: {collection: [Item]}, total: integer}" if variant.envelope else "{collection: [Item]}"
+    lists = [
+        f"{{{name}: {{collection: [{entity}]}}, total: integer}}" if variant.envelope else f"{{collection: [{entity}]}}"
+        for name, entity in (("items", "Item"), ("users", "User"))
+    ]
     return (
         _TEXT.replace("PACKAGE", variant.package)
         .replace("OPTIMISTIC", str(variant.optimistic).lower())
         .replace("NEEDS", variant.needs)
-        .replace("GET_LIST", get_list)
+        .replace("FRESHNESS", variant.freshness)
+        .replace("GET_LIST", lists[0])
+        .replace("USER_LIST", lists[1])
         .replace("PAGED\n", paged)
     )
 

@@ -193,17 +193,7 @@ def test_case_over_a_server_that_once_failed_shows_no_difference(text: str) -> N
 @pytest.mark.parametrize("mode", ["valkey", "valkey-async"])
 def test_programs_over_a_server_show_what_the_server_says(mode: str) -> None:
     """Programs with two stores over one server, which are closed and opened again in between."""
-    try_programs_over(mode, examples(20, 2))
-
-
-def test_programs_over_a_shared_file_show_what_the_server_says() -> None:
-    """Programs with two stores over one file, which are closed and opened again in between."""
-    try_programs_over("sqlite", examples(30, 3))
-
-
-def try_programs_over(mode: str, programs: int) -> None:
-    """Runs programs of one mode; one that shows something wrong as fresh is shown as small as it gets."""
-    for number in range(programs):
+    for number in range(examples(10)):
         program = random_program(mode, 3, number)
         differences = [one for one in run(program).differences if one.kind == "fresh and wrong"]
         if differences:
