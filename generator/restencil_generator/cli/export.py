@@ -18,11 +18,15 @@ from restencil_generator.cli.options import (
     specs_argument,
     templates_option,
 )
-from restencil_generator.exceptions import Failure
 
 if TYPE_CHECKING:
     from restencil_generator.openapi.export.types import Version
     from restencil_generator.project.config import Project
+
+
+def _stdout_for_dash(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    """Return no path for `-`."""
+    return None if value == Path("-") else value
 
 
 @cli.group(short_help="Convert a spec to OpenAPI or to Markdown.")
@@ -39,7 +43,14 @@ def export() -> None:
 @command(
     "Convert a spec to an OpenAPI document.",
     project_options(specs_argument, config_option),
-    click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the document to FILE. Default: stdout."),
+    click.option(
+        "-o",
+        "--output",
+        type=PATH,
+        callback=_stdout_for_dash,
+        metavar="FILE",
+        help="Write the document to FILE. Default: -, stdout.",
+    ),
     click.option(
         "--format", "form", type=click.Choice(["json", "yaml"]), help="Default: by the ending of FILE, else json."
     ),
@@ -77,6 +88,7 @@ def export_openapi(
     from restencil_generator.api import load_all
     from restencil_generator.openapi.export.document import export as document_of
     from restencil_generator.openapi.export.document import text_of
+    from restencil_generator.openapi.merge.state import write_file
     from restencil_generator.spec.load import written_values
 
     path = _one(project().specs)
@@ -88,7 +100,7 @@ def export_openapi(
     if output is None:
         console.say(text, end="")
     else:
-        _write(output, text)
+        write_file(output, text)
         console.note(f"{output}: OpenAPI {document['openapi']} of {spec.package}")
     return Exit.SUCCESS
 
@@ -101,8 +113,9 @@ def export_openapi(
         "--out",
         "target",
         type=PATH,
+        callback=_stdout_for_dash,
         metavar="FILE|DIR",
-        help="Write the page to FILE, or the pages to DIR. Default: stdout.",
+        help="Write the page to FILE, or the pages to DIR. Default: -, stdout.",
     ),
     click.option("--split", is_flag=True, help="Write several pages: one for each resource, for types and for errors."),
     name="markdown",
@@ -121,6 +134,7 @@ def export_markdown(console: Console, project: Callable[[], Project], target: Pa
     """
     from restencil_generator.api import load_all
     from restencil_generator.markdown.render import PAGE, markdown_files
+    from restencil_generator.openapi.merge.state import write_file
 
     selected = project()
     path = _one(selected.specs)
@@ -134,9 +148,9 @@ def export_markdown(console: Console, project: Callable[[], Project], target: Pa
         console.say(pages[PAGE], end="")
         return Exit.SUCCESS
     if not split:
-        _write(target / PAGE if target.is_dir() else target, pages[PAGE])
+        write_file(target / PAGE if target.is_dir() else target, pages[PAGE])
     for name, text in pages.items() if split else ():
-        _write(target / name, text)
+        write_file(target / name, text)
     console.note(f"{target}: reference of {spec.package} ({files(len(pages))})")
     return Exit.SUCCESS
 
@@ -146,13 +160,3 @@ def _one(specs: Sequence[Path]) -> Path:
     if len(specs) != 1:
         raise click.UsageError(f"only one spec can be exported at a time, and there are {len(specs)}: name one")
     return specs[0]
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file atomically. Raises `Failure` with its name if it cannot be written."""
-    from restencil_generator.openapi.merge.state import write_file
-
-    try:
-        write_file(path, text)
-    except OSError as error:
-        raise Failure(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -230,6 +230,16 @@ def test_openapi_no_secret_and_no_path_of_the_machine_is_reported(
     assert str(tmp_path) not in ended.output
 
 
+def test_openapi_command_dash_is_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-o -` prints the document, as without `-o`, and creates no file."""
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(SHOP)
+    printed = CliRunner().invoke(cli, ["export", "openapi", "shop.yaml"])
+    assert printed.exit_code == 0, printed.output
+    assert CliRunner().invoke(cli, ["export", "openapi", "shop.yaml", "-o", "-"]).stdout == printed.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["shop.yaml"]
+
+
 @pytest.mark.parametrize("name", ["openapi.json", "openapi.yaml"])
 def test_openapi_command_writes_a_document_that_is_imported_as_the_spec(name: str, tmp_path: Path) -> None:
     """`restencil export openapi` and `restencil import` are the way there and back, a folder's spec too."""

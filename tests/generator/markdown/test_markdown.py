@@ -202,9 +202,11 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_export_markdown_prints_or_writes_a_page(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --out the page is on stdout; a folder gets `reference.md`; folders are created."""
+    """Without --out, or with `-`, the page is on stdout; a folder gets `reference.md`; folders are created."""
     assert run(["export", "markdown", "shop.yaml"]) == 0
     assert capsys.readouterr().out == page()
+    assert run(["export", "markdown", "shop.yaml", "-o", "-"]) == 0
+    assert capsys.readouterr() == (page(), "")
     assert run(["export", "markdown", "shop.yaml", "--out", "docs/shop.md"]) == 0
     assert capsys.readouterr() == ("", "docs/shop.md: reference of shop (1 file)\n")
     assert run(["export", "markdown", "shop.yaml", "-o", "docs"]) == 0

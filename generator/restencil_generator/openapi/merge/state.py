@@ -151,11 +151,19 @@ def sha256(content: bytes) -> str:
 
 
 def write_file(path: Path, text: str) -> bool:
-    """Replace a file atomically; returns False if it has this content already."""
+    """Replace a file atomically; returns False if it has this content already. Raises `Failure` if that fails."""
     content = text.encode("utf-8")
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:
             return False
+    try:
+        _replace(path, content)
+    except OSError as error:
+        raise Failure(f"{path}: cannot be written: {error.strerror or error}") from error
+    return True
+
+
+def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
@@ -167,7 +175,6 @@ def write_file(path: Path, text: str) -> bool:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    return True
 
 
 def _umask() -> int:
