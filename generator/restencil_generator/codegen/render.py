@@ -130,7 +130,10 @@ def _checked(templates: Path) -> Path:
     if not any(path.parent == templates and path.name in known for path in found):
         raise Failure(f"{templates}: has no template with the name of a built-in one: {', '.join(sorted(known))}")
     for path in found:
-        version = _VERSION.match(read_regular(path).decode("utf-8"))
+        try:
+            version = _VERSION.match(read_regular(path).decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise Failure(f"{path}: is not UTF-8: byte 0x{error.object[error.start]:02x}. Save it as UTF-8") from error
         if version is None:
             raise Failure(
                 f"{path}:1: has no context version. Make this the first line: "

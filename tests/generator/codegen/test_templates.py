@@ -127,6 +127,13 @@ def test_templates_version_is_checked_before_anything_is_rendered(folder: Path, 
         build(SPEC, "blog.yaml", templates=folder)
 
 
+def test_templates_must_be_utf_8(folder: Path) -> None:
+    """A template in another encoding is rejected with its file and the byte."""
+    (folder / "enums.py.jinja").write_bytes(b"{# restencil-context: 3 #}\n# \xe9\n")
+    with pytest.raises(Failure, match=re.escape(f"{folder / 'enums.py.jinja'}: is not UTF-8: byte 0xe9. Save it")):
+        build(SPEC, "blog.yaml", templates=folder)
+
+
 @pytest.mark.parametrize(
     ("block", "error"),
     [
