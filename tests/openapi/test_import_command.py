@@ -185,6 +185,13 @@ def test_import_command_package_is_not_called_like_a_module_of_python(capsys: py
     assert "a package 'typing' would hide the module of Python of that name" in capsys.readouterr().err
 
 
+def test_import_command_package_can_have_a_long_name() -> None:
+    """A name is valid at any length, although messages show its beginning only."""
+    package = "shop_" * 20 + "api"
+    assert run(["import", "openapi.json", "--package", package]) == 0
+    assert f"package: {package}\n" in Path(f"{package}.yaml").read_text()
+
+
 def test_import_command_spec_is_imported_again_by_its_file(capsys: pytest.CaptureFixture[str]) -> None:
     """`--out FILE` alone imports what wrote the file, as it was chosen; a file that no import wrote is exit code 2."""
     Path("openapi.json").write_text(json.dumps(shop()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -247,10 +248,12 @@ def _check_package(name: str, source: str) -> None:
             f"{source}: a package {quoted(name)} would hide the module of Python of that name; "
             "give another one by --package NAME"
         )
-    smallest = (
-        f"restencil: 1\npackage: {quoted(name)}\nresources: {{a: {{endpoints: {{b: {{path: /b, schema: any}}}}}}}}\n"
-    )
-    for problem in load_text(smallest, source).problems:
+    smallest = {
+        "restencil": 1,
+        "package": name,
+        "resources": {"a": {"endpoints": {"b": {"path": "/b", "schema": "any"}}}},
+    }
+    for problem in load_text(json.dumps(smallest), source).problems:
         if problem.severity == "error":
             raise Failure(f"{source}: {problem.message}; give another one by --package NAME")
 
