@@ -160,6 +160,9 @@ def parse(text: str) -> Program:
 
 PAGED: Final = ("by_page", "by_offset", "by_cursor", "by_header", "by_last", "by_link", "by_url")
 
+BY_PLACE: Final = ("by_page", "by_offset", "by_link", "by_url")
+"""Those whose pages are places in the list: what is deleted moves all that follows."""
+
 POSITIONS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "by_page": ("page", (2, 3)),
     "by_offset": ("offset", (2, 4)),
@@ -277,7 +280,7 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "models.stage",
             "models.delete",
         ),
-        (16, 26, 7, 11, 6, 2, 1, 3, 3, 2, 5, 7, 2, 3, 3, 4, 1, 2, 3, 2, 2, 1, 3, 2, 1),
+        (16, 26, 7, 11, 6, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 2, 2, 1, 3, 2, 1),
     )[0]
     match name.split("."):
         case ["items", "create"]:
@@ -323,6 +326,13 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
     return Step("do", 0, name, arguments, outcome)
 
 
+def change_of_places(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
+    """A change of an item after which others may stand at other places of a list."""
+    kinds = ("items.create", "items.delete", "items.delete_many", "items.rename", "items.partial_update")
+    kind = chance.choice(kinds)
+    return next(step for step in iter(lambda: change(chance, outcomes), None) if step.name == kind)
+
+
 def read(chance: random.Random, among: Reads) -> Step:
     """A read in one of the ways that there are: through the cache, asked in any case, a page, all pages."""
     name, arguments = chance.choice(among)
@@ -343,7 +353,7 @@ def at_random(chance: random.Random, world: World, api: Api, *, rules: frozenset
     outcomes: tuple[str, ...] = OUTCOMES
     if "failures" in rules:
         outcomes = tuple(one for one in OUTCOMES if one not in ("500", "lost", "refused", "ok"))
-    among = (*chance.sample(api.reads, 8), *api.reads[:2]) if chance.random() < 0.6 else api.reads
+    among = (*chance.choices(api.reads, k=8), *api.reads[:2]) if chance.random() < 0.6 else api.reads
     share = chance.choice((0.25, 0.45))
     # A partition has no storage, so it does not hear of other stores.
     others = ("other", "other", "twin") if world.is_shared else ("view", "twin")
@@ -358,7 +368,7 @@ def at_random(chance: random.Random, world: World, api: Api, *, rules: frozenset
             if one[1] == 2:
                 on_way.remove(one)
             continue
-        if runs and x < 0.6:
+        if runs and x < 0.5:
             one = [chance.choice(runs), 0]
             if chance.random() < overlap / 2:
                 on_way.append(one)
@@ -410,7 +420,7 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         needs="required" if chance.random() < (0.7 if leaves_out_null else 0.1) else "all",
         has_etags=chance.random() < 0.3,
         newest_first=chance.random() < 0.3,
-        items=chance.choice((3, 3, 8)),
+        items=chance.choice((3, 8)),
     )
     # Each package takes its time to generate, so one form of it has all.
     is_usual = not made.optimistic and not made.has_envelope and made.needs == "all"

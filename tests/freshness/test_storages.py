@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.effort import examples
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
-from tests.freshness.run import random_program, shown, shrunk
 from tests.freshness.small import package_of
 from tests.libraries import httpx
 from tests.storage.servers import needs_server
@@ -187,17 +185,6 @@ OVER_A_SERVER: Final = {
 def test_case_over_a_server_that_once_failed_shows_no_difference(text: str) -> None:
     """The same of stores over a server of Valkey or Redis."""
     assert run(parse(text)).differences == []
-
-
-@needs_server
-@pytest.mark.parametrize("mode", ["valkey", "valkey-async"])
-def test_programs_over_a_server_show_what_the_server_says(mode: str) -> None:
-    """Programs with two stores over one server, which are closed and opened again in between."""
-    for number in range(examples(10)):
-        program = random_program(mode, 3, number)
-        differences = [one for one in run(program).differences if one.kind == "fresh and wrong"]
-        if differences:
-            pytest.fail(f"program {number}:\n{shown(*shrunk(program, differences[0]))}", pytrace=False)
 
 
 def test_change_without_a_body_is_stale_for_a_store_that_opens_later() -> None:
