@@ -272,6 +272,57 @@ def test_read_that_overlaps_with_a_read_of_another_process_stays_fresh() -> None
         assert session.is_fresh("users.get", {"id": 1}, "other")
 
 
+# accounts and parameters
+
+PER_TENANT: Final = """
+header_params: {tenant: {type: string, default: main, wire: X-Tenant-Id}, key: {type: string?, secret: true}}
+search_params: {region: {type: string, default: eu}}
+resources: {notes: {path: /notes/:id, schema: {entity: Note, fields: {id: integer, text: string}}}}
+"""
+
+
+def read_per_tenant(folder: Path, **arguments: str) -> tuple[str, int]:
+    """Text of a note as a new store over this storage gives it, and the number of requests."""
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(f"{request.headers['x-tenant-id']} {request.url.params['region']}")
+        return httpx.Response(200, json={"id": 1, "text": sent[-1]})
+
+    module = package_of(PER_TENANT)
+    store = PatientStore(storage=sqlite_storage(folder))
+    client_class = getattr(module, module.__name__.title().replace("_", ""))
+    with client_class(store=store, client=httpx.Client(transport=httpx.MockTransport(answer)), **arguments) as client:
+        text: str = client.notes.get(id=1).text
+    store.close()
+    return text, len(sent)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"tenant": "b"}, "b eu"),
+        ({"tenant": "c@b"}, "c@b eu"),
+        ({"tenant": "d@b"}, "d@b eu"),
+        ({"region": "us"}, "main us"),
+        ({"region": "main", "tenant": "us"}, "us main"),
+    ],
+)
+def test_storage_separates_the_parameters_of_a_client(tmp_path: Path, arguments: dict[str, str], text: str) -> None:
+    """Data that one tenant was given is never that of another, and is there when the first one comes again."""
+    assert read_per_tenant(tmp_path) == ("main eu", 1)
+    assert read_per_tenant(tmp_path, tenant="a@b") == ("a@b eu", 1)
+    assert read_per_tenant(tmp_path, **arguments) == (text, 1)
+    assert read_per_tenant(tmp_path, **arguments) == (text, 0)
+    assert read_per_tenant(tmp_path) == ("main eu", 0)
+
+
+def test_storage_is_the_same_for_the_values_of_the_spec_and_another_secret(tmp_path: Path) -> None:
+    """A default that is passed is no other data, and a secret may be renewed: `principal` says whose data it is."""
+    assert read_per_tenant(tmp_path) == ("main eu", 1)
+    assert read_per_tenant(tmp_path, tenant="main", region="eu", key="new") == ("main eu", 0)
+
+
 # dumps
 
 DUMPED = """

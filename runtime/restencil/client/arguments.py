@@ -170,6 +170,21 @@ class Parameters:
 
     # agreement
 
+    @property
+    def distinguishing(self) -> list[str]:
+        """The headers and query parameters that differ from the spec and are not secret, as text to compare."""
+        texts: list[str] = []
+        for name, param in self._params.items():
+            value = self._value(name, param)
+            if value is None or param.secret or value == to_wire(param.default):
+                continue
+            if param.kind == "header":
+                text = header_text(value, f"{name} of {self._kind}")
+                texts.append(f"{param.name.lower()}:{urls.quote(text, safe='', encoding='latin-1')}")
+            else:
+                texts.append(styled_string({param.name: value}, self._styles()))
+        return sorted(texts)
+
     def agree(self, store: Store, package: Any, server: str | None) -> None:
         """Raise ValueError if another client of the package that shares the store has different values."""
         every = {**self._params, **self._variables}

@@ -713,8 +713,10 @@ def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
     except ValueError:
         return  # variables of the server are read from the environment with the first request
     if core.preparation is not None:
-        moved = core.preparation.url_prefixes
-        origin = ", ".join((origin, *(f"{prefix} at {public_url(moved[prefix])}" for prefix in sorted(moved))))
+        moved, parameters = core.preparation.url_prefixes, core.preparation.parameters
+        own = () if parameters is None else parameters.distinguishing  # such as a tenant
+        elsewhere = (f"{prefix} at {public_url(moved[prefix])}" for prefix in sorted(moved))
+        origin = ", ".join((origin, *elsewhere, *own))
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
 

@@ -95,6 +95,11 @@ class ClientParameters(Protocol):
         """Whether the client uses another URL than that of the spec."""
         ...
 
+    @property
+    def distinguishing(self) -> list[str]:
+        """The headers and query parameters that differ from the spec and are not secret, as text to compare."""
+        ...
+
     def url(self) -> str:
         """Return the URL of the chosen server."""
         ...
