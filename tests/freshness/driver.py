@@ -223,15 +223,15 @@ class Session:
     def begin(self, step: Step, target: Callable[..., Any] | None = None) -> Operation:
         """Begins a call, of `target` if it is given: held, where it is a start; else its responses come at once."""
         number = step.number if step.act in ("start", "ask") else None
-        target = target or self.bound(step.name, step.through)
+        called: Callable[..., Any] = self.bound(step.name, step.through) if target is None else target
         self.network.number, self.network.outcome = number, step.outcome or "whole"
         overlapped = bool(self.network.under_way) or number is not None
         operation = Operation(step, Task(), number, overlapped, len(self.network.exchanges))
         try:
             if self.world.asynchronous or overlapped:
-                operation.task = self.clock.start(self._work(target, step))
+                operation.task = self.clock.start(self._work(called, step))
             else:  # nobody has to wait, so no thread is needed
-                self._do(self._work(target, step), operation.task)
+                self._do(self._work(called, step), operation.task)
             self.settle()
         finally:
             self.network.number = None
@@ -554,7 +554,9 @@ class Run:
             case "wait" | "serve" | "deliver":
                 session.move(step)
             case "run":
-                self.iterations[step.number] = Iteration(step, session.taking(step), {*session.server.items})
+                # It may join a request that was sent before a change: then it may give less, for now.
+                there = set[int]() if session.network.under_way else {*session.server.items}
+                self.iterations[step.number] = Iteration(step, session.taking(step), there)
             case "next" | "ask":
                 self.go_on(step)
             case "reopen" | "reload":
@@ -703,12 +705,13 @@ class Run:
     def is_doubtful(self, name: str, arguments: Arguments) -> bool:
         """Whether a read may be wrong for now: it was not requested by itself.
 
-        A dump does not say what made stale that never was, nor that of a bounded store which lists were evicted. What a
-        hook wrote is fresh as soon as its record is.
+        A dump does not say what made stale that shows a record alone, nor that of a bounded store which lists were
+        evicted. What a hook wrote is fresh as soon as its record is.
         """
         if not self.is_loaded and name != "users.newest":
             return False
-        since = self.loaded_at if self.session.world.bound else 0
+        shows_record = self.is_loaded and name.endswith((".get", ".card"))
+        since = self.loaded_at if self.session.world.bound or shows_record else 0
         return f"GET {self.session.target(name, arguments)}" not in self.session.asked(since)
 
     def is_fresh_by_now(self, step: Step, name: str) -> bool:
