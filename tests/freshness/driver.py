@@ -595,9 +595,8 @@ class Run:
             task, iteration.task = iteration.task, None
             if task is None:
                 continue
-            changing = [one for one in self.session.network.under_way if one.is_change and one.response]
-            if style in BY_PLACE and changing:
-                iteration.throughout.clear()  # what is being deleted moves no iteration, for now
+            if style in BY_PLACE and any(one.step.outcome for one in self.operations):
+                iteration.throughout.clear()  # what is deleted while a page is under way skips an item, for now
             if not task.done:
                 iteration.task = task
             elif task.error is not None:
