@@ -230,9 +230,9 @@ def test_import_command_title_that_gives_no_package(title: str, capsys: pytest.C
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a-b", "the name 'a-b' of the package is no Python name"),
-        ("class", "the name 'class' of the package is a word of Python itself"),
-        ("httpx", "a package 'httpx' would hide the library of that name"),
+        ("a-b", "the name 'a-b' of the package is not a valid Python name"),
+        ("class", "the name 'class' of the package is a keyword of Python"),
+        ("httpx", "a package 'httpx' would hide the library with this name"),
     ],
 )
 def test_import_command_name_that_no_package_can_have(

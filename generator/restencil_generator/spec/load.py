@@ -83,9 +83,9 @@ def load_spec(path: Path | str) -> Loaded:
     if not files:
         problem = Problem(
             "no-spec-files",
-            "the folder holds no *.yaml and no *.yml file",
+            "the folder contains no *.yaml or *.yml file",
             Place(shown),
-            "add one or name another folder",
+            "add one, or choose another folder",
         )
         return Loaded(None, (problem,), {})
     texts: dict[str, str] = {}
@@ -229,9 +229,9 @@ def _conflicts(text: str, file: str) -> Iterator[Problem]:
         related = [Related(Place(file, at, 1, at, len(end) + 1), "it ends here") for at, end in ends][:1]
         yield Problem(
             "merge-conflict",
-            "a merge that failed left its markers here",
+            "this is a conflict marker of an unfinished merge",
             Place(file, number, 1, number, len(line) + 1),
-            "keep what is right of both sides, remove the markers, then `restencil generate`",
+            "resolve the conflict, remove the markers, then run `restencil generate`",
             tuple(related),
         )
 
@@ -241,7 +241,12 @@ def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingN
         second = roots[1].place
         place = dataclasses.replace(second, end_line=second.line, end_column=second.column + 1)
         problems.append(
-            Problem("yaml-documents", "a second document begins here", place, "a file holds one: remove the '---'")
+            Problem(
+                "yaml-documents",
+                "a second document begins here",
+                place,
+                "a file contains one document: remove the '---'",
+            )
         )
         return None
     if not roots or (isinstance(roots[0], ScalarNode) and roots[0].plain and not roots[0].text):
@@ -254,7 +259,7 @@ def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingN
         problems.append(
             Problem(
                 "wrong-type",
-                f"a spec is a mapping, this is {described(root)}",
+                f"a spec must be a mapping, not {described(root)}",
                 root.place,
                 "begin with 'restencil: 1' and 'package: name'",
             )
@@ -357,18 +362,26 @@ class _Builder:
     def _alias(self, event: Any) -> Node:
         node = self.anchors.get(event.anchor)
         if node is None:
-            self._refuse("yaml-alias", f"no anchor &{visible(event.anchor)} is before this alias", event, "define it")
+            self._refuse(
+                "yaml-alias",
+                f"there is no anchor &{visible(event.anchor)} before this alias",
+                event,
+                "define the anchor",
+            )
         if id(node) in self.open:
             self._refuse(
                 "yaml-alias",
-                f"the alias *{visible(event.anchor)} is inside of what it means",
+                f"the alias *{visible(event.anchor)} refers to a node that contains it",
                 event,
-                "write it out",
+                "write the value instead of the alias",
             )
         self.expanded += self.sizes.get(id(node), 1)
         if self.expanded > MAX_NODES_BY_ALIAS:
             self._refuse(
-                "yaml-alias", f"the aliases represent more than {MAX_NODES_BY_ALIAS:,} nodes", event, "write them out"
+                "yaml-alias",
+                f"the aliases represent more than {MAX_NODES_BY_ALIAS:,} nodes",
+                event,
+                "write the values instead of aliases",
             )
         return node
 
@@ -381,7 +394,7 @@ class _Builder:
             return node
         self.problems.append(
             Problem(
-                "yaml-key", f"a key is a string, this is {described(node)}", _first_line(node.place), "name the key"
+                "yaml-key", f"a key must be a string, not {described(node)}", _first_line(node.place), "name the key"
             )
         )
         return _NO_KEY
@@ -411,7 +424,7 @@ def _duplicate(key: ScalarNode, first: ScalarNode) -> Problem:
         f"the key {quoted(key.text)} is given twice",
         key.place,
         "keep one of them",
-        (Related(first.place, "given here first"),),
+        (Related(first.place, "first given here"),),
     )
 
 

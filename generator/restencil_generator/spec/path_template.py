@@ -67,7 +67,7 @@ def _check_apart(text: str, position: int, before: PathText | PathParameter) -> 
     found = _NAME.match(text, position + 1)
     if found is not None and isinstance(before, PathParameter):
         raise TemplateError(
-            f"there is nothing between the parameters {before.name!r} and {found[0]!r}",
+            f"there is no text between the parameters {before.name!r} and {found[0]!r}",
             position,
             len(found[0]) + 1,
             "put text between them",
@@ -79,7 +79,7 @@ def _plain(text: str, position: int) -> str:
     character = text[position]
     if character == "\\":
         if position + 1 == len(text):
-            raise TemplateError("a backslash at the end escapes nothing", position, hint=r"write \\ for one")
+            raise TemplateError("a backslash at the end has nothing to escape", position, hint=r"write \\ for one")
         return text[position + 1]
     if character == "?":
         raise TemplateError("'?' does not follow a parameter's name", position, hint=r"write \? for a question mark")

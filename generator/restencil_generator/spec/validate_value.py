@@ -160,7 +160,9 @@ class _Validator:
         if self.use != "default" and isinstance(value, str | int) and not isinstance(value, bool):
             return
         hint = did_you_mean(value, [str(word) for word in known[:50]]) if isinstance(value, str) else ""
-        yield ValidationError(at, f"{what} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}")
+        yield ValidationError(
+            at, f"{shown(value)} is not a value of {what}", hint or f"write {listed(map(str, known[:8]))}"
+        )
 
     def _items(self, item: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
         if not isinstance(value, list):
@@ -192,7 +194,9 @@ class _Validator:
             elif field is None:
                 continue
             elif field.name in given:
-                yield ValidationError((*at, key), f"the field {quoted(field.name)} is given twice, by both its names")
+                yield ValidationError(
+                    (*at, key), f"the field {quoted(field.name)} is given twice, by its Python name and its JSON name"
+                )
             else:
                 given.add(field.name)
                 yield from self._member(field, part, (*at, key))
@@ -228,7 +232,7 @@ class _Validator:
 
     def _entity(self, name: str, value: Json, at: Where) -> Iterator[ValidationError]:
         if self.use == "default":
-            yield ValidationError(at, f"an entity takes no default but null, this is {shown(value)}", "remove it")
+            yield ValidationError(at, f"the default of an entity can only be null, not {shown(value)}", "remove it")
         elif isinstance(value, dict):
             yield from self._members(self.tables.entities[name].all_fields, f"entity {quoted(name)}", value, at)
         elif not is_pk(value):
@@ -236,7 +240,7 @@ class _Validator:
 
     def _union(self, union: d.UnionOf, value: Json, at: Where) -> Iterator[ValidationError]:
         if self.use == "default":
-            yield ValidationError(at, f"a union takes no default but null, this is {shown(value)}", "remove it")
+            yield ValidationError(at, f"the default of a union can only be null, not {shown(value)}", "remove it")
         elif not isinstance(value, dict):
             yield _not("one of the union's entities as a mapping", value, at)
         elif (chosen := choice_of(union, value)) is not None:
@@ -355,4 +359,4 @@ def shown(value: Json) -> str:
 
 
 def _not(expected: str, value: Json, at: Where) -> ValidationError:
-    return ValidationError(at, f"{expected} is expected, this is {shown(value)}")
+    return ValidationError(at, f"expected {expected}, not {shown(value)}")

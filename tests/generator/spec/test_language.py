@@ -243,7 +243,7 @@ def test_language_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     ]
     messages = [message for _, message in said(holding("pagination", {"style": "page", "most": "many"}))]
     assert (
-        "'most' of 'pagination' of resource 'articles' is an integer from 1 on, this is the string 'many'" in messages
+        "'most' of 'pagination' of resource 'articles' must be an integer, 1 or more, not the string 'many'" in messages
     )
     hints = [problem.hint for problem in load_text(holding("pagination", {"style": "page", "mots": "3"})).problems]
     assert "did you mean 'most'?" in hints

@@ -56,8 +56,12 @@ def read_header_params(
         param = _header_param(types, field, node.entries[field.name].value, what)
         first = wires.setdefault(field.wire.lower(), field)
         if first is not field and first.wire != field.wire:  # duplicates of one name are already reported
-            message = f"the header parameters {quoted(first.name)} and {quoted(field.name)} of {what} are one header"
-            types.report("name-clash", message, field.place, "case does not count: give one of them another 'wire'")
+            message = (
+                f"the header parameters {quoted(first.name)} and {quoted(field.name)} of {what} are the same header"
+            )
+            types.report(
+                "name-clash", message, field.place, "names of headers ignore case: give one of them another 'wire'"
+            )
         if param is not None:
             found.append(param)
     return WrittenHeaders(tuple(found), back)
@@ -76,7 +80,7 @@ def _header_param(types: Types, field: d.Field, node: Node, what: Subject) -> d.
         given = {key: entry.value for key, entry in node}
     who = f"the header parameter {quoted(field.name)}"
     if field.wire.lower() in SECRET_HEADERS:
-        message = f"{who} of {what} is the header {quoted(field.wire)}, which carries a secret that no call is given"
+        message = f"{who} of {what} is the header {quoted(field.wire)}, which carries a secret"
         types.report("secret-header", message, given.get("wire", field.place), "use 'auth:'")
         return None
     in_key, partition, secret = (_flag(given.get(key)) for key in ("in_key", "partition", "secret"))
@@ -90,7 +94,7 @@ def _header_param(types: Types, field: d.Field, node: Node, what: Subject) -> d.
         in_key = not (secret or partition)
     auto = "auto" in given
     if auto and type_info(field.type).bare not in (d.Scalar("string"), d.Scalar("uuid")):
-        message = f"'auto' of {who} of {what} makes a UUID, which its type cannot hold"
+        message = f"'auto' of {who} of {what} generates a UUID, which does not fit its type"
         types.report("key-not-here", message, given["auto"], "write 'type: string' or 'type: uuid'")
     if auto and field.required:
         field = dataclasses.replace(field, type=d.Optional(field.type))
@@ -152,7 +156,7 @@ def read_client_arguments(types: Types, given: ParsedSection) -> ClientArguments
 def _claim(types: Types, taken: dict[str, tuple[str, d.Field]], noun: str, of: str, field: d.Field) -> None:
     """Reserve a name among the arguments of the client, and report a name that is taken."""
     if field.python in CLIENT_ARGUMENTS:
-        message = f"the {noun} {quoted(field.name)} of {of} is an argument of every client already"
+        message = f"the {noun} {quoted(field.name)} of {of} is already an argument of every client"
         types.report("taken-name", message, field.place, "choose another name, and give this one as 'wire'")
     elif field.python in types.schemes:
         message = f"the {noun} {quoted(field.name)} of {of} and the scheme of 'auth' are both {quoted(field.python)} "
@@ -165,12 +169,11 @@ def _claim(types: Types, taken: dict[str, tuple[str, d.Field]], noun: str, of: s
 
 
 def _servers(types: Types, node: Node | None) -> tuple[d.Server, ...]:
-    mapping = types.mapping(node, "'servers'", "write {name: URL}")
-    if mapping is None:
-        return ()
-    if not mapping.entries:
-        types.report("wrong-type", "'servers' names no server", mapping, "add one, such as 'production: https://…'")
-    found = (_server(types, name, entry.key, entry.value) for name, entry in mapping)
+    if not isinstance(node, MappingNode):
+        return ()  # `collect` reports another type
+    if not node.entries:
+        types.report("wrong-type", "'servers' is empty", node, "add one, such as 'production: https://…'")
+    found = (_server(types, name, entry.key, entry.value) for name, entry in node)
     return tuple(server for server in found if server is not None)
 
 
@@ -184,13 +187,13 @@ def _server(types: Types, name: str, key: ScalarNode, node: Node) -> d.Server | 
         at, url = given.node("url") or node, given["url"]
     variables = read_fields(types, given.node("variables"), what, "server_variable", "")
     if not name:
-        types.report("wrong-type", "a server has a name", key)
+        types.report("wrong-type", "the name of a server must not be empty", key)
     if url is None:
         return None
     if at is node and not re.fullmatch(URL.regex, url):
-        types.report("bad-url", f"the URL of {what} holds a space or a control character", at)
+        types.report("bad-url", f"the URL of {what} contains a space or a control character", at)
     if not _HAS_SCHEME(url):
-        message = f"the URL of {what} is {quoted(url)}, which has no scheme, so that no request could be sent"
+        message = f"the URL of {what} is {quoted(url)}, which has no scheme"
         types.report("bad-url", message, at, f"write https://{url.lstrip('/')}")
     _check_variables(types, what, url, variables, at)
     return d.Server(name, url, variables, given["description"], given["deprecated"], key.place)

@@ -29,11 +29,11 @@ def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
         if written is not None:
             read_use(types, written, Subject("'use'"), whole=True)
         return None if scheme is None else d.Auth((scheme,), ((SHORT,),), short=True)
-    mapping = types.mapping(node, "'schemes' of 'auth'", "write {name: {header: NAME}} or the like")
+    mapping = types.mapping(node, "'schemes' of 'auth'", "write for example {name: {header: NAME}}")
     if mapping is None:
         return None
     if not mapping.entries:
-        types.report("wrong-type", "'schemes' of 'auth' names no scheme", node, "add one, or remove 'auth'")
+        types.report("wrong-type", "'schemes' of 'auth' is empty", node, "add one, or remove 'auth'")
     found = {name: _scheme(types, name, entry.key, entry.value) for name, entry in mapping}
     types.schemes = tuple(found)
     schemes = {name: scheme for name, scheme in found.items() if scheme is not None}
@@ -55,7 +55,7 @@ def read_use(types: Types, node: Node, label: Subject, *, whole: bool = False) -
         return None
     if not node.items:
         hint = "write [none] for no credential" if whole else "write none for no credential"
-        types.report("wrong-type", f"{label} names no scheme", node, hint)
+        types.report("wrong-type", f"{label} is empty", node, hint)
     return _alternatives(types, node.items, label)
 
 
@@ -67,10 +67,10 @@ def _alternatives(types: Types, items: list[Node], label: Subject) -> d.Use | No
             continue
         if names in found:
             shown = quoted(NO_AUTH) if not names else " with ".join(map(quoted, names))
-            related = [Related(found[names].place, "named here first")]
+            related = [Related(found[names].place, "first named here")]
             types.report("given-twice", f"{label} names {shown} twice", item, "keep one of them", related)
         elif () in found:
-            message = f"'{NO_AUTH}' of {label} is not its last alternative, so that what follows never counts"
+            message = f"'{NO_AUTH}' of {label} must be the last alternative: those after it are never used"
             types.report("auth-scheme", message, found[()], "move it to the end")
         found.setdefault(names, item)
     return tuple(found)
@@ -84,7 +84,7 @@ def _together(types: Types, node: Node, label: Subject) -> tuple[str, ...] | Non
             return ()
         return (name,) if name is not None and _known(types, name, node, label) else None
     if not node.items:
-        types.report("wrong-type", f"an item of {label} names no scheme", node, f"write {NO_AUTH}, as the last item")
+        types.report("wrong-type", f"an item of {label} is empty", node, f"write {NO_AUTH}, as the last item")
         return None
     names = types.texts(node, f"an item of {label}")
     usable = [name for name, item in names if _known(types, name, item, label)]
@@ -95,11 +95,11 @@ def _known(types: Types, name: str, node: Node, label: Subject) -> bool:
     if name in types.schemes:
         return True
     if name == NO_AUTH:
-        message = f"'{NO_AUTH}' is beside other schemes in an item of {label}"
+        message = f"'{NO_AUTH}' cannot be combined with other schemes in an item of {label}"
         types.report("auth-scheme", message, node, "remove it, or make it the last alternative")
         return False
     hint = f"declared: {', '.join(types.schemes)}" if types.schemes else "declare it under 'schemes' of 'auth'"
-    message = f"{label} names the scheme {quoted(name)}, which is not declared"
+    message = f"the scheme {quoted(name)} in {label} is not declared"
     types.report("auth-scheme", message, node, hint, near=(name, types.schemes))
     return False
 
@@ -124,7 +124,7 @@ def _of_kind(
 def _scheme(types: Types, name: str, key: ScalarNode, node: Node) -> d.Scheme | None:
     what = Subject(f"scheme {quoted(name)}")
     _check_name(types, name, key, what)
-    mapping = types.mapping(node, what, "write {header: NAME} or the like")
+    mapping = types.mapping(node, what, "write for example {header: NAME}")
     if mapping is None:
         return None
     given = types.section("scheme", mapping, what, key)
@@ -154,7 +154,7 @@ def _oauth2(given: ParsedSection, env: dict[str, str]) -> d.OAuth2:
 def _check_name(types: Types, name: str, key: ScalarNode, what: Subject) -> None:
     """Report a name that cannot be a keyword argument of the client."""
     if name == NO_AUTH:
-        types.report("reserved-name", f"a scheme cannot be called '{NO_AUTH}', which represents no credential", key)
+        types.report("reserved-name", f"a scheme cannot be called '{NO_AUTH}', which means no credentials", key)
     elif types.name(key, "a scheme", keyword=False) and name in CLIENT_ARGUMENTS - {SHORT}:
-        message = f"the {what} is an argument of every client already"
+        message = f"the {what} is already an argument of every client"
         types.report("taken-name", message, key, "choose another name for it")

@@ -19,14 +19,14 @@ def check_endpoint(types: Types, resource: RawResource, resolved: ResolvedEndpoi
     endpoint, own = resolved.endpoint, resolved.raw
     section = own.section
     if endpoint.standard and "extends" in section:
-        message = f"{own.what} is a standard member, which extends nothing"
+        message = f"{own.what} is a standard member and cannot have 'extends'"
         types.report("key-not-here", message, section.key("extends"), "remove it, or choose another name")
     if not endpoint.standard and resource.schema is None and endpoint.extends is None and "path" not in section:
         types.report("missing-key", f"{own.what} needs the key 'path'", own.key, "add 'path: …'")
     _check_response(types, endpoint, own)
     _check_request(types, endpoint, own)
     if endpoint.expires and "expires" in section and not endpoint.side_effect:
-        message = f"'expires' of {own.what} has no meaning: it changes nothing"
+        message = f"'expires' of {own.what} has no effect: the endpoint changes nothing"
         types.report("key-not-here", message, section.key("expires"), "remove it, or write 'side_effect: true'")
     _check_filters(types, endpoint, own)
     _check_parameters(types, endpoint, own, clashes)
@@ -40,7 +40,7 @@ def _check_response(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> Non
     section = own.section
     key = next((key for key in ("content", "schema") if key in section), None)
     if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
-        message = f"{own.what} returns {endpoint.content}, to which no schema applies"
+        message = f"{own.what} returns {endpoint.content}, so it cannot have a schema"
         types.report("content-with-schema", message, section.key(key), "add 'schema: null'")
     if "returns" in section and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
         message = f"'returns' of {own.what} has no effect: its schema gives the type"
@@ -53,7 +53,7 @@ def _check_response(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> Non
     schema = endpoint.schema.item if isinstance(endpoint.schema, d.Optional) else endpoint.schema
     brings_entity = endpoint.side_effect and isinstance(schema, d.EntityRef | d.UnionOf | d.AdderOf)
     if response is not None and response["empty"] == "merge" and not brings_entity:
-        message = f"'empty: merge' of {own.what} needs an entity as schema and a mutation"
+        message = f"'empty: merge' of {own.what} requires a mutation whose schema is an entity"
         types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
 
 
@@ -66,11 +66,11 @@ def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
     for field in written:
         what = Subject(f"'filter' of search parameter {quoted(field.name)}", own.what)
         if collection is None and not isinstance(endpoint.schema, d.QueryOf | d.AllOf | d.ListOf):
-            message = f"{what} has no effect: the response is no list of entities"
+            message = f"{what} has no effect: the response is not a list of entities"
         elif endpoint.page_param is not None and field.wire == endpoint.page_param.wire:
-            message = f"{what} has no effect: the parameter names a page"
+            message = f"{what} has no effect: the parameter selects a page"
         elif collection is not None and field.wire in collection.non_filter_arguments:
-            message = f"{what} has no effect: 'non_filter_arguments' has the parameter"
+            message = f"{what} has no effect: 'non_filter_arguments' contains the parameter"
         else:
             continue
         types.report("key-not-here", message, _key_of(own, field, "filter"), "remove it")
@@ -89,11 +89,13 @@ def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
     if request is None or not request["in_key"]:
         return
     if endpoint.side_effect:
-        message = f"'in_key' of the body of {own.what}: it has a side effect, so it has no cached response"
+        message = (
+            f"'in_key' of the body of {own.what} has no effect: responses of endpoints with side effects are not cached"
+        )
         hint = "remove it, or write 'side_effect: false' where it only reads"
         types.report("body-in-key", message, request.key("in_key"), hint)
     elif not endpoint.has_body:
-        message = f"'in_key' of the body of {own.what}: a call sends none"
+        message = f"'in_key' of the body of {own.what} has no effect: the endpoint sends no body"
         types.report("body-in-key", message, request.key("in_key"), "remove it, or write a 'body'")
 
 
@@ -107,8 +109,10 @@ def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clas
         if param.field.python in in_url and param.field.place not in clashes:
             clashes.add(param.field.place)
             what = Subject(f"the header parameter {quoted(param.field.name)}", own.what)
-            message = f"{what} is also a parameter of its URL, and a call has one keyword for each"
-            hint = "rename one of them, and give the name on the wire as 'wire'"
+            message = (
+                f"{what} is also a parameter of its URL, but keyword arguments of a call must have different names"
+            )
+            hint = "rename one of them, and give its name in requests as 'wire'"
             types.report("parameter-clash", message, param.field.place, hint)
     for field in (*endpoint.params, *endpoint.search_params):
         first = pythons.setdefault(field.python, field)
@@ -133,7 +137,7 @@ def _check_paths(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
 def report_unknown_parameter(types: Types, field: d.Field, what: Subject, known: set[str]) -> None:
     """Report a path parameter that is in no path."""
     hint = did_you_mean(field.name, known) or "name a parameter of the path, or move it to 'search_params'"
-    message = f"'params' of {what} names {quoted(field.name)}, which its path has not"
+    message = f"'params' of {what} has {quoted(field.name)}, which is not a parameter of its path"
     types.report("unknown-parameter", message, field.place, hint)
 
 
@@ -142,7 +146,7 @@ def _check_pages(types: Types, resource: RawResource, resolved: ResolvedEndpoint
     endpoint, own = resolved.endpoint, resolved.raw
     section = own.section
     if not has_pages(endpoint):
-        message = f"the schema of {own.what} holds no collection, and is no list of plain values"
+        message = f"the schema of {own.what} contains neither a collection nor a list of plain values"
         hint = "remove it, or write {collection: [Entity]} in the schema"
         for key in ("pagination_field", "pagination"):
             if key in section:

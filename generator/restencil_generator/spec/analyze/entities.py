@@ -69,7 +69,7 @@ class Entities:
                 names = list(chain)
                 circle = names[names.index(last) :]
                 node = self.given[last].entries["extends"].value
-                hint = "let one of them extend nothing"
+                hint = "remove one of the 'extends'"
                 types.report("extends-cycle", f"entity {quoted(last)} extends {circle_text(circle)}", node, hint)
                 self.broken.update(chain)
             elif last in self.broken:
@@ -174,18 +174,18 @@ class Entities:
                 known = types.raw_fields(name)
                 near = did_you_mean(text, [*known, *dotted_names(types.objects, fields)])
                 hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
-                message = f"the pk {quoted(text)} of {what} is none of its fields"
+                message = f"the pk {quoted(text)} of {what} is not one of its fields"
                 types.report("pk-not-a-field", message, place, hint)
         elif not type_info(found[-1].type).one_text:
             types.report(
                 "pk-type",
-                f"the field {quoted(text)} of {what} has no single text and cannot be a pk",
+                f"the field {quoted(text)} of {what} has no unique string form, so it cannot be a pk",
                 place,
-                "name a field that holds a string, a number or the like",
+                "choose a field with a string, an integer or a similar type",
                 [Related(found[-1].place, "declared here")],
             )
         elif any(field.write_only for field in found):
-            message = f"the field {quoted(text)} of {what} is write_only, so no record has it as its pk"
+            message = f"the field {quoted(text)} of {what} is write_only, so it cannot be the pk"
             types.report("pk-type", message, place, "name another field")
 
     def _usual_pk(
@@ -197,8 +197,8 @@ class Entities:
         if "id" in by_name:
             return ("id",)
         if not self.given[name]["abstract"] and not self._has_unread(name, "id"):
-            message = f"{what} has no field 'id', which is the pk of an entity"
-            hint = "name the field that is its pk with 'pk:'"
+            message = f"{what} has no field 'id', the default pk"
+            hint = "add 'pk: …' with the name of the field that identifies it"
             self.types.report("pk-not-a-field", message, self.types.sources[name].key, hint)
         return ()
 
@@ -212,9 +212,9 @@ class Entities:
         if not _narrows(field.type, inherited.type):
             self.types.report(
                 "field-override",
-                f"{quoted(field.name)} of {what} has another type than in entity {quoted(base)}, which it extends",
+                f"{quoted(field.name)} of {what} has a different type in the base entity {quoted(base)}",
                 field.place,
-                "keep the type, fix it with 'const', or take the '?' away",
+                "keep the type, narrow it with 'const', or remove the '?'",
                 [Related(inherited.place, "inherited from here")],
             )
 
@@ -248,11 +248,10 @@ def object_circles(types: Types) -> None:
                 stack.append((current, index + 1))
                 target, field = needs[current][index]
                 if target in path:
-                    message = (
-                        f"object {quoted(target)} holds itself in {quoted(field.name)} of object {quoted(current)}"
-                    )
-                    hint = "take its default away" if field.written_default else f"write {target}?"
-                    types.report("object-cycle", f"{message}, so it has no end", field.place, hint)
+                    through = f"{quoted(field.name)} of object {quoted(current)}"
+                    message = f"object {quoted(target)} contains itself through {through}"
+                    hint = "remove its default" if field.written_default else f"write {target}?"
+                    types.report("object-cycle", f"{message}, so it is infinite", field.place, hint)
                 else:
                     stack.append((target, 0))
             else:

@@ -44,7 +44,7 @@ def check_param_fields(
         known = [name for entity in entities for name in dotted_names(types.objects, entity.all_fields)]
         last = field.of.rpartition(".")[2]
         near = did_you_mean(field.of, known) or did_you_mean(last, [name for name in known if "." not in name])
-        message = f"'field' of {noun} {quoted(field.name)} names {quoted(field.of)}, which is no field of"
+        message = f"'field' of {noun} {quoted(field.name)} is {quoted(field.of)}, which is not a field of"
         owner = f"entity {quoted(entities[0].name)}" if entities else "its response"
         hint = near or (f"its fields: {', '.join(known[:12])}" if known else _NO_ENTITY)
         types.report("param-field", f"{message} {owner}", place or field.place, hint)

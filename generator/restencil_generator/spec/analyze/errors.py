@@ -29,7 +29,7 @@ def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.S
     for status, entry in mapping:
         usable = _STATUS.fullmatch(status) is not None
         if not usable:
-            message = f"{quoted(status)} of {label} is no status of an error (400 to 599, 4XX, 5XX or default)"
+            message = f"{quoted(status)} of {label} is not an error status (400 to 599, 4XX, 5XX or default)"
             types.report("error-status", message, entry.key, _meant(status))
         shape = _shape(types, entry.value, Subject(status, label))
         if usable and (shape is not None or is_null(entry.value)):
@@ -46,7 +46,13 @@ def claim_classes(types: Types, resources: dict[str, d.Resource], node: Node | N
         return False
     place = node.place if node is not None else endpoints[0].place
     for name in (BASE, *CLASSES):
-        types.claim(name, "error", f"the error class {quoted(name)}", place, "rename it: 'errors' brings that class")
+        types.claim(
+            name,
+            "error",
+            f"the error class {quoted(name)}",
+            place,
+            "rename it: 'errors' creates a class with that name",
+        )
     return True
 
 
@@ -56,7 +62,7 @@ def _meant(status: str) -> str:
         return f"write {status.upper()}"
     if status.casefold() in ("*", "any", "all", "else", "other", "others"):
         return "write default"
-    return "any other response is the 'schema' of an endpoint" if status[:1] in ("1", "2", "3") else ""
+    return "for a successful response, use the 'schema' of an endpoint" if status[:1] in ("1", "2", "3") else ""
 
 
 def _shape(types: Types, node: Node, what: Subject) -> d.Shape | None:
@@ -81,7 +87,7 @@ def _choice(types: Types, node: MappingNode, what: Subject) -> d.Shape | None:
         return None
     if not any(key == "one_of" or types.key_hint("error_choice", key) for key in node.entries):
         hint = "declare it under 'objects', and write its name"
-        types.report("object-not-here", f"{what} is the name of an object, this is a mapping", node, hint)
+        types.report("object-not-here", f"{what} must be the name of an object, not a mapping", node, hint)
         return None
     given = types.section("error_choice", node, what, node)
     names = [_object(types, item, what) for _, item in given["one_of"] or ()]
@@ -103,11 +109,11 @@ def _object(types: Types, node: Node, what: Subject) -> str | None:
         hint = "declare an object with these fields: an error has no identity" if kind == "entity" else "write 'any'"
         types.report("type-not-here", message, node, hint)
     elif types.kinds.get(name.removesuffix("?")) == "object":
-        message = f"{what} cannot be optional: where a body does not fit, 'data' is None anyway"
+        message = f"{what} cannot be optional: 'data' is None if a body does not fit"
         types.report("type-not-here", message, node, f"write {name[:-1]}")
     else:
         objects = [known for known, its in types.kinds.items() if its == "object"]
-        hint = "write 'any' for what is no object" if name in SCALAR_WORDS else "declare it under 'objects'"
+        hint = "write 'any' for other JSON" if name in SCALAR_WORDS else "declare it under 'objects'"
         near = None if name in SCALAR_WORDS else (name, objects)
-        types.report("unknown-type", f"{what} is {expected}, this is {described(node)}", node, hint, near=near)
+        types.report("unknown-type", f"{what} must be {expected}, not {described(node)}", node, hint, near=near)
     return None

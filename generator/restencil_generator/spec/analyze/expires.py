@@ -87,8 +87,8 @@ def _judge(
     if target == d.SELF:
         is_item = endpoint.path.parameters or resources[owner].singleton or endpoint.body is not None
         if not is_item:  # a member of the body may identify the record
-            message = f"{what} names 'self', but the path {quoted(endpoint.path.text)} is that of no item"
-            types.report("expires-target", message, node, "'self' needs an item's path")
+            message = f"{what} contains 'self', but the path {quoted(endpoint.path.text)} does not identify an item"
+            types.report("expires-target", message, node, "remove it, or add the parameter of an item to the path")
         return
     if next(_meant(resources, owner, target), None) is not None:
         return
@@ -98,12 +98,12 @@ def _judge(
         return  # its own errors are reported elsewhere
     changing = None if holder is None else _built(holder, member or target)
     if changing is not None and changing.side_effect:
-        message = f"{what} names {quoted(target)}, which changes something, and so has no cached response"
-        types.report("expires-target", message, node, "name what reads")
+        message = f"{what} contains {quoted(target)}, which changes something, so it has no cached response"
+        types.report("expires-target", message, node, "name an endpoint that reads")
         return
     names = [*resources[owner].endpoints, *known]
     names += [f"{one.name}.{name}" for one in resources.values() for name in one.endpoints] if dot else []
-    message = f"{what} names {quoted(target)}, which is no member or resource"
+    message = f"{quoted(target)} in {what} is neither a member nor a resource"
     hint = "write 'expires: nothing', without brackets" if target == d.NOTHING else did_you_mean(target, names)
     types.report("expires-target", message, node, hint)
 

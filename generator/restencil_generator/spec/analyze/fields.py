@@ -178,7 +178,7 @@ OF_FIELD: Final = d.AnyOf(())
 def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Context) -> None:
     """Report `format` at a type without datetimes."""
     if all(part != d.Scalar("datetime") for part in d.walk(type)):
-        message = f"'format' of {context.what} has a meaning for datetimes alone"
+        message = f"'format' of {context.what} has an effect only for datetimes"
         types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
 
 
@@ -187,11 +187,11 @@ def _check_send(types: Types, type: d.Type, given: ParsedSection, what: Subject)
     names = [*d.entities_in(type)]
     compound = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
     if not names:
-        message = f"'send: pk' of {what}: it holds no entity"
+        message = f"'send: pk' of {what} has no effect: its type contains no entity"
         types.report("key-not-here", message, given.key("send"), "remove it, or name an entity as its type")
     elif compound is not None:
         message = (
-            f"'send: pk' of {what}: the pk of entity {quoted(compound)} has several parts, so it is no single value"
+            f"'send: pk' of {what}: the pk of entity {quoted(compound)} has several parts, so it is not a single value"
         )
         types.report("key-not-here", message, given.key("send"), "remove it")
 

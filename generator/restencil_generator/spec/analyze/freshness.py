@@ -41,7 +41,7 @@ def _bounds(types: Types, given: ParsedSection, what: Subject) -> d.ServerFreshn
         return d.ServerFreshness()
     least, most = bounds["at_least"], bounds["at_most"]
     if least is not None and most is not None and least > most:
-        message = f"'freshness' of {what} is at least {least} ms and at most {most} ms"
+        message = f"'at_least' ({least} ms) of 'freshness' of {what} is longer than 'at_most' ({most} ms)"
         node = bounds.node("at_least") or given.key("server")
         types.report("freshness-bounds", message, node, "write the shorter one as at_least")
     return d.ServerFreshness(least, most)
@@ -55,7 +55,7 @@ def check_needs(
     if options is None or needs is None or isinstance(needs, str):
         return
     if not entities:
-        message = f"'needs' of {what} lists fields, and {owner} has no entity"
+        message = f"'needs' of {what} lists fields, but {owner} has no entity"
         types.report("key-not-here", message, options.key("needs"), "write 'all' or 'required', or remove it")
         return
     for name, node in needs:
@@ -63,5 +63,5 @@ def check_needs(
             continue
         known = types.raw_fields(entities[0].name)
         hint = did_you_mean(name, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
-        message = f"'needs' of {what} names {quoted(name)}, which is no field of entity {quoted(entities[0].name)}"
+        message = f"{quoted(name)} in 'needs' of {what} is not a field of entity {quoted(entities[0].name)}"
         types.report("needs-field", message, node, hint)

@@ -25,8 +25,8 @@ def check_lengths(types: Types, written: Mapping[str, Mapping[str, RawEndpoint]]
             if options is None or not isinstance(declared, d.ServerFreshness):
                 continue
             if options["data_expiry_length"] is not None:
-                message = f"{own.what} has 'freshness: server' and a 'data_expiry_length': data lives by one of them"
-                hint = "remove one; for what the server says nothing of, write the length on the resource or the spec"
+                message = f"{own.what} has both 'freshness: server' and 'data_expiry_length'"
+                hint = "remove one of them; for responses without cache headers, set 'data_expiry_length' on the spec"
                 types.report("freshness-length", message, options.key("data_expiry_length"), hint)
 
 
@@ -45,7 +45,7 @@ def check_concurrency(
         if own is not None and "concurrency" in own and own["concurrency"] is not None:
             what = Subject("'concurrency'", Subject(f"resource {quoted(name)}"))
             if not any(_changes(endpoint) for endpoint in resource.endpoints.values()):
-                message = f"{what} says how changes are made, and no endpoint of it is a PUT, PATCH or DELETE"
+                message = f"{what} has no effect: the resource has no PUT, PATCH or DELETE"
                 types.report("concurrency-target", message, own.key("concurrency"), "remove it")
             _check_field(types, resource, own, what)
         for member, endpoint in written[name].items():
@@ -54,7 +54,12 @@ def check_concurrency(
                 what = Subject("'concurrency'", endpoint.what)
                 built = resource.endpoints.get(member)
                 if built is not None and not (_changes(built) or built.method in ("GET", "POST")):
-                    types.report("concurrency-target", f"{what} changes nothing", given.key("concurrency"), "remove it")
+                    types.report(
+                        "concurrency-target",
+                        f"{what} has no effect: the endpoint changes nothing",
+                        given.key("concurrency"),
+                        "remove it",
+                    )
                 _check_field(types, resource, given, what)
 
 
@@ -72,6 +77,6 @@ def _check_field(types: Types, resource: d.Resource, options: ParsedSection, wha
         known = [] if entity is None else [one.name for one in entity.all_fields]
         if entity is None or field in known:
             continue
-        message = f"{what} names the field {quoted(field)}, which entity {quoted(name)} does not have"
+        message = f"the field {quoted(field)} in {what} is not a field of entity {quoted(name)}"
         node = written.node("field") or options.key("concurrency")
-        types.report("concurrency-target", message, node, did_you_mean(field, known) or "name a field of it")
+        types.report("concurrency-target", message, node, did_you_mean(field, known) or "choose one of its fields")

@@ -19,9 +19,7 @@ def namespace(declared: SymbolTable) -> dict[str, str]:
         first = taken.setdefault(claim.name, claim)
         if first is claim:
             if claim.name in KEYWORDS:
-                message = (
-                    f"{claim.what} is called {quoted(claim.name)} in the package, which is a word of Python itself"
-                )
+                message = f"{claim.what} is called {quoted(claim.name)} in the package, which is a keyword of Python"
                 declared.report("bad-name", message, claim.place, claim.hint or "rename it")
             continue
         if claim.kind in _DECLARED and first.kind in _DECLARED:

@@ -145,7 +145,7 @@ def check_pagination(types: SymbolTable, written: WrittenPagination, endpoint: d
         if missing is not None:
             name, known = missing
             expected = "a path in the response" + (", header:NAME or last.<field>" if key == "next" else "")
-            message = f"'{key}' of {what} is {quoted(text)}, but there is no {quoted(name)}"
+            message = f"'{key}' of {what} is {quoted(text)}, but {quoted(name)} does not exist"
             types.report("unknown-field", message, node, did_you_mean(name, known) or f"write {expected}")
     size = None if endpoint.pagination is None else endpoint.pagination.size
     if size is not None and not written.in_body:
@@ -191,7 +191,7 @@ def check_in_body(
     named = (("the pagination field", position, field_node), ("the size parameter", size, written.key))
     for named_as, name, node in named:
         if members and name is not None and name not in members:
-            message = f"{named_as} {quoted(name)} of {what} is no member of its body"
+            message = f"{named_as} {quoted(name)} of {what} is not a member of its body"
             hint = did_you_mean(name, members) or f"its members: {', '.join(members)}"
             types.report("unknown-field", message, node, hint)
 

@@ -32,9 +32,9 @@ def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
             continue
         node = types.raw_field(entity.name, field.name)
         place = node.get("param") if isinstance(node, MappingNode) else None
-        message = f"'param' of field {quoted(field.name)} of entity {quoted(entity.name)} names {quoted(field.param)}"
+        message = f"'param' of field {quoted(field.name)} of entity {quoted(entity.name)} is {quoted(field.param)}"
         hint = did_you_mean(field.param, names) or (f"its paths have: {', '.join(sorted(names))}" if names else "")
-        full = f"{message}, which no path of an endpoint that returns it has"
+        full = f"{message}, which is not in the path of any endpoint that returns the entity"
         types.report("param-position", full, place or field.place, hint)
 
 

@@ -84,9 +84,9 @@ class _Reader:
             return path
         self.types.report(
             "path-without-parameter",
-            f"the path of {self.raw.what} has no parameter, so it names no single entity",
+            f"the path of {self.raw.what} has no parameter, so it does not identify an entity",
             node,
-            "add one, such as '/:id', or 'singleton: true' where there is one; an endpoint may have a path without any",
+            "add a parameter, such as '/:id', or 'singleton: true' if there is only one record",
         )
         return None
 
@@ -120,9 +120,9 @@ class _Reader:
             return
         self.types.report(
             "resource-schema",
-            f"the schema of {self.raw.what} is an entity, declared in place or by name, or a union of entities",
+            f"the schema of {self.raw.what} must be an entity or a union of entities",
             node,
-            "name an entity; an endpoint may have a schema of any form",
+            "write the name of an entity; other schemas belong under 'endpoints'",
         )
 
     def _path(self, node: Node, what: Subject) -> d.Path | None:
@@ -146,12 +146,12 @@ class _Reader:
                 types.report("duplicate-parameter", message, node.part(at, len(name) + 1), "rename one of them")
                 usable = False
             elif name[0] == "_" or name[0].isdigit():
-                message = f"the parameter {quoted(name)} of {what} is no Python name"
+                message = f"the parameter {quoted(name)} of {what} is not a valid Python name"
                 types.report("bad-name", message, node.part(at, len(name) + 1), "begin it with a letter")
                 usable = False
             seen.add(name)
         if not re.fullmatch(URL.regex, text):
-            types.report("bad-path", f"{what} holds a space or a control character", node)
+            types.report("bad-path", f"{what} contains a space or a control character", node)
             usable = False
         return path if usable else None
 
@@ -212,7 +212,7 @@ class _Reader:
                 continue
             if name in RESOURCE_MEMBERS:
                 message = f"an endpoint cannot be called {quoted(name)}: every resource has a member of that name"
-                types.report("taken-name", message, inner.key, "choose another, for instance with a prefix")
+                types.report("taken-name", message, inner.key, "choose another name, for example with a prefix")
                 continue
             python = python_name(name, "endpoint")
             if python in pythons:
@@ -256,10 +256,8 @@ class _Reader:
         what = Subject("the schema", what)
         if is_null(node):
             if isinstance(node, ScalarNode) and not node.text:
-                hint = (
-                    "write what a response is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind"
-                )
-                types.report("wrong-type", f"{what} is left empty", node, hint)
+                hint = "write the type of the response, such as 'schema: Post', or 'schema: null' for none"
+                types.report("wrong-type", f"{what} is empty", node, hint)
             return None
         type = types.type(node, Context(what, "schema", type_name))
         return self._collected(type) if type is not None else None

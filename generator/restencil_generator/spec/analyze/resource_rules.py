@@ -54,12 +54,12 @@ def _check_bases(types: Types, resource: ResolvedResource) -> None:
             hint = f"write {quoted(operation)}"
         else:
             hint = did_you_mean(own.extends, known) or f"its members: {', '.join(dict.fromkeys(known))}"
-        message = f"{own.what} extends {quoted(own.extends)}, which is no member of {raw.what}"
+        message = f"{own.what} extends {quoted(own.extends)}, which is not a member of {raw.what}"
         types.report("unknown-endpoint", message, own.section.entries["extends"].value, hint)
     for circle in resource.bases.circles:
         own = raw.endpoints[circle[0]]
         message = f"{own.what} extends {circle_text(circle)}"
-        hint = "let one of them extend another member"
+        hint = "make one of them extend another member"
         types.report("extends-cycle", message, own.section.entries["extends"].value, hint)
 
 
@@ -71,13 +71,16 @@ def _check_overrides(types: Types, resource: ResolvedResource) -> None:
         if own.name in known:
             continue
         if raw.schema is None:
-            hint, why = "write its 'path' and 'schema', or choose another name", "is no member of a group"
+            hint, why = (
+                "write its 'path' and 'schema', or choose another name",
+                "does not exist in a group of endpoints",
+            )
         elif own.name == "create" or own.name in d.EXTENDERS:
             hint = "add it to 'members'" if raw.members is not None and own.name in MEMBERS else ""
             why = "does not exist here" if hint else "does not fit its list"
         else:
-            hint, why = "add it to 'members', or choose another name for an endpoint of your own", "is not in 'members'"
-            hint += "; one that writes 'path' and 'schema' may have this name"
+            hint, why = "add it to 'members', or choose another name for a new endpoint", "is not in 'members'"
+            hint += "; with both 'path' and 'schema' it may keep this name"
         message = f"the standard member {quoted(own.name)} of {raw.what} {why}, so nothing can override it"
         types.report("member-left-out", message, own.key, hint)
 
@@ -90,7 +93,7 @@ def _check_list_operations(types: Types, resource: ResolvedResource, resolved: R
     else:
         named, owner = own.members, own.what
         if named is not None and not has_pages(endpoint):
-            message = f"the schema of {own.what} holds no collection that anything could hang on"
+            message = f"the schema of {own.what} contains no collection, which these members need"
             types.report("key-not-here", message, own.section.key("members"), "remove it")
             return
     fitting = list_operations(endpoint, is_item=raw.is_item)
@@ -103,17 +106,17 @@ def _report_unfitting(
     types: Types, name: str, listing: d.Endpoint, owner: Subject, node: Node, *, is_item: bool
 ) -> None:
     if listing.collection is None:
-        why = f"the schema of {quoted(listing.name)} holds no collection"
+        why = f"the schema of {quoted(listing.name)} contains no collection"
     elif name == "get_page":
         why = f"{quoted(listing.name)} has no 'pagination_field'"
     elif name in d.NOT_BY_DEFAULT and not is_item:
-        why = "there is no path of an item, which it would change"
+        why = "the resource has no path of an item"
     elif name in d.NOT_BY_DEFAULT:
-        why = "the list is a collection of 'values', in which nothing has a place"
+        why = "the list is a collection of 'values', which has no order"
     elif isinstance(listing.collection.of, d.ValuesOf):
-        why = "the list is a collection of 'values', to which 'assign' adds"
+        why = "the list is a collection of 'values': use 'assign'"
     else:
-        why = "the list is no collection of 'values'; 'push' and 'unshift' add to it"
+        why = "the list is not a collection of 'values': use 'push' or 'unshift'"
     message = f"the member {quoted(name)} of {owner} does not fit: {why}"
     types.report("member-not-fitting", message, node, "remove it")
 
@@ -138,7 +141,7 @@ def _check_non_filter_arguments(types: Types, resource: ResolvedResource, listin
     for name, node in resource.raw.non_filter:
         if name not in known:
             hint = did_you_mean(name, known) or "declare it under 'search_params'"
-            message = f"{resource.raw.what} has no parameter {quoted(name)} of its list for 'non_filter_arguments'"
+            message = f"{quoted(name)} in 'non_filter_arguments' is not a parameter of the list of {resource.raw.what}"
             types.report("unknown-parameter", message, node, hint)
 
 
@@ -148,7 +151,7 @@ def _check_examples(types: Types, resource: ResolvedResource) -> None:
     for name, example in resource.raw.examples.items():
         if name not in names:
             hint = did_you_mean(name, names) or f"its members: {', '.join(sorted(names))}"
-            message = f"'examples' of {resource.raw.what} names {quoted(name)}, which is no member of it"
+            message = f"{quoted(name)} in 'examples' is not a member of {resource.raw.what}"
             types.report("unknown-endpoint", message, example.place, hint)
 
 

@@ -58,7 +58,7 @@ def _is_resource_name(types: Types, key: ScalarNode) -> bool:
         return False
     if python_name(key.text, "resource") in CLIENT_MEMBERS:
         message = f"a resource cannot be called {quoted(key.text)}: every client has a member of that name"
-        types.report("taken-name", message, key, "choose another, for instance with a plural or a prefix")
+        types.report("taken-name", message, key, "choose another name, for example a plural or one with a prefix")
         return False
     return True
 

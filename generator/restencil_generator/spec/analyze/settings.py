@@ -46,7 +46,7 @@ def settings(given: ParsedSection, types: Types, what: Subject) -> Settings:
     prefix = given.node("url_prefix")
     if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
         text = quoted(given["url_prefix"])
-        message = f"'url_prefix' of {what} is {text}, which has no scheme, so that no request could be sent"
+        message = f"'url_prefix' of {what} is {text}, which has no scheme"
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
     auth = None if given.name == "spec" else given.node("auth")  # `auth` of the spec declares the schemes
     options: ParsedSection | None = given["options"]

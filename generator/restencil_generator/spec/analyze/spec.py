@@ -35,7 +35,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     if (key := next((key for key in DOCUMENTS if key in root.entries), None)) and "restencil" not in root.entries:
         types.report(
             "openapi-document",
-            "this is an OpenAPI document, and no spec",
+            "this is an OpenAPI document, not a spec",
             root.entries[key].key,
             "run `restencil import FILE` to create a spec from it",
         )

@@ -110,7 +110,7 @@ class SymbolTable(Reader):
         if kind == "entity":
             return name
         if kind is None:
-            message = f"{what} names the entity {quoted(name)}, which does not exist"
+            message = f"the entity {quoted(name)} of {what} does not exist"
             self.report("unknown-entity", message, node, "declare it under 'entities'", near=(name, self.sources))
         else:
             self.report("not-an-entity", f"{what} needs an entity, but {quoted(name)} is an {kind}", node)
@@ -124,7 +124,7 @@ class SymbolTable(Reader):
                 "abstract-entity",
                 f"entity {quoted(name)} is abstract and cannot be the type of {what}",
                 node,
-                "name an entity that extends it, or a union of them",
+                "use an entity that extends it, or a union of them",
                 (Related(self.sources[name].key.place, "declared here"),),
             )
             return False
@@ -172,9 +172,7 @@ class SymbolTable(Reader):
         """Report a name that is not a field of an entity."""
         known = self.raw_fields(entity)
         hint = did_you_mean(field, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
-        self.report(
-            "unknown-field", f"{what} names {quoted(field)}, which is no field of entity {quoted(entity)}", node, hint
-        )
+        self.report("unknown-field", f"{quoted(field)} in {what} is not a field of entity {quoted(entity)}", node, hint)
 
 
 # ----------------------------------------------------------------------------------------------------------- collecting
@@ -233,8 +231,8 @@ def _empty(node: Node) -> MappingNode:
 
 def _type_name(declared: SymbolTable, key: ScalarNode, kind: Kind) -> bool:
     if key.text in RESERVED:
-        message = f"{quoted(key.text)} is a word of the spec language and names no {kind}"
-        declared.report("reserved-name", message, key)
+        message = f"{quoted(key.text)} is a word of the spec language, so it cannot be the name of an {kind}"
+        declared.report("reserved-name", message, key, "choose another name")
         return False
     return declared.name(key, f"{kind} {quoted(key.text)}", keyword=False)
 

@@ -72,7 +72,7 @@ def read_form(types: Nested, word: str, node: MappingNode, context: Context) -> 
     place = form_section(word)
     for key, row in rows(place).items():
         if row.position not in ("", context.position) and key in node.entries:
-            message = f"'{key}' of {context.what} has a meaning only in {POSITIONS[row.position].shown}"
+            message = f"'{key}' of {context.what} is only allowed in {POSITIONS[row.position].shown}"
             types.report("key-not-here", message, node.entries[key].key, "remove it")
     return _READERS[word](types, node, context)
 
@@ -155,7 +155,7 @@ def _is_member(types: Nested, name: str, node: Node, of: d.ObjectType | None, wh
     known = [member.name for member in of.members]
     if name not in known:
         hint = did_you_mean(name, known) or f"its members: {', '.join(known[:12])}"
-        types.report("unknown-field", f"{what} names {quoted(name)}, which is no member of it", node, hint)
+        types.report("unknown-field", f"{quoted(name)} in {what} is not one of its members", node, hint)
     return name in known
 
 
@@ -196,7 +196,7 @@ def _collection(types: Nested, node: MappingNode, context: Context) -> d.Collect
     if type is None:
         return None
     if not isinstance(type, d.ListOf | d.ValuesOf) or not isinstance(type.item, d.EntityRef | d.UnionOf):
-        message = f"{what} holds entities: it is written {{collection: [Entity]}} or {{collection: {{values: Entity}}}}"
+        message = f"{what} must contain entities: write {{collection: [Entity]}} or {{collection: {{values: Entity}}}}"
         types.report("collection-items", message, of)
         return None
     return d.CollectionOf(type, nest, tuple(arguments), follow=given["follow"] is not False)
@@ -233,7 +233,7 @@ def _query(types: Nested, node: MappingNode, context: Context) -> d.QueryOf | No
     if returns is not None:
         value = types.type(returns, Context(Subject("'returns'", what), "returns", context.type_name))
     if type is not None and not isinstance(type, d.CollectionOf | d.AllOf):
-        types.report("query-of", f"{what} is computed from a collection or from all entities of a type", of)
+        types.report("query-of", f"{what} must be computed from a collection or from all entities of a type", of)
         return None
     return d.QueryOf(type, process, value) if type is not None and process is not None else None
 
@@ -272,9 +272,9 @@ def _distinguished(
         known = sorted({known for _, name in choices for known in types.raw_fields(name)})
         types.report(
             "union-attribute",
-            f"no entity of {what} has the field {quoted(field)}, which is to distinguish them",
+            f"no entity of {what} has the field {quoted(field)}, which should distinguish them",
             given.entries["attribute"].value,
-            did_you_mean(field, known) or "declare it, or name a python: function",
+            did_you_mean(field, known) or "declare it, or use a function: python:package.module:name",
         )
         return None
     found: list[d.Choice] = []
@@ -294,11 +294,11 @@ def _wrong_value(
     assert written is not None
     types.report(
         "union-value",
-        f"{types.kinds[name]} {quoted(name)} represents {shown(value)} here, but its field {quoted(field)} is fixed to "
-        f"{shown(fixed)}",
+        f"{types.kinds[name]} {quoted(name)} represents {shown(value)} here, but its field {quoted(field)} has "
+        f"the constant value {shown(fixed)}",
         key,
         f"write {shown(fixed)}",
-        (Related(written.place, "fixed here"),),
+        (Related(written.place, "declared here"),),
     )
 
 
@@ -322,7 +322,7 @@ def distinct_values(types: SymbolTable, values: Iterable[tuple[str | int, Node]]
         first = seen.setdefault(value, node)
         if first is not node:
             message = f"{what} has the value {shown(value)} twice"
-            types.report("given-twice", message, node, "keep one of them", [Related(first.place, "given here first")])
+            types.report("given-twice", message, node, "keep one of them", [Related(first.place, "first given here")])
 
 
 def _enum(types: Nested, node: MappingNode, context: Context) -> d.InlineEnum | None:
@@ -339,7 +339,7 @@ def read_const(types: Nested, node: MappingNode, context: Context) -> d.Const | 
     """Read a constant as an alternative of `one_of`."""
     for key, entry in node:
         if key != "const":
-            types.report("unknown-key", f"unknown key {quoted(key)} beside 'const' of {context.what}", entry.key)
+            types.report("unknown-key", f"unknown key {quoted(key)} next to 'const' of {context.what}", entry.key)
     written = node.entries["const"].value
     value = written.value if isinstance(written, ScalarNode) else None
     if isinstance(value, str | int):
@@ -365,8 +365,8 @@ def _one_of(types: Nested, node: MappingNode, context: Context) -> d.Type | None
             continue
         first = next((other for known, other in found if known == type), None)
         if first is not None:
-            message = f"{what} has a type twice"
-            types.report("given-twice", message, item, "keep one of them", [Related(first.place, "given here first")])
+            message = f"{what} contains a type twice"
+            types.report("given-twice", message, item, "keep one of them", [Related(first.place, "first given here")])
         found.append((type, item))
     names = [type.name for type, _ in found if isinstance(type, d.ObjectRef | d.EntityRef)]
     values = _one_of_values(types, given, names, what)
@@ -402,7 +402,7 @@ def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: 
             continue
         if name not in names:
             hint = did_you_mean(name, names) or f"its objects and entities: {', '.join(names) or 'none'}"
-            message = f"'values' of {what} names {quoted(name)}, which is none of its types"
+            message = f"{quoted(name)} in 'values' of {what} is not one of its types"
             types.report("unknown-value", message, entry.value, hint)
             continue
         written = types.field_of(name, given["attribute"] or "")

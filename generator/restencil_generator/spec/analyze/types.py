@@ -57,7 +57,7 @@ class Types(Nested):
             hint = "write 'any' for any JSON" if node.text else "write a type such as 'string'"
             if not node.text and context.position == "schema":
                 hint = "write 'schema: Post', an entity, or declare one: {entity: Post, fields: {id: integer}}"
-            self.report("wrong-type", f"a type is expected for {context.what}, this is {described(node)}", node, hint)
+            self.report("wrong-type", f"expected a type for {context.what}, not {described(node)}", node, hint)
             return None
         optional = text.endswith("?")
         name = text[:-1] if optional else text
@@ -90,7 +90,7 @@ class Types(Nested):
         elif name.endswith("?"):
             hint = "one '?' is enough"
         elif name.endswith("!"):
-            hint = "a '!' is behind the type of a field of an entity or object, and excludes '?'"
+            hint = "'!' is only allowed after the type of a field of an entity or object, and not together with '?'"
         elif foreign := next(
             (form.format(found[1]) for kind, form in _FOREIGN if (found := kind.fullmatch(name))), None
         ):
@@ -110,15 +110,15 @@ class Types(Nested):
                 self.not_here(node.entries[word].key, f"the form {quoted(word)} in a 'one_of'", context)
                 return None
             if word is None and position.bare:
-                hint = "write {object: {…}} for an object with members"
-                message = f"a mapping without a form's word is no type of {context.what}"
+                hint = "write {object: {…}} for an object, or {values: X} for a map with values of type X"
+                message = f"the type of {context.what} cannot be a mapping of members"
                 self.report("object-not-here", message, node, hint)
                 return None
             return read_const(self, node, context) if word == "const" else self.type(node, context)
         type = self.type(node, context)
         if isinstance(type, d.Optional):
-            message = f"'?' has no meaning behind one of the types of {context.what}"
-            hint = "make the whole optional: {type: {one_of: […]}, optional: true}"
+            message = f"'?' is not allowed after one of the types of {context.what}"
+            hint = "make the union optional: {type: {one_of: […]}, optional: true}"
             self.report("type-not-here", message, node, hint)
             return type.item
         scalars = "object" in position.alternatives
@@ -141,9 +141,13 @@ class Types(Nested):
         if len(node.items) != 1:
             self.report(
                 "list-type",
-                f"a list is written with the type of its items, [X]; this has {len(node.items)} for {context.what}",
+                f"the list type [X] of {context.what} must have one type, not {len(node.items)}",
                 node,
-                "give one type" if len(node.items) == 0 else "give one; items of several entities make a union",
+                (
+                    "write the type of its items"
+                    if len(node.items) == 0
+                    else "write one type, or a union for items of several types"
+                ),
             )
             return None
         item = self.type(node.items[0], context)
@@ -183,19 +187,19 @@ class Types(Nested):
         if pointer is None:
             return False
         target = pointer.value.text.rpartition("/")[2] if isinstance(pointer.value, ScalarNode) else ""
-        hint = f"write {quoted(target)}, the name, in its place" if is_identifier(target) else OF_OTHERS["$ref"]
-        self.report("unknown-key", f"'$ref' has no meaning in {what}", pointer.key, hint)
+        hint = f"write {quoted(target)}, the name, instead" if is_identifier(target) else OF_OTHERS["$ref"]
+        self.report("unknown-key", f"'$ref' is not part of the spec language: {what}", pointer.key, hint)
         return True
 
     def _bare_object(self, node: MappingNode, context: Context) -> d.ObjectType | None:
         if POSITIONS[context.position].bare:
             return object_type(self, node, context)
-        hint = "write {object: {…}} for an object with members"
+        hint = "write {object: {…}} for an object, or {values: X} for a map with values of type X"
         if not node.entries:
             hint = "write {values: any} for any object"
         elif any(isinstance(node.get(key), SequenceNode) for key in LIST_FORMS):
-            hint = "a list of two or more makes a type; one value is written {type: …}, or {const: …} in a field"
-        self.report("object-not-here", f"a mapping without a form's word is no type of {context.what}", node, hint)
+            hint = "an enum has two or more values; for one value write {type: …}, or {const: …} in a field"
+        self.report("object-not-here", f"the type of {context.what} cannot be a mapping of members", node, hint)
         return None
 
     def entity_or_union(self, node: Node, context: Context) -> d.EntityRef | d.UnionOf | None:

@@ -25,7 +25,7 @@ TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_template
 def not_a_library(reader: ValueReader, name: str, context: ValueContext) -> str:
     """Report a package name that would hide a library that the package needs."""
     if name in TAKEN_PACKAGES:
-        message = f"a package {quoted(name)} would hide the library of that name"
+        message = f"a package {quoted(name)} would hide the library with this name"
         reader.report("taken-name", message, context.node, "choose another")
     return name
 
@@ -37,9 +37,9 @@ def standard_members(
     known = [(name, node) for name, node in names if name in MEMBERS]
     for name, node in names:
         if name not in MEMBERS:
-            hint = "'push' brings it" if name == "create" else did_you_mean(name, MEMBERS)
-            hint = hint or "added endpoints are written under 'endpoints'"
-            message = f"{context.label} names {quoted(name)}, which is no standard member"
+            hint = "'push' adds it" if name == "create" else did_you_mean(name, MEMBERS)
+            hint = hint or "declare other endpoints under 'endpoints'"
+            message = f"{quoted(name)} in {context.label} is not a standard member"
             reader.report("unknown-member", message, node, hint)
         elif name in d.EXTENDERS and all(other != "get_list" for other, _ in known):
             code = "key-not-here" if name in d.NOT_BY_DEFAULT else "member-needs-list"
@@ -54,7 +54,7 @@ def list_operations(
     """Report names that are not operations of a list."""
     for name, node in names:
         if name not in d.EXTENDERS:
-            hint = did_you_mean(name, d.EXTENDERS) or f"what may hang on it: {', '.join(d.EXTENDERS)}"
-            message = f"{context.label} names {quoted(name)}, which does not hang on lists"
+            hint = did_you_mean(name, d.EXTENDERS) or f"operations of a list: {', '.join(d.EXTENDERS)}"
+            message = f"{quoted(name)} in {context.label} is not an operation of a list"
             reader.report("unknown-member", message, node, hint)
     return [(name, node) for name, node in names if name in d.EXTENDERS]

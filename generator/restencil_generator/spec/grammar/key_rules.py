@@ -239,7 +239,11 @@ class Together(Rule):
             return
         for key in keys:
             if key not in section:
-                reader.report("missing-key", f"{what} needs the key '{key}'", at, f"add '{key}: …'")
+                hint = f"add '{key}: …'"
+                if self.instead in section:
+                    other = self.second if key == self.first else self.first
+                    hint += f", or remove '{other}' for a group of endpoints"
+                reader.report("missing-key", f"{what} needs the key '{key}'", at, hint)
 
     def json_schema(self) -> Schema:
         keys = (self.first, self.second)

@@ -212,7 +212,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
                 "servers",
                 ("url_prefix",),
                 "key-not-here",
-                "{key} has no meaning next to 'servers', which replace it",
+                "{key} and 'servers' exclude each other",
             ),
         ),
     ),
@@ -777,7 +777,7 @@ ROWS: Final = (
         "Reading a missing field without `default`: `raise` raises `MissingFieldError` for all types, `zero` returns "
         "the zero value of the type.",
         otherwise="zero for strings, numbers, booleans, lists and mappings, an error for other types"),
-    Row("spec", "auth", Subsection("auth", "write {header: NAME} or the like"), "How the client authenticates."),
+    Row("spec", "auth", Subsection("auth", "write for example {header: NAME}"), "How the client authenticates."),
     Row("spec", "servers", Table("", Either((Subsection("server"), Text(empty=False, pattern=patterns.URL)))),
         "The servers of the API by name, instead of `url_prefix`: an argument of the client; the first is the "
         "default."),
@@ -815,7 +815,7 @@ ROWS: Final = (
         "The environment variable with the credential, if the client gets none as argument; for `oauth2` a mapping "
         "from the names of its credentials to variables."),
     Row("scheme", "deprecated", Reason(), "Whether it is deprecated, or why."),
-    Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write {header: NAME} or the like")),
+    Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write for example {header: NAME}")),
         "Authentication schemes by name, which is also the client's keyword argument."),
     Row("auth", "use", Use(whole=True),
         "The schemes that requests use: alternatives in order; the first one whose credentials are given is used. An "

@@ -33,22 +33,22 @@ _PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ati
 ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
 """A key of `errors`."""
 
-URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
-HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
-HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is no name of a header")
+URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} contains a space or a control character")
+HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is not a valid header name")
+HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is not a valid header name")
 MEDIA_TYPE: Final = Pattern(
     rf"{HTTP_WORD}/{HTTP_WORD}(?:[ \t]*;[\t\x20-\x7e]*)?",
     "bad-header",
-    "{label} is {value}, which is no content type",
-    "write one such as 'application/merge-patch+json'",
+    "{label} is {value}, which is not a content type",
+    "write for example 'application/merge-patch+json'",
 )
 ENVELOPE: Final = Pattern(
     r"[^.\x00-\x20\x7f]+(?:\.[^.\x00-\x20\x7f]+)*",
     "bad-envelope",
-    "{key} of {outer} is no path: names and numbers with dots",
-    "write the place of the value, such as 'data' or 'data.items.0'",
+    "{key} of {outer} is not a path: names and numbers with dots",
+    "write the path of the value, such as 'data' or 'data.items.0'",
 )
-COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
+COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is not a valid cookie name")
 PRODUCT: Final = Pattern(
     HTTP_WORD,
     "bad-header",
@@ -58,36 +58,38 @@ PRODUCT: Final = Pattern(
 AGENT: Final = Pattern(
     r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?",
     "bad-header",
-    "{label} is {value}, which the header User-Agent cannot hold",
+    "{label} is {value}, which cannot be in the header User-Agent",
     "write ASCII on one line, such as 'shop-client/2'",
 )
-VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
+VARIABLE: Final = Pattern(
+    "[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is not a valid name of an environment variable"
+)
 PREFIX: Final = Pattern(
     r"(?=.*[\x21-\x7e])[\x20-\x7e]+",
     "bad-header",
-    "{label} is {value}, which no header can hold",
-    "write 'Bot ' or the like",
+    "{label} is {value}, which cannot be in a header",
+    "write for example 'Bot '",
 )
 SCOPE: Final = Pattern(
     r"[\x21\x23-\x5b\x5d-\x7e]+",
     "wrong-type",
-    "an item of {label} is {value}, which is no name of a scope",
-    "write each scope as an item of its own: [read, write]",
+    "an item of {label} is {value}, which is not a valid scope",
+    "write each scope as a separate item: [read, write]",
 )
 TOKEN_URL: Final = Pattern(
     r"https://[^\x00-\x20\x7f@/?#]+(?:[/?][^\x00-\x20\x7f#]*)?"
     r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?(?:[/?][^\x00-\x20\x7f#]*)?",
     "bad-url",
-    "{label} is {value}: secrets are sent there, so it begins with https://, or is on this machine",
+    "{label} is {value}: secrets are sent to it, so it must begin with https:// or be on this machine",
     "write https://… without user, password and fragment",
 )
 METHOD: Final = Pattern(
-    HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
+    HTTP_WORD, "bad-method", "{value} of {owner} is not an HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
 )
 CURSOR: Final = Pattern(
     rf"header:{HTTP_WORD}|(?!header:)[\s\S]*",
     "bad-header",
-    "{label} names {value}, which is no name of a header",
+    "{value} in {label} is not a valid header name",
     after="header:",
 )
 

@@ -57,7 +57,7 @@ class Reader(ValueReader):
             self.secret(key)
             return
         if key.text in keys.relatives(section):
-            message = f"'{key.text}' has no meaning for {POSITIONS[section].shown}: {what}"
+            message = f"'{key.text}' is not allowed in {POSITIONS[section].shown}: {what}"
             self.report("key-not-here", message, key, keys.SECTIONS[section].instead.get(key.text, "remove it"))
             return
         message = f"unknown key {quoted(key.text)} in {what}"
@@ -87,4 +87,4 @@ def _one_level_down(section: str, word: str) -> str:
 
 def known_keys(section: str) -> str:
     """Return the hint that lists all keys of a section."""
-    return f"known here: {', '.join(keys.rows(section))}"
+    return f"known keys: {', '.join(keys.rows(section))}"

@@ -200,7 +200,7 @@ class Whole(Value):
         value: int = _scalar(context.node)
         if is_integer(value) and self.least <= value <= MAX_DURATION:
             return value
-        reader.wrong(context.label, f"an integer from {self.least} on", context.node)
+        reader.wrong(context.label, f"an integer, {self.least} or more", context.node)
         return None
 
     def looks_like(self, node: Node) -> bool:
@@ -254,7 +254,7 @@ class Duration(Value):
         if length is not None and self.least <= length <= MAX_DURATION:
             return length
         if length is None:
-            problem = f"{context.label} is a duration, this is {described(context.node)}"
+            problem = f"{context.label} must be a duration, not {described(context.node)}"
         else:
             size = "short" if length < self.least else "long"
             problem = f"{context.label} is too {size}: {described(context.node)}"
@@ -285,7 +285,7 @@ class Word(Value):
         if isinstance(value, str):
             near = nearest(value, self.words)
             hint = f"did you mean {quoted(near)}?" if near else f"write {expected}"
-            reader.report("unknown-value", f"{context.label} is {expected}, this is {described(node)}", node, hint)
+            reader.report("unknown-value", f"{context.label} must be {expected}, not {described(node)}", node, hint)
         else:
             reader.wrong(context.label, expected, node)
         return None
@@ -401,7 +401,7 @@ class Texts(Value):
     def read(self, reader: ValueReader, context: ValueContext) -> list[tuple[str, Node]]:
         node = context.node
         if isinstance(node, SequenceNode) and len(node.items) < self.least:
-            few = f"names no {self.noun}" if self.least == 1 else f"needs {self.least} {self.noun}s or more"
+            few = f"has no {self.noun}s" if self.least == 1 else f"must have {self.least} or more {self.noun}s"
             reader.report("wrong-type", f"{context.label} {few}", node)
         found = reader.texts(node, context.label)
         pattern = self.pattern
@@ -447,16 +447,16 @@ class Headers(_OfMapping):
         for name, entry in reader.mapping(context.node, context.label, "write {Name: value}") or ():
             value = reader.text(entry.value, f"the header {quoted(name)} of {what}")
             if not _HEADER.fullmatch(name):
-                reader.report("bad-header", f"{quoted(name)} of {what} is no name of a header", entry.key)
+                reader.report("bad-header", f"{quoted(name)} of {what} is not a valid header name", entry.key)
             elif name.lower() in SECRET_HEADERS:
-                message = f"the header {quoted(name)} of {what} carries a secret, which is never written in a spec"
+                message = f"the header {quoted(name)} of {what} contains a secret, which must not be written in a spec"
                 reader.report("secret-header", message, entry.key, "use 'auth:', or a python: endpoint class")
             elif name.lower() in first:
-                message = f"{what} gives the header {quoted(name)} twice: case does not count"
-                related = [Related(first[name.lower()].place, "given here first")]
+                message = f"{what} has the header {quoted(name)} twice: names of headers ignore case"
+                related = [Related(first[name.lower()].place, "first given here")]
                 reader.report("given-twice", message, entry.key, "keep one of them", related)
             elif value is not None and not _HEADER_VALUE.fullmatch(value):
-                message = f"the header {quoted(name)} of {what} holds a character that none may hold"
+                message = f"the header {quoted(name)} of {what} contains a character that is not allowed in headers"
                 reader.report("bad-header", message, entry.value)
             elif value is not None:
                 first[name.lower()] = entry.key
@@ -489,12 +489,12 @@ class Pairs(_OfMapping):
             label = Subject(quoted(name), context.label)
             text = reader.text(entry.value, label, empty=self.pattern is None)
             if self.names and name not in self.names:
-                hint = did_you_mean(name, self.names) or f"known here: {', '.join(self.names)}"
+                hint = did_you_mean(name, self.names) or f"known keys: {', '.join(self.names)}"
                 reader.report("unknown-key", f"unknown key {quoted(name)} in {context.label}", entry.key, hint)
             elif name in self.secrets:
                 reader.secret(entry.key)
             elif name in self.taken:
-                message = f"{context.label} gives {quoted(name)}, which the request has anyway"
+                message = f"{context.label} has {quoted(name)}, which every request contains already"
                 reader.report("parameter-clash", message, entry.key, "remove it")
             elif text is not None and self.pattern is not None:
                 inner = ValueContext(entry.value, label, context.label, entry.key)

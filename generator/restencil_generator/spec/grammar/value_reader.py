@@ -130,7 +130,7 @@ class ValueReader(abc.ABC):
 
     def wrong(self, what: Subject | str, expected: str, node: Node, hint: str = "") -> None:
         """Report a node that is not what is expected."""
-        self.report("wrong-type", f"{what} is {expected}, this is {described(node)}", node, hint)
+        self.report("wrong-type", f"{what} must be {expected}, not {described(node)}", node, hint)
 
     def mapping(self, node: Node | None, what: Subject | str, hint: str = "") -> MappingNode | None:
         """Return the node if it is a mapping; None, without a problem, if there is no node."""
@@ -167,13 +167,13 @@ class ValueReader(abc.ABC):
             return None
         found = _REFERENCE.match(value)
         if found is None:
-            message = f"{what} is {described(node)}, which is no reference to Python code"
+            message = f"{what} is {described(node)}, which is not a reference to Python code"
             self.report("bad-reference", message, node, hint)
             return None
         module, name = found[1], found[2]
         for part in (*module.split("."), name):
             if not is_identifier(part) or part in KEYWORDS:
-                message = f"{what} names {quoted(part)}, which is no Python name"
+                message = f"{quoted(part)} in {what} is not a valid Python name"
                 self.report("bad-reference", message, node, hint)
                 return None
         return Reference(module, name, node.place)
@@ -189,8 +189,8 @@ class ValueReader(abc.ABC):
             if text is None:
                 continue
             if text in found:
-                message = f"{what} names {quoted(text)} twice"
-                related = [Related(found[text].place, "named here first")]
+                message = f"{what} contains {quoted(text)} twice"
+                related = [Related(found[text].place, "first named here")]
                 self.report("given-twice", message, item, "keep one of them", related)
             else:
                 found[text] = item
@@ -205,9 +205,9 @@ class ValueReader(abc.ABC):
         if name.startswith("_"):
             why, hint = "begins with an underscore", _name_hint(name, otherwise)
         elif not is_identifier(name):
-            why, hint = "is no Python name", _name_hint(name, otherwise)
+            why, hint = "is not a valid Python name", _name_hint(name, otherwise)
         elif not keyword and name in KEYWORDS:
-            why, hint = "is a word of Python itself", "choose another"
+            why, hint = "is a keyword of Python", "choose another"
         else:
             return True
         self.report("bad-name", f"the name {quoted(name)} of {what} {why}", node, hint)
@@ -215,8 +215,13 @@ class ValueReader(abc.ABC):
 
     def secret(self, key: ScalarNode) -> None:
         """Report a key that contains a secret."""
-        message = f"{quoted(key.text)} is written in the spec"
-        self.report("auth-secret", message, key, "name an environment variable under 'env', or give it to the client")
+        message = f"{quoted(key.text)} is a secret, which must not be written in the spec"
+        self.report(
+            "auth-secret",
+            message,
+            key,
+            "write the name of an environment variable under 'env', or pass the secret to the client",
+        )
 
     def json(self, node: Node, places: dict[tuple[str | int, ...], Place] | None = None) -> Json:
         """Read a node as JSON. Infinite numbers are reported: JSON has none.
@@ -237,7 +242,7 @@ class ValueReader(abc.ABC):
         assert isinstance(node, ScalarNode)
         value = node.value
         if isinstance(value, float) and not math.isfinite(value):
-            self.report("yaml-number", f"{visible(node.text[:40])} is no number that JSON can hold", node)
+            self.report("yaml-number", f"{visible(node.text[:40])} is not a valid number in JSON", node)
             return None
         return value
 

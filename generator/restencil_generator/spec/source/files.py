@@ -44,4 +44,4 @@ def _refuse_special(status: os.stat_result, path: Path) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "is no regular file (a pipe, a socket or a device)", str(path))
+        raise OSError(errno.EINVAL, "is not a regular file (it is a pipe, a socket or a device)", str(path))

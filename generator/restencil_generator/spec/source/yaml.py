@@ -57,7 +57,7 @@ def _syntax_problem(error: Any, file: str) -> Problem:
     context = f" {visible(str(error.context))}" if error.context else ""
     mark, other, note = error.problem_mark or error.context_mark, error.context_mark, "it begins here"
     if _is_unclosed(what) and other is not None:  # it stops after the bracket, where all is well
-        mark, other, note = other, mark, "here it is still open"
+        mark, other, note = other, mark, "still open here"
     related: tuple[Related, ...] = ()
     if mark is not None and other is not None and other.line != mark.line:
         related = (Related(_marked(other, file), note),)
@@ -79,11 +79,11 @@ def _syntax_hint(what: str) -> str:
     if "cannot start any token" in what:
         return "indent with spaces, and put quotes around a string that begins with a special character"
     if "mapping values are not allowed" in what:
-        return "put quotes around a string that holds ': ', or indent this line as its neighbours are"
+        return "put quotes around a string that contains ': ', or indent this line like its neighbors"
     if "expected <block end>" in what:
         return "check the indentation and the quotes of this line and the one before"
     if _is_unclosed(what):
-        return "close the bracket, and put quotes around a string that holds ',' or a bracket"
+        return "close the bracket, and put quotes around a string that contains ',' or a bracket"
     return ""
 
 
