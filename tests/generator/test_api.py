@@ -150,7 +150,7 @@ def test_api_check_says_why_each_file_differs(folder: Path) -> None:
     (difference,) = check(load(BLOG), Path("src"))
     assert (difference.path, difference.cause, difference.owned) == ("users.py", Cause.EDITED, False)
     assert (difference.current, difference.expected) == (b"mine = 1\n", generate(BLOG)["users.py"])
-    assert difference.reason == "not as it was generated"
+    assert difference.reason == "differs from what was generated"
 
 
 def test_api_write_says_what_it_did() -> None:

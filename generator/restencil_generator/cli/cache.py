@@ -142,7 +142,7 @@ def _agreed(count: int) -> bool:
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        raise Failure("there was no answer: pass --yes to clear without confirmation") from None
+        raise Failure("no confirmation was given: pass --yes to clear without confirmation") from None
 
 
 def _print_stored(console: Console, data: Sequence[Mapping[str, Any]], text: Callable[[float], str]) -> None:

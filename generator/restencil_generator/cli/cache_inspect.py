@@ -258,7 +258,7 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
     if thing.get("deleted"):
         value = "deleted"
     elif "damaged" in thing:
-        value = f"what lies there is {thing['damaged']}"
+        value = f"damaged: {thing['damaged']}"
     else:
         value = printable(json.dumps(thing["value"], ensure_ascii=False))
     cells = [printable("/".join(cell)) for cell in thing.get("cells", ())]
@@ -308,18 +308,18 @@ def _findings(namespace: StoredNamespace, summary: NamespaceSummary) -> Iterator
     pks = {table.name: {row.pk for row, _ in namespace.rows(table.name)} for table in summary.tables}
     whole = {table.name for table in summary.tables if not table.incomplete}
     yield from _few(
-        f"{row.table}/{row.pk} is no JSON"
+        f"{row.table}/{row.pk} is not valid JSON"
         for table in summary.tables
         for row, _ in namespace.rows(table.name)
         if row.value is not None and "damaged" in _value(row.value)
     )
     yield from _few(
-        f"the result of {result.key} is no JSON"
+        f"the result of {result.key} is not valid JSON"
         for result, _ in namespace.results()
         if result.value is not None and "damaged" in _value(result.value)
     )
     yield from _few(
-        f"{row.table}/{row.pk} names {items}/{pk}, which is not there"
+        f"{row.table}/{row.pk} refers to {items}/{pk}, which does not exist"
         for table in summary.tables
         for row, _ in namespace.rows(table.name)
         for items, pk in _items(row)
@@ -330,7 +330,7 @@ def _findings(namespace: StoredNamespace, summary: NamespaceSummary) -> Iterator
 def _few(findings: Iterator[str]) -> Iterator[str]:
     for count, finding in enumerate(findings):
         if count == _MOST:
-            yield f"and more of the kind: {finding}"
+            yield f"and more like this: {finding}"
             return
         yield finding
 

@@ -69,7 +69,7 @@ def _code_of(error: BaseException, console: Console) -> Exit:
             traceback.print_exception(error)
             console.error(
                 f"internal error: {type(error).__name__}: {error}\n"
-                "This is a bug in restencil, not in your spec. No file was left half written.\n"
+                "This is a bug in restencil, not in your spec. No file was written in part.\n"
                 "Please report it with the lines above and, if possible, the spec."
             )
             return Exit.INTERNAL

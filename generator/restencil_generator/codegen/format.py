@@ -29,7 +29,7 @@ def format_text(text: str) -> str:
     try:
         return format_str(text, mode=_MODE)
     except InvalidInput as error:
-        raise Failure(f"a template gives text that is no Python: {error}") from error
+        raise Failure(f"a template generates text that is not valid Python: {error}") from error
 
 
 def format_all(texts: Mapping[str, str]) -> dict[str, str]:

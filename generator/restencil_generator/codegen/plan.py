@@ -374,13 +374,13 @@ def _check_modules(spec: d.Spec) -> None:
         module = module_of(resource)
         if module in spec.namespace:
             raise Failure(
-                f"{spec.file}: the resource '{resource.name}' and the {spec.namespace[module]} '{module}' would be one "
-                "name of the package (a resource's module has its name in lower case); rename one of them"
+                f"{spec.file}: the resource '{resource.name}' and the {spec.namespace[module]} '{module}' would have "
+                "the same name in the package (the module of a resource has its name in lower case); rename one of them"
             )
         if module in seen:
             raise Failure(
-                f"{spec.file}: the resources '{seen[module]}' and '{resource.name}' would be one module of the "
-                "package; rename one of them"
+                f"{spec.file}: the resources '{seen[module]}' and '{resource.name}' would be the same module of "
+                "the package; rename one of them"
             )
         seen[module] = resource.name
 

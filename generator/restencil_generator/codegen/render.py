@@ -124,7 +124,7 @@ class Renderer:
 
 def _checked(templates: Path) -> Path:
     if not templates.is_dir():
-        raise Failure(f"{templates}: is not a folder. Pass a folder of templates")
+        raise Failure(f"{templates}: is not a folder; pass a folder of templates")
     known = {path.name for path in _folder().glob(f"*{_SUFFIX}")}
     found = sorted(path for path in templates.rglob(f"*{_SUFFIX}"))
     if not any(path.parent == templates and path.name in known for path in found):

@@ -63,7 +63,9 @@ def verify(module: Module, text: str, *, user_template: str = "") -> ast.Module:
     except (SyntaxError, ValueError) as problem:
         line = getattr(problem, "lineno", None) or 0
         shown = "".join(text.splitlines()[line - 1 : line])
-        raise error(f"{template} gives text for {module.path} that is no Python: {problem}\n    {shown}") from problem
+        raise error(
+            f"{template} generates text for {module.path} that is not valid Python: {problem}\n    {shown}"
+        ) from problem
     planned = dict(_planned(module))
     for finding in _lost(module, planned, rendered):
         raise error(f"{template}: {module.path} {finding}. {_RULE}")
@@ -126,7 +128,7 @@ def _added(planned: Statements, rendered: _Rendered, module: Module) -> Iterator
             len(one.options),
             one.body,
         ):
-            yield f"has more than is planned: `{name}`"
+            yield f"contains `{name}`, which is not planned"
     for imported in rendered.imports - {*_names((*_flat(module), *module.type_imports)), ("__future__", "annotations")}:
         yield f"has an import that is not planned: `{imported}`"
     for code in rendered.expressions:

@@ -46,10 +46,10 @@ def find_retries(spec: d.Spec) -> Iterator[Finding]:
         is_sent_once = endpoint.side_effect and endpoint.method in ("POST", "PATCH")
         if is_sent_once and retries and retries != _inherited(operation).retries:
             yield Finding(
-                f"{operation} has 'retries', which has no effect: a {endpoint.method} is not sent again, since it may "
-                "have been carried out",
+                f"{operation} has 'retries', which has no effect: a {endpoint.method} is not repeated, because the "
+                "server may have processed it",
                 endpoint.place,
-                "remove it; where the server honours Idempotency-Key, give the client Retries(mutations=True)",
+                "remove it; where the server supports Idempotency-Key, give the client Retries(mutations=True)",
             )
 
 
@@ -59,7 +59,7 @@ def find_shared_keys(spec: d.Spec) -> Iterator[Finding]:
         endpoint = operation.endpoint
         if not endpoint.side_effect and endpoint.has_body and not endpoint.request.in_key and endpoint.base is None:
             yield Finding(
-                f"{operation} reads with a body that is no part of its key: responses to all bodies share one entry",
+                f"{operation} reads with a body that is not part of its key: responses to all bodies share one entry",
                 endpoint.place,
                 "add 'request: {in_key: true}'",
             )

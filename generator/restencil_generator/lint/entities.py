@@ -60,7 +60,7 @@ def find_never_fetched_alone(spec: d.Spec) -> Iterator[Finding]:
                     tables.add(needed.key)
                     yield Finding(
                         f"entity {quoted(entity.name)} needs {quoted(needed.name)} in {quoted(field.name)}, but no "
-                        "endpoint reads one alone: once it is invalid, nothing brings it back",
+                        "endpoint reads one alone: once it is invalid, no request can restore it",
                         field.place,
                         f"add a resource for {needed.name}, or write '{needed.name}?'; where responses have its bare "
                         f"key, restencil.foreign_key(…, {quoted(field.python)}) gives it",

@@ -23,7 +23,7 @@ def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) 
     if example.body is not d.MISSING:
         if not endpoint.has_body:
             place = example.places.get(("body",), example.place)
-            yield _misfit(what, "it has a body, but the endpoint takes none", place, "remove it")
+            yield _misfit(what, "it has a body, but the endpoint has none", place, "remove it")
         elif endpoint.body is not None and endpoint.body.type is not None:
             yield from _misfits(spec, what, endpoint.body.type, example.body, example, "body")
     if example.response is not d.MISSING and endpoint.process is None and endpoint.base is None:

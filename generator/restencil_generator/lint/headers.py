@@ -30,8 +30,8 @@ def find_headers_in_key(spec: d.Spec) -> Iterator[Finding]:
             differs = wire.startswith("if-") or any(word in wire for word in _CALL_WORDS)
             if param.in_key and differs and not operation.endpoint.side_effect:
                 yield Finding(
-                    f"the header parameter {quoted(param.field.name)} of {operation} is part of the key, though each "
-                    "call may have another: nothing that is cached would be found again",
+                    f"the header parameter {quoted(param.field.name)} of {operation} is part of the key, "
+                    "although its value may differ in each call: cached results would never be found",
                     param.field.place,
                     "write 'in_key: false'",
                 )
@@ -42,8 +42,8 @@ def find_partitions(spec: d.Spec) -> Iterator[Finding]:
     for param, what in header_params(spec):
         if param.partition and not param.partition_written:
             yield Finding(
-                f"the header parameter {quoted(param.field.name)} of {what} has a store of its own for each value, "
-                "as its name is that of one which changes what entities say",
+                f"the header parameter {quoted(param.field.name)} of {what} has a separate store for each value, "
+                "because headers with such a name often change the values of entities",
                 param.field.place,
-                "write 'partition: true' if so, else 'partition: false'",
+                "write 'partition: true' to confirm it, or 'partition: false' if entities do not depend on it",
             )

@@ -45,7 +45,7 @@ def look(module: str, name: str, kind: str, counts: list[int]) -> tuple[str, str
     if not inspect.isclass(found) or (wanted is not None and not issubclass(found, wanted)):
         return (
             "hook-kind",
-            f"{module}:{name} is no class that extends {'RestEndpoint' if kind == 'endpoint' else 'Collection'}",
+            f"{module}:{name} is not a class that extends {'RestEndpoint' if kind == 'endpoint' else 'Collection'}",
         )
     return "", ""
 

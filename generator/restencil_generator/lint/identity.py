@@ -35,7 +35,7 @@ def _key_not_in_path(spec: d.Spec, operation: Operation) -> Finding | None:
         if entity.abstract or not entity.pk or _names_key(spec, endpoint, entity):
             continue
         outer = next((param for param in endpoint.params[:-1] if (param.of or param.name) == entity.pk[-1]), None)
-        before = f"; ':{outer.name}' before it is that of something else" if outer is not None else ""
+        before = f"; ':{outer.name}' before it identifies something else" if outer is not None else ""
         keys = " and ".join(map(quoted, entity.pk))
         field = last.name if entity.field(last.name) is not None else entity.pk[-1]
         return Finding(
@@ -71,10 +71,12 @@ def find_unfound_deletes(spec: d.Spec) -> Iterator[Finding]:
             if delete.params and not _names_key(spec, delete, entity):
                 continue  # reported as `key-not-in-path`
             missing = sorted(names[name] for name in names if not path_to(spec.objects, entity.all_fields, name))
-            found = "looks it up by them" if not missing else f"cannot look it up, as {quoted(missing[0])} is no field"
+            found = "looks it up by them"
+            if missing:
+                found = f"cannot look it up, because {quoted(missing[0])} is not a field"
             yield Finding(
-                f"the path of 'delete' of resource {quoted(resource.name)} does not hold the pk of "
-                f"{quoted(entity.name)}: the cache {found}; where it does not know the entity, lists turn stale",
+                f"the path of 'delete' of resource {quoted(resource.name)} does not contain the pk of "
+                f"{quoted(entity.name)}: the cache {found}; if it does not have the entity, lists become stale",
                 delete.place,
-                "let the server return the entity, or write the pk's fields into the path",
+                "return the entity from the server, or write the pk's fields into the path",
             )

@@ -47,10 +47,10 @@ def _misfits(spec: d.Spec, operation: Operation, body: d.ObjectType, schema: d.T
                 continue
             yield Finding(
                 f"the body member {quoted(member.name)} of {operation} has another type than the field "
-                f"{quoted(field.name)} of entity {quoted(entity.name)}: it does not show before the server has "
-                "responded",
+                f"{quoted(field.name)} of entity {quoted(entity.name)}: an optimistic update does not "
+                "show it",
                 member.place,
-                "correct the type of one of them, unless the server takes it like this",
+                "correct one of the types, unless the server expects it like this",
             )
 
 

@@ -16,15 +16,15 @@ def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
         is_paged = any(endpoint.pagination_field is not None for _, endpoint in resource.all_endpoints())
         if resource.pagination_field is not None and not is_paged:
             yield Finding(
-                f"'pagination_field' of resource {quoted(resource.name)} has no effect: no list holds a collection",
+                f"'pagination_field' of resource {quoted(resource.name)} has no effect: no list contains a collection",
                 resource.place,
                 "remove it, or write {collection: [Entity]} in the list's schema",
             )
     for operation in operations(spec):
         if operation.endpoint.pagination_field is not None and _lacks_pages(operation.endpoint):
             yield Finding(
-                f"'pagination_field' of {operation} has no effect: 'members' leaves 'get_page' out, so it has none of "
-                "'get_page', 'iterate' and 'pages'",
+                f"'pagination_field' of {operation} has no effect: 'members' does not contain 'get_page', so there is "
+                "no 'get_page', 'iterate' or 'pages'",
                 operation.endpoint.place,
                 "add 'get_page' to 'members', or remove 'pagination_field'",
             )
@@ -49,5 +49,5 @@ def find_no_iterate(spec: d.Spec) -> Iterator[Finding]:
         endpoint = operation.endpoint
         field = endpoint.pagination_field if endpoint.name != "get_page" else None
         if field is not None and endpoint.pagination is None and implied_style(field.name) is None:
-            message = f"{operation} has pages, but nothing says how 'iterate()' finds the next one"
+            message = f"{operation} has pages, but not how 'iterate()' finds the next one"
             yield Finding(message, endpoint.place, "add 'pagination: {style: …}'")

@@ -14,7 +14,7 @@ from restencil_generator.spec.type_info import response_entities
 def find_stdlib_package(spec: d.Spec) -> Iterator[Finding]:
     """Find a package name that hides a module of the standard library."""
     if spec.package in sys.stdlib_module_names:
-        message = f"the package {quoted(spec.package)} hides the module of Python's standard library"
+        message = f"the package {quoted(spec.package)} hides a module of Python's standard library"
         yield Finding(message, spec.place, "choose another name")
 
 
@@ -46,8 +46,8 @@ def find_params_out_of_reach(spec: d.Spec) -> Iterator[Finding]:
                 effect = "has no pk" if field.name in spec.entities[entity].pk else "lacks it"
                 yield Finding(
                     f"{operation} returns {quoted(entity)}, whose field {quoted(field.name)} comes from the path "
-                    f"parameter {quoted(field.param)}, which its path lacks: a record that has no such member {effect}",
+                    f"parameter {quoted(field.param)}, which is not in its path: a record without this member {effect}",
                     endpoint.place,
-                    "let the server return it, or write 'pk_optional: true' on the entity",
+                    "return it from the server, or write 'pk_optional: true' on the entity",
                     declared_here(field.place),
                 )

@@ -54,10 +54,11 @@ def find_no_field(spec: d.Spec) -> Iterator[Finding]:
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         yield Finding(
             f"lists of resource {quoted(resource)} that are requested with {shown} are requested again after each "
-            f"change of {' or '.join(map(quoted, entities[resource]))}: which records they hold is not known",
+            f"change of {' or '.join(map(quoted, entities[resource]))}: the cache does not know which records they "
+            "contain",
             first.place,
-            "write 'field: …' with the field that a parameter selects by, 'filter: unknown' if it selects otherwise, "
-            "or name it in 'collection: {non_filter_arguments: […]}' if it selects nothing",
+            "write 'field: …' with the field that a parameter filters by, 'filter: unknown' if it filters otherwise, "
+            "or add it to 'collection: {non_filter_arguments: […]}' if it does not filter",
         )
 
 
@@ -75,7 +76,7 @@ def find_no_text(spec: d.Spec) -> Iterator[Finding]:
         for param in operation.endpoint.search_params:
             if operation.endpoint.base is None and not has_text(param):
                 yield Finding(
-                    f"the search parameter {quoted(param.name)} of {operation} has no text in a URL",
+                    f"the search parameter {quoted(param.name)} of {operation} cannot be written in a URL",
                     param.place,
                     "give the resource an 'endpoint:' class that overrides search_to_string",
                 )

@@ -39,14 +39,14 @@ def find_plain_http(spec: d.Spec) -> Iterator[Finding]:
         return
     for scheme in spec.auth.schemes:
         if scheme.oauth2 is not None and scheme.oauth2.token_url.startswith("http://"):
-            message = f"the secrets of scheme {quoted(scheme.name)} travel in the clear: {scheme.oauth2.token_url}"
-            yield Finding(message, scheme.oauth2.url_place, "use https, unless all clients run there")
+            message = f"the secrets of scheme {quoted(scheme.name)} are sent unencrypted: {scheme.oauth2.token_url}"
+            yield Finding(message, scheme.oauth2.url_place, "use https, unless all clients run on this machine")
     reported: set[str] = set()
     for level, what in _levels(spec):
         prefix = level.url_prefix
         if prefix.startswith("http://") and not prefix.startswith(_LOCAL) and prefix not in reported:
             reported.add(prefix)
-            yield Finding(f"the secret of {what} travels in the clear: {prefix}", level.url_place, "use https")
+            yield Finding(f"the secret of {what} is sent unencrypted: {prefix}", level.url_place, "use https")
 
 
 def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
@@ -56,7 +56,9 @@ def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
         for name in level.headers:
             if any(word in name.lower() for word in _HEADER_WORDS) and name not in reported:
                 reported.add(name)
-                message = f"the header {quoted(name)} of {what} looks like a secret, which is never written in a spec"
+                message = (
+                    f"the header {quoted(name)} of {what} looks like a secret, which must not be written in a spec"
+                )
                 yield Finding(message, level.place, "use 'auth:'")
     for param, what in header_params(spec):
         place = param.field.place
@@ -72,7 +74,7 @@ def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
     """Find fields with the name of a secret and without `persist`, which storages do not keep."""
     schemes = () if spec.auth is None else spec.auth.schemes
     secrets = SECRETS | {_plain(scheme.parameter) for scheme in schemes if scheme.kind == "query"}
-    hint = "write 'persist: true' on the field if it is none, else 'persist: false'"
+    hint = "write 'persist: true' on the field if it is not a secret, else 'persist: false'"
     owners: list[tuple[str, d.Entity | d.Object]] = [
         (f"entity {quoted(entity.name)}", entity) for entity in spec.entities.values() if _is_kept(spec, entity)
     ]
@@ -80,11 +82,15 @@ def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
     for what, owner in owners:
         for field in _secret_in(owner.fields, secrets):
             if isinstance(owner, d.Entity) and field.name in owner.pk:
-                message = f"the pk {quoted(field.name)} of {what} has the name of a secret, so no storage keeps these "
+                message = (
+                    f"the pk {quoted(field.name)} of {what} has the name of a secret, so storages do not keep these "
+                )
                 yield Finding(f"{message}entities", field.place, hint)
             else:
-                message = f"the field {quoted(field.name)} of {what} has the name of a secret, so no storage keeps it, "
-                yield Finding(f"{message}and what lacks it there is fetched anew", field.place, hint)
+                message = (
+                    f"the field {quoted(field.name)} of {what} has the name of a secret, so storages do not keep it, "
+                )
+                yield Finding(f"{message}and records without it are fetched again", field.place, hint)
 
 
 def _plain(name: str) -> str:

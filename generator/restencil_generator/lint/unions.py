@@ -23,9 +23,7 @@ def find_alike(spec: d.Spec) -> Iterator[Finding]:
         objects = [one for one in union.alternatives if _fields(spec, one) is not None] if not union.attribute else []
         alike += [(one, other) for one, other in itertools.combinations(objects, 2) if _covers(spec, one, other)]
         for one, other in alike:
-            message = (
-                f"{_name(one)} and {_name(other)} of a union cannot be distinguished: the first one written is taken"
-            )
+            message = f"{_name(one)} and {_name(other)} of a union cannot be distinguished: the first one is used"
             hint = "give each a const field, or write 'attribute'" if one in objects else "keep one of the lists"
             yield Finding(message, place, hint)
 

@@ -82,4 +82,4 @@ def _unused_schemes(spec: d.Spec) -> Iterator[Finding]:
     for scheme in spec.auth.schemes:
         if scheme.name not in used and not spec.auth.short:
             message = f"no request uses the scheme {quoted(scheme.name)}"
-            yield Finding(message, scheme.place, "name it in 'use', or remove it")
+            yield Finding(message, scheme.place, "add it to 'use', or remove it")

@@ -38,12 +38,12 @@ def _refusal(directory: Path, differences: Sequence[Difference]) -> str:
     lines = [f"{directory / found.shown}: {found.cause.value}: {found.reason}" for found in differences]
     if any(found.cause is Cause.CONFLICT for found in differences):
         lines.append(
-            "nothing was written. Once the specs are merged, --force writes these files anew, whatever is in them"
+            "nothing was written. Resolve the conflicts in the specs, then use --force to generate these files again"
         )
     if any(found.cause not in (Cause.FOREIGN, Cause.CONFLICT) for found in differences):
         lines.append(
-            "nothing was written. Move the change into the spec (or a `python:` reference, or a subclass); "
-            "--diff shows it, and --force writes over it"
+            "nothing was written. Move the change into the spec, a `python:` reference or a subclass; "
+            "--diff shows the change, --force overwrites it"
         )
     if any(found.cause is Cause.FOREIGN for found in differences):
         lines.append("nothing was written. Move the foreign file away, or choose another --out or `package`")

@@ -90,7 +90,7 @@ def find_project(
             "pyproject.toml (`restencil init` writes an example)"
         )
     if not specs and found is not None and not found.specs:
-        raise Failure(f"{found.file}: [tool.restencil] names no `specs`, and none is given on the command line")
+        raise Failure(f"{found.file}: [tool.restencil] has no `specs`, and no spec is given on the command line")
     if found is None:
         return Project(_each_once(specs), out or Path(), templates)
     return Project(

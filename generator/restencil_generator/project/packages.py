@@ -59,7 +59,7 @@ def make(
         directory = project.out / spec.package
         if directory in owners:
             raise Failure(
-                f"{path}: the package '{spec.package}' is also that of {owners[directory]}; "
+                f"{path}: the package '{spec.package}' is also the package of {owners[directory]}; "
                 "give one of them another `package`"
             )
         owners[directory] = path

@@ -141,7 +141,7 @@ def _with_line(path: Path, line: str) -> Step:
         return _new(path, line)
     text = path.read_text(encoding="utf-8")
     if line.strip() in text.splitlines():
-        return Step("kept", path, "says so already")
+        return Step("kept", path, "contains the line already")
     _append(path, text, line)
     return Step("added", path, line.strip())
 

@@ -139,14 +139,14 @@ def test_cache_command_check_finds_what_is_damaged_and_what_leads_nowhere(
 ) -> None:
     """Exit code 1 where anything was found; names in a table that is not whole may lead nowhere."""
     cache("stats", folder, "--check", code=1)
-    lost = '[Order]/{"tag":"x"} names Order/99, which is not there'
+    lost = '[Order]/{"tag":"x"} refers to Order/99, which does not exist'
     assert capsys.readouterr().out.splitlines()[5:] == [f"  found: {lost}"]
     (file,) = folder.glob("*/*.db")
     with closing(sqlite3.connect(file)) as theirs, theirs:
         theirs.execute("UPDATE row SET value = x'ff' WHERE pk = '1'")
         theirs.execute("UPDATE result SET value = x'ff'")
     cache("stats", folder, "--check", "--format", "json", code=1)
-    assert printed(capsys)[0]["found"] == ["Order/1 is no JSON", f"the result of {KEY} is no JSON", lost]
+    assert printed(capsys)[0]["found"] == ["Order/1 is not valid JSON", f"the result of {KEY} is not valid JSON", lost]
     with closing(sqlite3.connect(file)) as theirs, theirs:
         theirs.execute("UPDATE row SET value = x'7b7d' WHERE pk = '1'")
         theirs.execute("UPDATE result SET value = x'5b5d'")

@@ -117,9 +117,9 @@ def test_cli_edited_file_is_rejected_with_the_way_out(capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert run(["generate", "specs/blog.yaml"]) == 2
     assert capsys.readouterr().err == (
-        "restencil: blog/posts.py: edited by hand: not as it was generated\n"
-        "nothing was written. Move the change into the spec (or a `python:` reference, or a subclass); --diff shows "
-        "it, and --force writes over it\n"
+        "restencil: blog/posts.py: edited by hand: differs from what was generated\n"
+        "nothing was written. Move the change into the spec, a `python:` reference or a subclass; --diff shows "
+        "the change, --force overwrites it\n"
     )
     assert not Path("blog/_client.py").exists()
     assert run(["generate", "specs/blog.yaml", "--dry-run"]) == 2
@@ -141,7 +141,7 @@ def test_cli_two_specs_of_one_package_are_a_mistake(capsys: pytest.CaptureFixtur
     """Two specs may not write one package."""
     shutil.copy("specs/blog.yaml", "specs/copy.yaml")
     assert run(["generate", "specs/blog.yaml", "specs/copy.yaml"]) == 2
-    assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
+    assert "the package 'blog' is also the package of specs/blog.yaml" in capsys.readouterr().err
 
 
 def test_cli_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_be_up_to_date(
@@ -153,7 +153,7 @@ def test_cli_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_b
     shutil.copy("specs/blog.yaml", "specs/copy.yaml")
     for command in ("generate", "check"):
         assert run([command, "specs/blog.yaml", "specs/copy.yaml"]) == 2
-        assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
+        assert "the package 'blog' is also the package of specs/blog.yaml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("cache", ["", "cache"])
@@ -209,7 +209,7 @@ def test_cli_comment_added_by_hand_is_said_to_be_of_a_hand(capsys: pytest.Captur
     with Path("blog/posts.py").open("a") as file:
         file.write("# mine\n")
     assert run(["check", "specs/blog.yaml"]) == 1
-    assert "blog/posts.py: formatting only: edited by hand: same code" in capsys.readouterr().out
+    assert "blog/posts.py: formatting only: edited by hand: the code is the same" in capsys.readouterr().out
 
 
 def test_cli_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,13 +222,13 @@ def test_cli_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     Path("blog/posts.py").write_text(original.replace('""', '"edited"', 1))
     assert run(["check", "specs/blog.yaml"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "blog/posts.py: edited by hand: not as it was generated",
+        "blog/posts.py: edited by hand: differs from what was generated",
         "blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate specs/blog.yaml --force` writes them",
     ]
     Path("blog/posts.py").write_text(original)
     Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
     assert run(["check", "specs/blog.yaml"]) == 1
-    assert "blog/posts.py: spec changed: the spec changed since it was generated\n" in capsys.readouterr().out
+    assert "blog/posts.py: spec changed: the spec changed after the file was generated\n" in capsys.readouterr().out
 
 
 def test_cli_check_advises_the_command_that_writes_what_it_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
@@ -470,7 +470,7 @@ def test_cli_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> N
         ('specs = ["nowhere/*.yaml"]', "no spec matches 'nowhere/*.yaml' in `specs`"),
         ("out = 1", "`out` in [tool.restencil] must be a string"),
         ("specs = [", "is not valid TOML"),
-        ('out = "src"', "names no `specs`, and none is given on the command line"),
+        ('out = "src"', "has no `specs`, and no spec is given on the command line"),
     ],
 )
 def test_cli_configuration_that_is_not_understood_is_reported(

@@ -179,7 +179,7 @@ def test_template_that_gives_no_python_is_reported(folder: Path) -> None:
     """Nothing is written when a template gives no Python; the message names template, module and line."""
     (folder / "resource.py.jinja").write_text(FIRST + "x = = 1\n")
     with pytest.raises(
-        Failure, match=r"resource\.py\.jinja gives text for posts\.py that is no Python: invalid syntax"
+        Failure, match=r"resource\.py\.jinja generates text for posts\.py that is not valid Python: invalid syntax"
     ):
         build(SPEC, "blog.yaml", templates=folder)
 
@@ -189,7 +189,7 @@ def test_templates_folder_that_replaces_nothing_is_reported(folder: Path) -> Non
     (folder / "ressource.py.jinja").write_text(FIRST)
     with pytest.raises(Failure, match=r"has no template with the name of a built-in one: base\.py\.jinja"):
         build(SPEC, "blog.yaml", templates=folder)
-    with pytest.raises(Failure, match=r"is not a folder. Pass a folder of templates"):
+    with pytest.raises(Failure, match=r"is not a folder; pass a folder of templates"):
         build(SPEC, "blog.yaml", templates=folder / "nowhere")
 
 

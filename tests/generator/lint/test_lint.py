@@ -142,12 +142,12 @@ def test_lint_hand_written_code_that_fits_is_fine(tmp_path: Path, keys: str) -> 
         (
             "endpoint: python:shop_hooks:Other\n",
             "hook-kind",
-            "'endpoint' of resource 'items': shop_hooks:Other is no class that extends RestEndpoint",
+            "'endpoint' of resource 'items': shop_hooks:Other is not a class that extends RestEndpoint",
         ),
         (
             "collection: python:shop_hooks:Base\nmembers: [get_list]\n",
             "hook-kind",
-            "'collection' of 'get_list' of resource 'items': shop_hooks:Base is no class that extends Collection",
+            "'collection' of 'get_list' of resource 'items': shop_hooks:Base is not a class that extends Collection",
         ),
         (
             "endpoints: {get: {process: 'python:shop_hooks:text'}}\n",

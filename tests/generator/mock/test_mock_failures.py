@@ -212,8 +212,8 @@ def test_mock_failures_example_that_does_not_fit_is_rejected_at_the_start(tmp_pa
     line = text[: text.index("examples:")].count("\n") + 1
     assert done.returncode == 2
     assert done.stderr == (
-        f"restencil: {spec}:{line}: the example response of orders.get_list does not fit: response.0.placedAt: expected "
-        "a date with a time such as '2020-01-31T12:00:00Z', not 'yesterday'\n"
+        f"restencil: {spec}:{line}: the example response of orders.get_list does not fit: response.0.placedAt: "
+        "expected a date with a time such as '2020-01-31T12:00:00Z', not 'yesterday'\n"
     )
 
 

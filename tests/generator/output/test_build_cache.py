@@ -132,7 +132,7 @@ def test_build_cache_every_file_that_a_template_reads_counts(how: str) -> None:
     assert "# two" in Path("blog/posts.py").read_text()
 
 
-# -------------------------------------------------------------------------------------------- what is no regular file
+# ------------------------------------------------------------------------------------------- what is not a regular file
 
 
 def test_build_cache_pipe_in_a_folder_of_a_spec_is_named() -> None:
@@ -142,7 +142,7 @@ def test_build_cache_pipe_in_a_folder_of_a_spec_is_named() -> None:
     os.mkfifo("folder/more.yaml")
     done = process("check", "folder")
     assert done.returncode == 2
-    assert "folder/more.yaml: error[unreadable-file]: cannot be read: is no regular file" in done.stderr
+    assert "folder/more.yaml: error[unreadable-file]: cannot be read: is not a regular file" in done.stderr
 
 
 def test_build_cache_device_in_a_folder_of_templates_is_not_read() -> None:
@@ -157,7 +157,7 @@ def test_build_cache_device_in_a_folder_of_templates_is_not_read() -> None:
     os.mkfifo("own/package.py.jinja")
     done = process("check", "blog.yaml", "--templates", "own")
     assert done.returncode == 2
-    assert "own/package.py.jinja: is no regular file" in done.stderr
+    assert "own/package.py.jinja: is not a regular file" in done.stderr
 
 
 def test_build_cache_pipe_instead_of_a_generated_file_is_named() -> None:
@@ -174,7 +174,7 @@ def test_build_cache_pipe_instead_of_a_generated_file_is_named() -> None:
     os.mkfifo(Path("blog", MANIFEST))
     done = process("check", "blog.yaml")
     assert done.returncode == 2
-    assert f"blog/{MANIFEST}: is no regular file" in done.stderr
+    assert f"blog/{MANIFEST}: is not a regular file" in done.stderr
 
 
 def test_build_cache_pipe_in_the_cache_is_no_entry() -> None:

@@ -62,9 +62,9 @@ def test_conflict_in_a_spec_is_named_where_it_begins(command: str, capsys: pytes
     capsys.readouterr()
     assert run([command]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        f"specs/blog.yaml:{number}:1: error[merge-conflict]: a merge that failed left its markers here",
+        f"specs/blog.yaml:{number}:1: error[merge-conflict]: this is a conflict marker of an unfinished merge",
         f"    {number} | <<<<<<< HEAD",
-        "      | ^^^^^^^^^^^^ keep what is right of both sides, remove the markers, then `restencil generate`",
+        "      | ^^^^^^^^^^^^ resolve the conflict, remove the markers, then run `restencil generate`",
         f"specs/blog.yaml:{number + 4}:1: note: it ends here",
         f"    {number + 4} | >>>>>>> topic",
         "      | ^^^^^^^^^^^^^",
@@ -99,13 +99,13 @@ def test_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     assert run(["check"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        f"src/blog/posts.py:{number}: merge conflict: a merge that failed left its markers here",
+        f"src/blog/posts.py:{number}: merge conflict: this is a conflict marker of an unfinished merge",
         "src/blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate --force` writes them",
     ]
     assert run(["generate"]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        f"restencil: src/blog/posts.py:{number}: merge conflict: a merge that failed left its markers here",
-        "nothing was written. Once the specs are merged, --force writes these files anew, whatever is in them",
+        f"restencil: src/blog/posts.py:{number}: merge conflict: this is a conflict marker of an unfinished merge",
+        "nothing was written. Resolve the conflicts in the specs, then use --force to generate these files again",
     ]
     assert run(["generate", "--force"]) == 0
     assert posts.read_text() == before
@@ -168,8 +168,8 @@ def test_conflicts_package_whose_spec_is_gone_is_reported(capsys: pytest.Capture
     capsys.readouterr()
     assert run(["check"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "src/shop: orphan package: no spec of the configuration gives this package; it was made from shop.yaml",
-        "src/shop: remove the folder, or bring its spec back (`specs` in [tool.restencil] names them)",
+        "src/shop: orphan package: no spec of the configuration has this package; it was generated from shop.yaml",
+        "src/shop: remove the folder, or restore its spec (see `specs` in [tool.restencil])",
         "src/blog: up to date (5 files)",
     ]
     assert run(["check", "--format", "json", "--diff"]) == 1

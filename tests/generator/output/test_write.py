@@ -123,7 +123,7 @@ def test_write_line_ends_of_a_checkout_are_formatting_and_ours(target: Path) -> 
         (MANIFEST, Cause.FORMATTING, True),
         ("users.py", Cause.FORMATTING, True),
     ]
-    assert found[1].reason == "same code, other line ends"
+    assert found[1].reason == "the code is the same, the line ends differ"
     publish(OLD, target)
     assert compare(OLD, target) == []
 
