@@ -317,9 +317,9 @@ class Tables:
                 self.partial.setdefault(table, {}).update(partial)
 
     def whole(self, table: str, pk: str) -> Whole | None:
-        """Return the last response with the complete record, as far as known; None if there is no record."""
+        """Return the last response with the complete record, as far as known; None if there is no record, or a list."""
         stored = self.get(table, pk)
-        if isinstance(stored, Sentinel):
+        if isinstance(stored, Sentinel | list):
             return None
         found = self.partial.get(table, EMPTY).get(pk)
         if found is not None:
