@@ -70,6 +70,54 @@ def test_delete_removes_what_its_url_was_answered_with(params: str) -> None:
             session.call("exports.get", id=1, export_pk=7)
 
 
+ALIASES = """
+resources:
+  users:
+    path: /users/:login
+    schema: {entity: User, pk: login, fields: {login: string, name: string}}
+    endpoints: {act: {method: POST, path: /users/:login/act, body: null, schema: null}}
+"""
+
+
+def users() -> Any:
+    """A server of two users, of which one is also `me`, and whose names have any case."""
+    names = {"ada": "x", "bo": "y"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        said = target.partition("/users")[2].strip("/").partition("/")[0].lower()
+        login = "ada" if said == "me" else said
+        if not login:
+            return [{"login": one, "name": name} for one, name in names.items()]
+        if login not in names:
+            return None
+        if method == "DELETE":
+            del names[login]
+        elif method != "GET":
+            names[login] = body["name"] if method == "PATCH" else "acted"
+        return {"login": login, "name": names[login]} if method == "GET" else NOTHING
+
+    return answer
+
+
+@pytest.mark.parametrize("change", ["act", "partial_update", "delete"])
+@pytest.mark.parametrize("login", ["me", "ADA"])
+def test_change_concerns_the_record_that_its_url_was_answered_with(login: str, change: str) -> None:
+    """`get(login="me")` returned `ada`, so a change at `/users/me`, or below it, concerns `ada`."""
+    with small(ALIASES, users()) as session:
+        session.call("users.get_list")
+        assert session.call("users.get", login=login).login == "ada"
+        body = {"body": {"name": "new"}} if change == "partial_update" else {}
+        session.call(f"users.{change}", login=login, **body)
+        left = {"act": [("ada", "acted")], "partial_update": [("ada", "new")], "delete": []}[change]
+        assert [(one.login, one.name) for one in session.call("users.get_list")] == [*left, ("bo", "y")]
+        for asked in (login, "ada"):
+            if left:
+                assert session.call("users.get", login=asked).name == left[0][1]
+            else:
+                with pytest.raises(restencil.NotFoundError):
+                    session.call("users.get", login=asked)
+
+
 def test_mapped_parameter_finds_the_record_in_a_list() -> None:
     """With `export_pk: {field: id}` `get` after the list asks nothing."""
     with small(EXPORTS.replace("PARAMS", MAPPED), exports()) as session:

@@ -31,8 +31,16 @@ def addressed_entities(request: Request, writer: Normalization) -> list[Addresse
     item = entity_schema(rules.schema)
     if item is None and rules.siblings is not None:
         item = schema_of(rules.siblings.item_schema)  # an action whose response has no entity
+    return entities_of_url(item, request, writer)
+
+
+def entities_of_url(item: Schema | None, request: Request, writer: Normalization) -> list[AddressedEntity]:
+    """Return the entity that `get` returned for the same path arguments, else the one of the path parameters.
+
+    They differ where a server has several names for a record, such as `/users/me`.
+    """
     params = params_of(request)
-    return named_entities(item, params, params, writer) or result_of_get(item, request, writer)
+    return result_of_get(item, request, writer) or named_entities(item, params, params, writer)
 
 
 def named_entities(

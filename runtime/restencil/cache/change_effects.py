@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
 from ..schema.notation import schema_of
+from .addressed import entity_of_result, entity_schema
 from .freshness import record_path_of
 from .marking import mark_lists, mark_record
 from .reach import tables_of
@@ -283,4 +284,10 @@ class _Effects:
                 self.mark_record(cell, existence=False)
 
     def _records_at(self, path: str) -> list[EntityPath]:
-        return [] if self._siblings is None else [(model.key, pk) for model, pk in self._siblings.items_at(path)]
+        if self._siblings is None:
+            return []
+        found: list[EntityPath] = []
+        for get, named in self._siblings.items_at(path):
+            returned = entity_of_result(entity_schema(get.rules.schema), self._writer.underlying.result(get.key))
+            found += [(one.schema.table_key, one.pk) for one in returned] or named
+        return found

@@ -143,8 +143,8 @@ class ResourceInfo(Protocol):
         """Return whether a URL is the URL of one item of the resource, so that `get` requests it."""
         ...
 
-    def items_at(self, path: str, /) -> Iterable[tuple[EntityModel, str]]:
-        """Return the records whose `get` has this path, of any resource of the package: their model and primary key."""
+    def items_at(self, path: str, /) -> Iterable[tuple[Request, list[tuple[str, str]]]]:
+        """Return the requests of `get` with this path, of all resources of the package, and the records they name."""
         ...
 
     def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None, /) -> Request | None:

@@ -193,19 +193,21 @@ class ResourceContext:
         get = _rest_member(self._resource, "get")
         return get is not None and _params_at(get, path_of(url)) is not None
 
-    def items_at(self, path: str) -> Iterator[tuple[EntityModel, str]]:
-        """Yield record model and primary key for each resource of the package whose `get` can have this path."""
+    def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
+        """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
             params = None if get is None else _params_at(get, path)
             if get is None or params is None:
                 continue
             args = get.rules.entity_args((params,))
-            for table in tables_of(get.rules.schema):
-                for model in get.rules.reach.models.get(table, ()) if get.rules.reach is not None else ():
-                    pk = model.node.lenient_pk(args[0], args)
-                    if pk is not None:
-                        yield model, pk
+            models = {} if get.rules.reach is None else get.rules.reach.models
+            named = (
+                (table, model.node.lenient_pk(args[0], args))
+                for table in tables_of(get.rules.schema)
+                for model in models.get(table, ())
+            )
+            yield get.request((params,)), [(table, pk) for table, pk in named if pk is not None]
 
     def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None) -> Request | None:
         """Return the request of `get` for a record, from any resource of the package; None if there is none.

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ...base.freshness import is_strong
 from ...base.values import INVALID, UNDEFINED, Meta, Sentinel
 from ...schema.stored import record_of
-from ..addressed import (
-    addressed_entities,
-    entities_of,
-    entity_of_result,
-    entity_schema,
-    named_entities,
-    params_of,
-    result_of_get,
-)
+from ..addressed import addressed_entities, entities_of, entities_of_url, entity_of_result, entity_schema
 from ..normalize import Normalization
 from .expiry import expire_self
 
@@ -53,11 +45,10 @@ def tags_of(tx: Transaction, validators: Validators) -> Mapping[EntityPath, tupl
 
 
 def _paths_of_response(request: Request, writer: Normalization) -> list[EntityPath]:
-    """Return the entity that a response describes: that of the path, or if this has no key, the one it contained."""
-    item, params = entity_schema(request.rules.schema), params_of(request)
-    found = named_entities(item, params, params, writer)
-    found = found or entity_of_result(item, writer.change.results.get(request.key, UNDEFINED))
-    return [(gone.schema.table_key, gone.pk) for gone in found or result_of_get(item, request, writer)]
+    """Return the entity that a response describes: the one it contained, else that of its URL."""
+    item = entity_schema(request.rules.schema)
+    found = entity_of_result(item, writer.change.results.get(request.key, UNDEFINED))
+    return [(gone.schema.table_key, gone.pk) for gone in found or entities_of_url(item, request, writer)]
 
 
 def _created(schema: Schema | None, writer: Normalization) -> list[EntityPath]:

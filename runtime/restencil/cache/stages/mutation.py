@@ -78,10 +78,12 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
     request, writer = tx.request, tx.writer
     for _, schema in entities_of(entity_schema(request.rules.schema)):
         model = schema.model
-        pk = usable_pk(model.pk(assumed, None, None, request.args))
-        pks = [gone.pk for gone in result_of_get(schema, request, writer)] if pk is None else [pk]
-        records = (writer.record_before(schema.table_key, pk) for pk in pks)
-        stored = next((record for record in records if record is not None), None)
+        pk = known = usable_pk(model.pk(assumed, None, None, request.args))
+        if pk is None or pk == schema.lenient_pk(params_of(request), request.args):
+            known = next((one.pk for one in result_of_get(schema, request, writer)), pk)
+        stored = None if known is None else writer.record_before(schema.table_key, known)
+        if stored is not None and pk not in (None, known):
+            assumed = {**assumed, **model.pk_part(stored)}  # the URL has another name of the record
         if stored is not None:
             stored = _without_lists(schema, stored)
             kept = _never_absent(schema, stored) if request.rules.response.replace else {} if pk is not None else stored

@@ -29,7 +29,7 @@ from ...schema.entity import value_at
 from ...schema.protocol import is_plain
 from ...schema.record import is_instance
 from ...schema.stored import record_of
-from ..addressed import AddressedEntity, entities_of, named_entities, own_params, params_of, result_of_get
+from ..addressed import AddressedEntity, entities_of, entities_of_url, named_entities, own_params, params_of
 from ..denormalize import Denormalization
 from ..dependency_graph import DependencyGraph
 from ..tables import bind_lists
@@ -129,7 +129,7 @@ def _is_json(value: Any) -> bool:
 def delete(tx: Transaction, schema: Invalidate) -> Any:
     """Mark the entity of a delete as deleted; return the result to store, UNDEFINED if no entity is known.
 
-    It is the entity of the response, else that of the URL parameters, else the stored result of `get` for them, else
+    It is the entity of the response, else the stored result of `get` for the URL parameters, else that of these, else
     the only one whose fields have their values. If there is none, the lists below the path become stale.
     """
     request, writer, response = tx.request, tx.writer, tx.response
@@ -138,8 +138,7 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
         response = params  # the response is empty: what the parameters name
     found = (
         named_entities(schema.item, response, params, writer)
-        or named_entities(schema.item, params, params, writer)
-        or result_of_get(schema.item, request, writer)
+        or entities_of_url(schema.item, request, writer)
         or _by_fields(schema, request, own, writer)
     )
     if not found:
