@@ -355,9 +355,9 @@ resources:
     ],
     ids=["record", "filtered list", "list known from a parent", "plain list", "values", "parent"],
 )
-@pytest.mark.parametrize("is_reopened", [False, True], ids=["memory", "reopened"])
+@pytest.mark.parametrize("kept", ["in memory", "in a reopened storage", "in a loaded dump"])
 def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
-    tmp_path: Path, name: str, arguments: dict[str, Any], change: str, is_reopened: bool
+    tmp_path: Path, name: str, arguments: dict[str, Any], change: str, kept: str
 ) -> None:
     """A read of the loaded store that sends no request gives what the server says."""
     items = {1: {"id": 1, "owner": 1, "title": "a"}, 2: {"id": 2, "owner": 1, "title": "b"}}
@@ -399,14 +399,14 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
     module = package_of(DUMPED)
 
     def stored() -> restencil.Store:
-        return PatientStore(storage=sqlite_storage(tmp_path)) if is_reopened else restencil.Store()
+        return PatientStore(storage=sqlite_storage(tmp_path)) if "reopened" in kept else restencil.Store()
 
-    store = stored()
+    store = restencil.Store.load(stored().dump()) if "dump" in kept else stored()
     with opened(store) as client:
         client.users.get(id=1)
         said(client)
         getattr(client.items, change)(id=1, **({} if change == "delete" else {"body": {"title": "b"}}))
-    if is_reopened:
+    if "reopened" in kept:
         store.close()
         store = stored()
     with opened(store) as client:

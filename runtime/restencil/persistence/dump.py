@@ -27,6 +27,7 @@ from ..storage.protocol import StoredResult, StoredRow, TableInfo
 from .pending_write import Result
 from .row_codec import Unstorable, encoded_whole, is_collection
 from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
+from .stale_marks import ANYTHING
 from .stored_forms import StoredForms
 
 if TYPE_CHECKING:
@@ -58,17 +59,23 @@ def dump(store_state: StoreState, persistence: StoragePersistence | None) -> byt
 
 
 def _text_of(space: Namespace) -> bytes:
-    """Return the dump of the content of a storage."""
-    times: dict[Meta, int] = {}
+    """Return the dump of the content of a storage.
 
-    def item(shape: str, at: Meta, *members: Any) -> list[Any]:
+    A dump does not contain marks. So what was requested before the last commit that marked anything is dumped as stale.
+    """
+    times: dict[Meta, int] = {}
+    marked = space.marks.get(ANYTHING, 0)
+
+    def item(shape: str, at: Meta, since: int, *members: Any) -> list[Any]:
+        if marked > max(since, 0):
+            at = at._replace(expires_at=min(at.expires_at, _STALE))
         return [shape, times.setdefault(at, len(times)), *members]
 
     tables = {
         table: {
             "incomplete": info.incomplete,
             "rows": {
-                row.pk: item(row.shape, row.times, None if row.value is None else decode_json(row.value))
+                row.pk: item(row.shape, row.times, row.whole_rev, None if row.value is None else decode_json(row.value))
                 for row in space.tables.get(table, {}).values()
             },
         }
@@ -76,7 +83,11 @@ def _text_of(space: Namespace) -> bytes:
     }
     results = {
         key: item(
-            found.shape, found.times, found.invalidated, *([] if found.value is None else [decode_json(found.value)])
+            found.shape,
+            found.times,
+            found.requested_rev,
+            found.invalidated,
+            *([] if found.value is None else [decode_json(found.value)]),
         )
         for key, found in _sorted(space.results)
     }
