@@ -247,6 +247,26 @@ def test_rpc_change_makes_stale_the_record_that_its_body_names(session: Session,
     assert session.requests("models.get", name="n") == []
 
 
+CARDS = """
+entities:
+  Note: {fields: {id: integer, card: integer, text: string}}
+  Card: {fields: {id: integer, title: string, notes: {collection: [Note], nest: {card: id}}}}
+resources:
+  cards: {path: /cards/:id, schema: Card, optimistic: true}
+"""
+
+
+def test_partial_update_of_a_record_with_a_nested_list_shows_optimistically() -> None:
+    """The record with the changes in the body shows at once, and its nested list stays."""
+    card = {"id": 1, "title": "a", "notes": [{"id": 1, "card": 1, "text": "n"}]}
+    with small(CARDS, lambda method, target, body: {**card, **(body or {})}) as session:
+        session.call("cards.get", id=1)
+        session.begin(Step("start", 1, "cards.partial_update", {"id": 1, "body": {"title": "b"}}))
+        shown = session.bound("cards.get").cached(id=1)
+        assert (shown.title, [note.text for note in shown.notes]) == ("b", ["n"])
+        session.step_held(1, deliver=True)
+
+
 RPC = """
 entities: {Model: {pk: name, fields: {name: string, stage: string}}}
 resources:

@@ -10,7 +10,7 @@ from ..base.response_details import url_of
 from ..base.values import is_mapping, is_sequence
 from ..cache.addressed import params_of_record
 from ..cache.request import call_args
-from ..schema.entity import EntitySchema, as_entity, completed, entity_model
+from ..schema.entity import EntitySchema, as_entity, completed, entity_model, without_lists
 from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
@@ -128,6 +128,9 @@ def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
         known = to_wire(current) if record is None else record
     if known is None:
         raise snapshot.abort
+    model = entity_model(endpoint.schema)
+    if model is not None:
+        known = without_lists(model, known)
     return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
 
 

@@ -770,6 +770,12 @@ def _record_model(kind: Any) -> Model | None:
     return class_record(kinds[0]) if len(kinds) == 1 and isinstance(kinds[0], type) else None
 
 
+def without_lists(model: EntityModel, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record without nested collections, as it contains their keys where a response contains items."""
+    nested = {relation.in_json for relation in model.relations if relation.is_collection}
+    return {name: value for name, value in record.items() if name not in nested} if nested else record
+
+
 def usable_pk(value: Any) -> str | None:
     """Return a primary key as a string; None if it is unusable.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.logs import logger
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
-from ...schema.entity import EntitySchema, as_entity, completed, usable_pk
+from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
 from ..addressed import entities_of, entity_schema, params_of, result_of_get
 from ..merge import keep_whole
 from .expiry import expire_lists, expire_records, expire_self
@@ -85,7 +85,7 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
         if stored is not None and pk not in (None, known):
             assumed = {**assumed, **model.pk_part(stored)}  # the URL has another name of the record
         if stored is not None:
-            stored = _without_lists(schema, stored)
+            stored = without_lists(model, stored)
             kept = _never_absent(schema, stored) if request.rules.response.replace else {} if pk is not None else stored
             part, named = model.pk_part(stored), params_of(request)
             if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
@@ -96,12 +96,6 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
         if pk is not None:
             return dict(assumed)
     return None
-
-
-def _without_lists(schema: EntitySchema, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a record without nested collections, as it contains their keys where a response contains items."""
-    nested = {relation.in_json for relation in schema.model.relations if relation.is_collection}
-    return {name: value for name, value in record.items() if name not in nested} if nested else record
 
 
 def _never_absent(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
