@@ -302,6 +302,11 @@ ADVICE: Final[Mapping[str, Code]] = {
         "`field`, the cache does not know which record a URL identifies: `get` is cached by its URL only, and a "
         "record from a list is not used for it.",
     ),
+    "single-record": Code(
+        "An entity with `pk: []` has only one record.",
+        "All responses with this entity are the same record. If its path has a parameter, the settings of one user "
+        "would be shown as those of another. Make the parameter a field with `param`, and the field the primary key.",
+    ),
     "body-member-misfit": Code(
         "A body member that an optimistic update shows as a field has the type of the field.",
         "An optimistic update shows the request body as a part of the record. A value that does not fit the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.lint.common import Finding, Operation, operations
+from restencil_generator.lint.common import Finding, Operation, declared_here, operations
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import path_to, type_info
 
@@ -55,6 +55,27 @@ def _names_key(spec: d.Spec, endpoint: d.Endpoint, entity: d.Entity) -> bool:
     if name in entity.pk or not from_path.isdisjoint(entity.pk):
         return True
     return bool(last.of) and bool(path_to(spec.objects, entity.all_fields, last.of))
+
+
+def find_single_records(spec: d.Spec) -> Iterator[Finding]:
+    """Find paths with parameters whose entity has only one record (`pk: []`)."""
+    reported: set[str] = set()
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        schema = type_info(endpoint.schema).bare if endpoint.schema is not None else None
+        if not isinstance(schema, d.EntityRef) or not endpoint.params:
+            continue
+        entity, name = spec.entities[schema.name], endpoint.params[-1].name
+        if entity.abstract or not entity.pk_is_list or entity.pk or entity.name in reported:
+            continue
+        reported.add(entity.name)
+        yield Finding(
+            f"the path of {operation} has the parameter ':{name}', but 'pk: []' of entity {quoted(entity.name)} says "
+            "that there is one record: calls with other values show the same record, without a request",
+            endpoint.place,
+            f"add the field '{name}: {{type: …, param: {name}}}' to {quoted(entity.name)} and write 'pk: {name}'",
+            declared_here(entity.place),
+        )
 
 
 def find_unfound_deletes(spec: d.Spec) -> Iterator[Finding]:

@@ -56,6 +56,7 @@ CHECKS: Final = (
     Check("glued-path", paths.find_glued_paths),
     Check("param-out-of-reach", paths.find_params_out_of_reach),
     Check("key-not-in-path", identity.find_keys_not_in_path),
+    Check("single-record", identity.find_single_records),
     Check("delete-cannot-find-entity", identity.find_unfound_deletes),
     Check("shared-key", entities.find_shared_keys),
     Check("nested-collection", entities.find_nested_collections),
