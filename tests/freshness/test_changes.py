@@ -763,3 +763,35 @@ def test_change_without_a_certain_outcome_counts_as_one_that_brought_nothing(ses
         assert session.wrong(read, arguments, session.call(read, **arguments)) is None
         assert session.requests(read, **arguments) == []
     assert session.requests("items.get", id=2) == []
+
+
+BELOW = """
+entities:
+  User: {fields: {id: integer, name: string}}
+  Repo: {pk: name, fields: {name: string, title: string}}
+resources:
+  repos:
+    path: /repos/:name
+    schema: Repo
+    endpoints:
+      rename: {method: POST, path: /repos/:name/rename, body: {to: string}, schema: Repo}
+      last_author: {path: /repos/:name/last_author, method: GET, search_params: {}, schema: User}
+"""
+
+
+@pytest.mark.parametrize("outcome", ["nothing", "another record", "a part"])
+def test_change_makes_results_below_the_record_stale_that_it_names(outcome: str) -> None:
+    """`/repos/a/last_author` is asked again after `POST /repos/a/rename`, whose response does not have all of `a`."""
+    names = ["a"]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            names.append(body["to"])
+            found = {"nothing": NOTHING, "another record": {"name": "b", "title": "t"}, "a part": {"name": "a"}}
+            return found[outcome]
+        return {"id": len(names), "name": "ada"}
+
+    with small(BELOW, answer) as session:
+        assert session.call("repos.last_author", name="a").id == 1
+        session.call("repos.rename", name="a", body={"to": "b"})
+        assert session.call("repos.last_author", name="a").id == 2

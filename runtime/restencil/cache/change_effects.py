@@ -20,6 +20,7 @@ from .reach import tables_of
 from .staleness import EVERY_RECORD, StaleSet, paths_above
 
 if TYPE_CHECKING:
+    from .request import Rules
     from .tables import EntityPath, ListBinding
     from .transaction import Transaction
 
@@ -93,14 +94,18 @@ def elsewhere(tx: Transaction) -> ChangeEffects:
     return effects.done()
 
 
+def tables_changed(rules: Rules) -> tuple[str, ...]:
+    """Return the entities that requests of an endpoint change: those of its response, or else of its resource."""
+    item = None if rules.siblings is None else rules.siblings.item_schema
+    return tables_of(rules.schema) or tables_of(schema_of(item))
+
+
 class _Effects:
     def __init__(self, tx: Transaction, event: str | None = None) -> None:
         request, rules, writer = tx.request, tx.request.rules, tx.writer
         self._tx, self._request, self._writer = tx, request, writer
         self._siblings = rules.siblings
-        item = None if rules.siblings is None else rules.siblings.item_schema
-        own = tables_of(rules.schema)
-        self.tables = own or tables_of(schema_of(item))
+        self.tables = tables_changed(rules)
         self.stale = StaleSet(event or f"a change was sent since: {request.label}")
         creates = rules.schema is not None and rules.schema.is_creation
         named = [] if creates or not rules.mutation.marks_changes else tx.addressed
@@ -135,9 +140,12 @@ class _Effects:
 
     def mark_named(self, *, existence: bool) -> None:
         for cell in self._named:
-            self.mark_record(cell, existence=existence)
-            if existence:
-                self._mark_subpaths(cell)
+            self._mark_changed(cell, existence=existence)
+
+    def _mark_changed(self, cell: EntityPath, *, existence: bool) -> None:
+        """Mark a record that the mutation names or brought in part, and the results below its path."""
+        self.mark_record(cell, existence=existence)
+        self._mark_subpaths(cell)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
         """Mark all lists of an entity as stale, except those that were updated with the mutation."""
@@ -193,12 +201,12 @@ class _Effects:
                 self._mark_lists(table, followed)
         is_creation = schema is not None and schema.is_creation
         for cell in [cell for cell in present if cell not in whole]:
-            self.mark_record(cell, existence=is_creation or bool(gone))
+            self._mark_changed(cell, existence=is_creation or bool(gone))
         if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
         for cell in [cell for cell in self._named if cell not in received]:
-            self.mark_record(cell, existence=False)
+            self._mark_changed(cell, existence=False)
         self._same_address(whole, followed, gone)
         return self.done(received)
 
@@ -250,11 +258,12 @@ class _Effects:
         self._mark_subpaths(cell)
 
     def _mark_subpaths(self, cell: EntityPath) -> None:
-        """Mark results below the path of a record that is, or may be, deleted."""
+        """Mark results below the path of a record, which may show something of it that the response did not."""
         get = None if self._siblings is None else self._siblings.get_request(*cell, self._writer.record_before(*cell))
-        for path in (self._path, None if get is None else get.path):
-            if path is not None:
-                self.stale.trees.add(path)
+        paths = {self._path, None if get is None else get.path}
+        if cell in self._named:
+            paths.add(record_path_of(self._request, is_nested=False))
+        self.stale.trees.update(path for path in paths if path is not None)
 
     def _same_address(
         self, whole: Sized[EntityPath] = (), followed: Sized[EntityPath] = (), gone: Sized[EntityPath] = ()
