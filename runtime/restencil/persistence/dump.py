@@ -42,6 +42,8 @@ TIMES: Final = ("kept", "now", "stale")
 """The options of `Store.load` for the times of a dump."""
 
 _STALE: Final = 1.0
+_MARKS_OF_LISTS: Final = "lists", "filtered_lists", "arguments"
+_MARKS_OF_RESULTS: Final = "keys", "paths", "trees", "reads", "resources"
 """The expiry of stale entries: a marker for stale, though usable."""
 
 
@@ -179,7 +181,7 @@ class _Dumping:
             times = _outward(base.metas[table][pk])
             partial = base.partial.get(table, EMPTY).get(pk)
             try:
-                is_stale = is_marked(cell) or (is_collection(table) and self._may_be_marked(cell))
+                is_stale = is_marked(cell) or self._may_be_marked(cell)
                 whole = None if partial is None or is_stale else encoded_whole(partial, times.date)
                 value = self._forms.value(table, stored, whole=whole)
             except Unstorable:
@@ -192,10 +194,15 @@ class _Dumping:
         self._space.infos[table] = TableInfo(1, incomplete)
 
     def _may_be_marked(self, cell: EntityPath) -> bool:
-        """Whether a mark on lists is newer than a list: a dump does not contain marks, nor whether they exempt it."""
+        """Whether a mark that may concern a record or list by other names than its own is newer than it.
+
+        A dump has neither marks, nor whether they exempt a list, nor the paths of results that consist of a record.
+        """
         base, meta = self._base, self._base.meta(*cell)
-        newest = base.marks.newest("lists", "filtered_lists", "arguments")
-        return meta is not None and newest >= base.number(cell, meta)
+        kinds = _MARKS_OF_LISTS if is_collection(cell[0]) else _MARKS_OF_RESULTS
+        whole = None if is_collection(cell[0]) else base.whole(*cell)
+        number = meta is not None and (base.number(cell, meta) if whole is None else whole.number)
+        return meta is not None and base.marks.newest(*kinds) >= number
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):
