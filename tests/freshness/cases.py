@@ -257,5 +257,39 @@ CASES: Final = {
         users.by_name(name='ada')
         items.visit(id=3, body={'team': 1}) -> whole
     """,
+    "an iteration by URL, and a delete whose outcome is unknown": """
+        run 4: items.by_url.iterate()
+        next 4
+        next 4
+        items.delete(id=1) -> lost
+        next 4
+        next 4
+    """,
+    "an iteration by links, and a change that names no record": """
+        run 1: items.by_link.iterate()
+        next 1
+        items.delete_many(body={'ids': [2]}) -> 204
+        next 1
+        next 1
+        next 1
+    """,
+    "a dump has a record below one that was deleted": """
+        notes.get_list(item_id=1)
+        items.delete(id=1) -> whole
+        reload
+        notes.get(item_id=1, id=1)
+    """,
+    "an iteration ends while a delete is under way": """
+        run 1: items.by_page.iterate()
+        next 1
+        next 1
+        ask 1
+        start 11: items.delete(id=2) -> whole
+        serve 11
+        serve 1
+        deliver 1
+        deliver 11
+        next 1
+    """,
 }
 """Programs by what they show."""

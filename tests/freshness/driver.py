@@ -26,7 +26,6 @@ from urllib.parse import urlsplit
 
 from tests.freshness.network import AsyncTransport, Exchange, Network, Transport
 from tests.freshness.programs import (
-    BY_PLACE,
     PAGED,
     READS,
     Api,
@@ -516,7 +515,6 @@ class Run:
         self.iterations: dict[int, Iteration] = {}
         self.is_loaded = False
         self.loaded_at = 0
-        self.is_uncertain = False
         self.at = 0
 
     def run(self) -> Outcome:
@@ -561,9 +559,8 @@ class Run:
                 self.go_on(step)
             case "reopen" | "reload":
                 waits = [one for one in self.operations if not one.task.done]  # for another store's response, perhaps
-                # What a loaded store dumps is fresh again, though a change made it stale: no second dump for now.
                 is_dump = step.act == "reload"
-                if not session.network.under_way and not waits and not (is_dump and self.is_loaded):
+                if not session.network.under_way and not waits:
                     self.iterations.clear()
                     session.again(from_dump=is_dump)
                     if is_dump:
@@ -582,21 +579,13 @@ class Run:
 
     def collect_iterations(self) -> None:
         """Looks at what iterations gave; at its end, one has given all that was there all the time."""
-        self.is_uncertain |= any(
-            one.step.outcome in ("500", "lost") or one.step.name == "items.delete_many" for one in self.operations
-        )
         hidden = [one.step.arguments.get("id") for one in self.operations if self.session.world.optimistic]
         for number, iteration in [*self.iterations.items()]:
             iteration.throughout &= {*self.session.server.items}
             iteration.throughout.difference_update(hidden)  # what is deleted optimistically shows nowhere
-            style = iteration.step.name.split(".")[1]
-            if self.is_uncertain and style in ("by_link", "by_url"):
-                iteration.throughout.clear()  # they go on as if what may have been deleted were there, for now
             task, iteration.task = iteration.task, None
             if task is None:
                 continue
-            if style in BY_PLACE and any(one.step.outcome for one in self.operations):
-                iteration.throughout.clear()  # what is deleted while a page is under way skips an item, for now
             if not task.done:
                 iteration.task = task
             elif task.error is not None:
@@ -704,13 +693,13 @@ class Run:
     def is_doubtful(self, name: str, arguments: Arguments) -> bool:
         """Whether a read may be wrong for now: it was not requested by itself.
 
-        A dump does not say what made stale that shows a record alone, nor that of a bounded store which lists were
-        evicted. What a hook wrote is fresh as soon as its record is.
+        The dump of a bounded store does not say which lists were evicted. What a hook wrote is fresh as soon as its
+        record is.
         """
-        if not self.is_loaded and name != "users.newest":
+        is_loaded = self.is_loaded and self.session.world.bound
+        if not is_loaded and name != "users.newest":
             return False
-        shows_record = self.is_loaded and name.endswith((".get", ".card"))
-        since = self.loaded_at if self.session.world.bound or shows_record else 0
+        since = self.loaded_at if is_loaded else 0
         return f"GET {self.session.target(name, arguments)}" not in self.session.asked(since)
 
     def is_fresh_by_now(self, step: Step, name: str) -> bool:

@@ -160,8 +160,6 @@ def parse(text: str) -> Program:
 
 PAGED: Final = ("by_page", "by_offset", "by_cursor", "by_header", "by_last", "by_link", "by_url")
 
-BY_PLACE: Final = ("by_page", "by_offset", "by_link", "by_url")
-"""Those whose pages are places in the list: what is deleted moves all that follows."""
 
 POSITIONS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "by_page": ("page", (2, 3)),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import PAGED, Step, World, parse
-from tests.freshness.server import NOTHING
+from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
 
 import restencil
@@ -43,6 +43,32 @@ def test_call_gives_every_item_of_its_response_however_small_the_store_is(read: 
     with Session(World(asynchronous=asynchronous, bound=2)) as session:
         many(session)
         assert [item.id for item in session.call(read)] == [*range(1, 21)]
+
+
+NUMBERED = """
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer}}
+    pagination_field: page
+    pagination: {style: page OPTIONS}
+    endpoints: {get_list: {schema: {items: {collection: [Item]}, total: integer}}}
+"""
+
+
+@pytest.mark.parametrize("options", ["", ", total: total"], ids=["without", "with a total"])
+def test_iterate_ends_at_a_400_only_where_nothing_else_tells_the_end(options: str) -> None:
+    """A 400 for a page is an error if the response says how many items there are, and else the end."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return Response(400, {}) if "page=2" in target else {"items": [{"id": 1}, {"id": 2}], "total": 4}
+
+    with small(NUMBERED.replace(" OPTIONS", options), answer) as session:
+        if options:
+            with pytest.raises(restencil.BadRequestError):
+                session.call("items.get_list.iterate")
+        else:
+            assert [item.id for item in session.call("items.get_list.iterate")] == [1, 2]
 
 
 @pytest.mark.parametrize("bound", [1, 2, 4])

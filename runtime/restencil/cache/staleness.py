@@ -236,6 +236,10 @@ class StaleMarks:
             return self._floor
         return max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
 
+    def of_removal(self, cell: EntityPath) -> Mark:
+        """Return the mark of the last event that may have deleted a record: it named it, or no record of its table."""
+        return max(self._of("arguments", cell[1]), self._of("tables", cell[0]), self._floor)
+
     def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """Return the mark of the membership of a collection of these entities, without its eviction."""
         found = max(self._of("cells", cell), self._floor)

@@ -19,6 +19,7 @@ from ..base.values import INVALID
 from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
+from .entity_events import events_of
 from .persistence_port import persistence_of
 from .reader import CacheReader
 from .response_value import outcome_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from ..base.values import Meta
     from .actions import Action, Fetch
+    from .entity_events import EntityEvents
     from .gc import ImmortalGCPolicy
     from .peers import PeerStore
     from .persistence_port import StorageLike
@@ -189,13 +191,11 @@ class Store(Dumpable):
             store_state.refresh()
             return store_state.base.as_answered(cell, store_state.view.get(*cell))
 
-    def shown(self, cells: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Any, float]]:
-        """Return what the view has of each of these entities, and the number of the last event that made it stale."""
+    def events_of(self, cells: Iterable[EntityPath]) -> dict[EntityPath, EntityEvents]:
+        """Return what is stored of each of these entities, without optimistic updates, and what happened to it."""
         with self.lock:
-            store_state = self._store_state
-            store_state.refresh()
-            view, marks = store_state.view, store_state.base.marks
-            return {cell: (view.get(*cell), marks.of_record(cell).number) for cell in cells}
+            self._store_state.refresh()
+            return events_of(self._store_state, cells)
 
     def is_deleted(self, cell: tuple[str, str]) -> bool:
         """Return whether an entity is deleted in the view; False if it is unknown."""

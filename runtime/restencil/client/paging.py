@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..base.response import Page
     from ..base.steps import StepsOf
+    from ..cache.entity_events import EntityEvents
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from .core import Core
@@ -32,6 +33,8 @@ _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
 _REPEATS: Final = 2
 """The number of pages in a row with the same entities as the page before, after which a list ends."""
+
+_BAD_REQUEST: Final = 400
 
 _hinted: set[str] = set()
 """The endpoints for which the hint to write `style: url` was logged."""
@@ -46,18 +49,21 @@ class _Met:
         self.cell = cell
         self._record = known_record(stored)
         self._number = number
-        self.counted: set[bool] = set()
-        """Whether a change (False) or the deletion (True) was counted: once each, so that a run comes to an end."""
+        self.counted: set[bool | int] = set()
+        """What was counted, each once, so that a run comes to an end: a change (False), the deletion (True), and
+        mutations in flight (their fetch ids)."""
 
-    def move(self, stored: Any, event: float) -> _Move | None:
-        """Return its deletion or change, after which it may be at another position or not in the list; None if counted.
-
-        `event` is the number of the last event that made it stale.
-        """
-        is_marked = event >= self._number
-        is_deletion = stored is INVALID or (stored is UNDEFINED and is_marked)  # a deletion may be evicted as well
-        has_moved = is_deletion or is_marked or self._differs(known_record(stored))
-        return _Move(self, is_deletion) if has_moved and is_deletion not in self.counted else None
+    def move(self, seen: EntityEvents) -> _Move | None:
+        """Return an event after which it may be at another position or not in the list; None if all were counted."""
+        is_marked = seen.changed >= self._number
+        # A deletion may be evicted as well.
+        is_deletion = seen.stored is INVALID or (seen.stored is UNDEFINED and is_marked)
+        is_deletion = is_deletion or seen.removed >= self._number
+        events: dict[bool | int, bool] = {}
+        if is_deletion or is_marked or self._differs(known_record(seen.stored)):
+            events[is_deletion] = is_deletion
+        events.update(seen.in_flight)
+        return next((_Move(self, kind, events[kind]) for kind in events if kind not in self.counted), None)
 
     def _differs(self, record: Mapping[str, Any] | None) -> bool:
         if record is None or self._record is None or record is self._record:
@@ -66,9 +72,11 @@ class _Met:
 
 
 class _Move(NamedTuple):
-    """An item that was deleted or changed after its page was received."""
+    """An item that was, or may have been, deleted or changed after its page was received."""
 
     met: _Met
+    kind: bool | int
+    """As in `_Met.counted`."""
     is_deletion: bool
 
 
@@ -224,8 +232,8 @@ class Pages:
             if found is None:
                 return False
             position, page = found
-            for met, is_deletion in moves:
-                met.counted.add(is_deletion)
+            for met, kind, _ in moves:
+                met.counted.add(kind)
             if page is not None:
                 goes_back = bool(moves) or (self._style.is_counted and position <= self._number)
                 self._set_position(position)
@@ -251,7 +259,9 @@ class Pages:
         try:
             return (yield from self._fetch(position))
         except NetworkError as error:
-            if error.status not in self._style.past_the_end:
+            pagination = self._pagination
+            declares_end = pagination.more or pagination.total or pagination.length
+            if error.status not in self._style.past_the_end or (error.status == _BAD_REQUEST and declares_end):
                 raise
             logger.warning(
                 "iterate() of %r: page %s has the status %s, so it ends there; if the response indicates the end, "
@@ -319,9 +329,9 @@ class Pages:
         store, in_flight = self._core.store, page.in_flight
         number = in_flight.fetched_at if isinstance(in_flight, InFlight) else store.next_number()
         new = {_identity(item): _cell(item) for item in items}
-        known = store.shown([cell for cell in new.values() if cell is not None])
+        known = store.events_of([cell for cell in new.values() if cell is not None])
         for identity, cell in new.items():
-            stored = UNDEFINED if cell is None else known[cell][0]
+            stored = UNDEFINED if cell is None else known[cell].stored
             self._met.setdefault(identity, _Met(cell, stored, number))
         if items:
             self._last = items[-1]
@@ -360,8 +370,8 @@ class Pages:
     def _all_moves(self) -> list[_Move]:
         """Return the moves of entities of this run that were not counted yet."""
         known = {met.cell: met for met in self._met.values() if met.cell is not None}
-        found = self._core.store.shown(known)
-        moves = (known[cell].move(stored, event) for cell, (stored, event) in found.items())
+        found = self._core.store.events_of(known)
+        moves = (known[cell].move(seen) for cell, seen in found.items())
         return [move for move in moves if move is not None]
 
     def items(self) -> Iterator[Any]:

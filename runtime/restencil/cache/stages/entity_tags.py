@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ...base.freshness import is_strong
-from ...base.values import INVALID, UNDEFINED, Meta, Sentinel
+from ...base.values import INVALID, UNDEFINED, Sentinel
 from ...schema.stored import record_of
-from ..addressed import addressed_entities, entities_of, entities_of_url, entity_of_result, entity_schema
-from ..normalize import Normalization
+from ..addressed import entities_of, entities_of_url, entity_of_result, entity_schema
+from ..entity_events import addressed_now
 from .expiry import expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...schema.protocol import Schema
+    from ..normalize import Normalization
     from ..reader import CacheReader
     from ..request import Request
     from ..tables import EntityPath
@@ -71,9 +72,7 @@ def refuse_tag(tx: Transaction) -> list[EntityPath]:
 def tag_of_mutation(reader: CacheReader, request: Request) -> tuple[EntityPath | None, str | None]:
     """Return the entity that a mutation addresses, and its known ETag; each is None if unknown."""
     store_state, concurrency = reader.store_state, request.rules.mutation.concurrency
-    now = store_state.clock()
-    with store_state.hooks:
-        found = addressed_entities(request, Normalization(store_state.base, request.args, Meta(now, now, now)))
+    found = addressed_now(store_state, request)
     if len(found) != 1 or concurrency is None:
         return None, None
     _, schema, pk = found[0]
