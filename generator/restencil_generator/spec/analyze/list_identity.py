@@ -25,22 +25,25 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
     """Mark lists with the same items and arguments but different paths as different lists.
 
     One of them stays unmarked: a `get_list` whose resource declares the entity, else the one with the shortest path.
-    All others get their path as `apart`, also a list without path parameters that is no `get_list`: what a path such as
-    `/cards/archived` selects is not known. Several lists of an entity in one response get their places.
+    All others get their path as `apart`, also a list that is no `get_list`, unless its path has the last word of the
+    resource's path after parameters that are not its primary key, as `/users/:user/cards` has: what `/cards/archived`,
+    `/users/:user/starred` and `/cards/:id/cards` select is not known. Several lists of an entity in one response get
+    their places.
     """
     tables = {name: entity.key for name, entity in entities.items()}
-    ranks: dict[_Kind, list[tuple[bool, bool, int, str, str]]] = {}
+    ranks: dict[_Kind, list[tuple[bool, bool, bool, int, str, str]]] = {}
     for name, resource in resources.items():
         for member, endpoint in resource.endpoints.items():
             if endpoint.collection is not None and not isinstance(endpoint.schema, d.AdderOf):
                 of = [entities[entity].resource for entity in d.entities_in(endpoint.collection) if entity in entities]
                 text = endpoint.path.text
-                rank = member != "get_list", of != [name], len(text), text, endpoint.url_prefix
+                is_known = member == "get_list" or _selects_by_parameters(resource, endpoint, entities)
+                rank = not is_known, member != "get_list", of != [name], len(text), text, endpoint.url_prefix
                 ranks.setdefault(_kind_at(endpoint.path, endpoint.collection, tables), []).append(rank)
     unmarked: dict[_Kind, tuple[str, str]] = {}
     for kind, found in ranks.items():
-        is_other_member, _, _, text, prefix = min(found)
-        if not is_other_member or kind.arguments:
+        is_unknown, *_, text, prefix = min(found)
+        if not is_unknown:
             unmarked[kind] = text, prefix
 
     def kept(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
@@ -84,6 +87,18 @@ def keep_fields_apart(entity: str, fields: tuple[d.Field, ...]) -> tuple[d.Field
         )
         for field, own in zip(fields, kinds, strict=True)
     )
+
+
+def _selects_by_parameters(resource: d.Resource, endpoint: d.Endpoint, entities: Mapping[str, d.Entity]) -> bool:
+    """Return whether the parameters of a path tell which records of the resource its list has."""
+    parameters = {parameter.name for parameter in endpoint.path.parameters}
+    keys = {name for entity in resource.entities if entity in entities for name in entities[entity].pk}
+    return bool(parameters - keys) and parameters.isdisjoint(keys) and _last_word(endpoint) == _last_word(resource)
+
+
+def _last_word(of: d.Resource | d.Endpoint) -> str:
+    parts = [] if of.path is None else of.path.text.split("/")
+    return next((part for part in reversed(parts) if part and not part.startswith(":")), "")
 
 
 def _kind_at(path: d.Path, collection: d.CollectionOf, tables: Mapping[str, str]) -> _Kind:
