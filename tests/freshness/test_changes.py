@@ -795,3 +795,33 @@ def test_change_makes_results_below_the_record_stale_that_it_names(outcome: str)
         assert session.call("repos.last_author", name="a").id == 1
         session.call("repos.rename", name="a", body={"to": "b"})
         assert session.call("repos.last_author", name="a").id == 2
+
+
+RETRIED = """
+options: {retries: 1}
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer, state: string}}
+    endpoints: {close: {method: PUT, path: /items/:id/close, body: null, schema: Item}}
+"""
+
+
+def test_change_that_an_attempt_before_a_4xx_may_have_made_makes_stale() -> None:
+    """A proxy answers the first attempt with 502, although the item was closed; so the second one is refused."""
+    states = ["open"]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PUT":
+            states.append("closed")
+            return Response(502 if len(states) == 2 else 422, {})
+        return {"id": 1, "state": states[-1]}
+
+    with small(RETRIED, answer) as session:
+        assert session.call("items.get", id=1).state == "open"
+        operation = session.begin(Step("start", 1, "items.close", {"id": 1}))
+        for _ in range(2):
+            session.step_held(1, deliver=True)
+            session.clock.advance(20_000)
+        assert operation.task.done
+        assert session.call("items.get", id=1).state == "closed"

@@ -107,6 +107,7 @@ class SetError(_OfRequest):
     """A fetch failed or was aborted.
 
     `resets` is the number of resets of the store when it started. `was_sent`: the server may have processed it.
+    `may_be_done`: it may have processed an earlier attempt, whatever this error is.
     """
 
     request: Request
@@ -115,6 +116,7 @@ class SetError(_OfRequest):
     fetch_id: int | None = None
     resets: int | None = None
     was_sent: bool = False
+    may_be_done: bool = False
 
 
 class Freshen(_OfRequest):

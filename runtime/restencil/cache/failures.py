@@ -72,6 +72,8 @@ def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetErr
 def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects | None:
     """Return the effects of a failed mutation; None if it was never sent."""
     status = _status_of(action)
+    if action.may_be_done:
+        return failed(tx, None)
     if status is not None and status < 400:
         return unread(tx)
     return failed(tx, status) if status is not None or action.was_sent else None

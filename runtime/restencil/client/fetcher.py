@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 #: True within a token refresh, whose requests neither refresh tokens nor wait for a refresh.
+_SERVER_ERROR: Final = 500
+
 refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
 
 
@@ -146,6 +148,7 @@ class Fetcher:
                 if delay is None or not in_flight.is_wanted() or not _rewound(start, error):
                     raise
                 attempt += 1
+                in_flight.may_be_done |= error.status >= _SERVER_ERROR  # also without a response
                 logging.getLogger(RETRY).info(
                     "%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay
                 )

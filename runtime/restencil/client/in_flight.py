@@ -310,6 +310,7 @@ class InFlight(SharedFuture[Any]):
         "identity",
         "known",
         "mark",
+        "may_be_done",
         "mutation",
         "parsed",
         "request",
@@ -352,6 +353,8 @@ class InFlight(SharedFuture[Any]):
         self.parsed: tuple[Any, Any] | None = None
         """The response and its parsed body, if hooks of the endpoint create them; for pagination."""
         self.attempts = 1
+        self.may_be_done = False
+        """Whether the server may have processed an attempt before the last one."""
         self.seen: str | None = None
         """For a mutation with `concurrency`: the ETag of its entity when it was called."""
         self.sharing: SharedRequest | None = None

@@ -337,9 +337,10 @@ class NetworkManager(Manager):
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - in_flight.fetched_at, type(error).__name__)
         was_sent = in_flight.response is not None or isinstance(error, NetworkError | AbortError)
-        self._attached().dispatch(
-            SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent)
+        action = SetError(
+            in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent, in_flight.may_be_done
         )
+        self._attached().dispatch(action)
 
     def _sending(self, in_flight: InFlight) -> StepsOf[Any]:
         """Steps: send the request, store its response, and return the value of the fetch."""
