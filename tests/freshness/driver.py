@@ -693,14 +693,11 @@ class Run:
     def is_doubtful(self, name: str, arguments: Arguments) -> bool:
         """Whether a read may be wrong for now: it was not requested by itself.
 
-        The dump of a bounded store does not say which lists were evicted. What a hook wrote is fresh as soon as its
-        record is.
+        The dump of a bounded store does not say which lists were evicted.
         """
-        is_loaded = self.is_loaded and self.session.world.bound
-        if not is_loaded and name != "users.newest":
+        if not (self.is_loaded and self.session.world.bound):
             return False
-        since = self.loaded_at if is_loaded else 0
-        return f"GET {self.session.target(name, arguments)}" not in self.session.asked(since)
+        return f"GET {self.session.target(name, arguments)}" not in self.session.asked(self.loaded_at)
 
     def is_fresh_by_now(self, step: Step, name: str) -> bool:
         """Whether a read is fresh that has asked; what others told meanwhile, the next call takes in."""

@@ -433,3 +433,110 @@ resources:
         assert shown(session) == [[1], [2, 3]]
         session.call("cards.partial_update", id=1, body={"done": True})
         assert shown(session) == [[], [1, 2, 3]]
+
+
+PEOPLE = """
+entities:
+  User: {fields: {id: integer, name: string, team: integer}}
+resources:
+  users:
+    path: /users/:id
+    schema: User
+    search_params: {}
+    endpoints:
+      manager: {path: /users/:id/manager, method: GET, schema: User}
+      lead: {path: /teams/:id/lead, method: GET, schema: User}
+      friends: {path: /users/:id/friends, method: GET, search_params: {}, schema: {collection: [User]}}
+      heads: {path: /teams/:team/heads, method: GET, search_params: {}, schema: {collection: [User]}}
+      of_team: {path: /teams/:team/users, method: GET, search_params: {}, schema: {collection: [User]}}
+      remove_avatar: {extends: delete, path: /users/:id/avatar}
+      sync: {method: PUT, path: /users, body: any, schema: [User]}
+      clone: {method: POST, path: /users/:id/clone, body: null, schema: User}
+"""
+
+
+def people() -> Any:
+    """A server of two users of one team; the second is the manager, friend, lead and head of all."""
+    rows = {1: "ada", 2: "bo"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        place = target.removeprefix("http://server.test")
+        *_, last = place.split("/")
+        every = [{"id": pk, "name": name, "team": 7} for pk, name in rows.items()]
+        if last == "clone":
+            rows[3] = "ada"
+            return {"id": 3}
+        if method == "PUT":
+            rows.clear()
+            rows[2] = "bea"
+            return [{"id": 2, "name": "bea", "team": 7}]
+        if method == "DELETE":
+            return NOTHING
+        if last in ("manager", "lead"):
+            return every[-1]
+        if last in ("friends", "heads"):
+            return every[-1:]
+        if last == "users":
+            return every
+        pk = int(last)
+        if method == "PATCH":
+            rows[pk] = body["name"]
+        return {"id": pk, "name": rows[pk], "team": 7} if pk in rows else None
+
+    return answer
+
+
+@pytest.mark.parametrize("name", ["manager", "lead"])
+def test_result_below_a_path_is_not_the_record_of_that_path(name: str) -> None:
+    """`/users/1/manager` is some user, and only its own response tells which."""
+    with small(PEOPLE, people()) as session:
+        session.call("users.get_list")
+        session.call("users.get", id=1)
+        assert session.call(f"users.{name}", id=1).id == 2
+        assert session.requests(f"users.{name}", id=1) == []
+
+
+def test_delete_below_a_record_does_not_delete_the_record() -> None:
+    """`DELETE /users/1/avatar` makes user 1 stale, and leaves it in its lists."""
+    with small(PEOPLE, people()) as session:
+        session.call("users.get_list")
+        session.call("users.remove_avatar", id=1)
+        assert session.requests("users.get", id=1) == ["GET /users/1"]
+        assert [user.id for user in session.call("users.get_list")] == [1, 2]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("friends", {"id": 1}), ("heads", {"team": 7})])
+def test_list_below_a_path_of_another_name_follows_no_change(name: str, arguments: dict[str, int]) -> None:
+    """User 1 does not join its own friends because it changes, nor the heads of its team."""
+    with small(PEOPLE, people()) as session:
+        session.call(f"users.{name}", **arguments)
+        session.call("users.partial_update", id=1, body={"name": "ann"})
+        assert [user.id for user in session.call(f"users.{name}", **arguments)] == [2]
+
+
+def test_list_below_a_path_of_its_own_name_follows_changes() -> None:
+    """`/teams/7/users` are the users whose team is 7."""
+    with small(PEOPLE, people()) as session:
+        session.call("users.of_team", team=7)
+        session.call("users.partial_update", id=1, body={"name": "ann"})
+        assert session.requests("users.of_team", team=7) == []
+        assert [user.name for user in session.call("users.of_team", team=7)] == ["ann", "bo"]
+
+
+def test_change_that_returns_several_records_makes_all_others_stale() -> None:
+    """A `PUT` of the list removes user 1, of which its response has nothing."""
+    with small(PEOPLE, people()) as session:
+        session.call("users.get_list")
+        session.call("users.sync", body=[])
+        assert [user.name for user in session.call("users.get_list")] == ["bea"]
+        with pytest.raises(restencil.NotFoundError):
+            session.call("users.get", id=1)
+
+
+def test_action_that_returns_part_of_a_new_record_makes_the_lists_stale() -> None:
+    """User 3 is in the list, of which the response had only the key."""
+    with small(PEOPLE, people()) as session:
+        session.call("users.get_list")
+        session.call("users.clone", id=1)
+        session.call("users.get", id=1)
+        assert [user.id for user in session.call("users.get_list")] == [1, 2, 3]

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
+from ..schema.entity import as_entity
 from ..schema.notation import schema_of
 from .addressed import entity_of_result, entity_schema
 from .freshness import record_path_of
@@ -201,12 +202,16 @@ class _Effects:
                 self._mark_lists(table, followed)
         is_creation = schema is not None and schema.is_creation
         for cell in [cell for cell in present if cell not in whole]:
-            self._mark_changed(cell, existence=is_creation or bool(gone))
+            is_new = cell not in self._named and self._writer.record_before(*cell) is None
+            self._mark_changed(cell, existence=is_creation or is_new or bool(gone))
         if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
         for cell in [cell for cell in self._named if cell not in received]:
             self._mark_changed(cell, existence=False)
+        if not self._named and not (schema is not None and (schema.adds or as_entity(schema) is not None)):
+            self._all()  # a response with several records does not tell about others
+            followed = ()
         self._same_address(whole, followed, gone)
         return self.done(received)
 
@@ -242,7 +247,9 @@ class _Effects:
         deleted = [(schema.table_key, pk) for schema, pk in self._tx.deleted]
         for cell in deleted:
             self._removed(cell)
-        if not deleted:
+        if not deleted and self._named:
+            self.mark_named(existence=True)
+        elif not deleted:
             self._all()
         self._same_address(gone=deleted)
         return self.done(deleted)

@@ -82,6 +82,9 @@ def _judged(
         if own.expires_at >= now or not request.rules.read.counts_whole:
             return own
     root = _root(base, request, stored)
+    is_only_written = own is None and root is None and base.result(request.key) is not UNDEFINED
+    if is_only_written and request.rules.read.counts_whole:
+        return Freshness(STALE, Mark(NEVER, "no response contained it, but an 'update' hook wrote it"))
     if own is not None and root is None:
         return own
     composed = judge.composed(root)
@@ -133,6 +136,8 @@ def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
     table = None if schema is None or entity is not None else schema.own_table
     if table is not None:  # a collection
         return (table, stored) if type(stored) is str else None
+    if not request.rules.params.names_entity:
+        return None  # its path is below that of a record
     params: Any = args[0] if args else None
     known = request.rules.known_params
     if (

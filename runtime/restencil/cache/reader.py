@@ -532,6 +532,8 @@ def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any 
 
     `attribute` is the parameter that selects the class of a union of entities.
     """
+    if not request.rules.params.names_entity:
+        return "its path is below that of a record, so only its own response says which record it is"
     needed, telling = request.rules.required_fields(schema.model)
     if needed and stored is not None and not isinstance(stored, Sentinel):
         record: Mapping[str, Any] = record_of(stored)

@@ -135,12 +135,10 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
     request, writer, response = tx.request, tx.writer, tx.response
     params, own = params_of(request), own_params(request.rules, request.args)
     if response == own:
-        response = params  # the response is empty: what the parameters name
-    found = (
-        named_entities(schema.item, response, params, writer)
-        or entities_of_url(schema.item, request, writer)
-        or _by_fields(schema, request, own, writer)
-    )
+        response = params if request.rules.params.names_entity else None  # the response is empty
+    found = named_entities(schema.item, response, params, writer)
+    if not found and request.rules.params.names_entity:  # else the path is that of something below the entity
+        found = entities_of_url(schema.item, request, writer) or _by_fields(schema, request, own, writer)
     if not found:
         logger.info("%s: the deleted entity is unknown; the lists under its path are now stale", request.key)
         siblings = request.rules.siblings
