@@ -8,11 +8,8 @@ import pytest
 from tests.effort import IS_NIGHT
 from tests.freshness.driver import CHANGES, run
 from tests.freshness.programs import Api, Program
-from tests.freshness.run import APIS, MODES, overlapping_programs, random_program, shown, shrunk
+from tests.freshness.run import APIS, MODES, WRONG, overlapping_programs, random_program, shown, shrunk
 from tests.storage.servers import needs_server
-
-WRONG = ("fresh and wrong", "an iteration left out")
-"""What counts over a storage: how often is asked depends on when its threads hear of what others wrote."""
 
 
 @pytest.mark.parametrize("api", APIS)
