@@ -511,6 +511,32 @@ resources:
         assert session.requests("cards.archived") == []
 
 
+@pytest.mark.parametrize("slug", ["new", "a"], ids=["changed", "same"])
+def test_map_is_stale_after_a_change_of_a_record_in_it(slug: str) -> None:
+    """The field that its keys come from is not known; a record that is as it was has its key still."""
+    spec = """
+resources:
+  cards:
+    path: /cards/:id
+    schema: {entity: Card, fields: {id: integer, slug: string}}
+    endpoints:
+      get_list: {schema: {collection: {values: Card}}}
+"""
+    slugs = {1: "a", 2: "b"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            slugs[1] = slug
+            return {"id": 1, "slug": slug}
+        return {text: {"id": pk, "slug": text} for pk, text in slugs.items()}
+
+    with small(spec, answer) as session:
+        session.call("cards.get_list")
+        session.call("cards.partial_update", id=1, body={"slug": slug})
+        assert session.requests("cards.get_list") == (["GET /cards"] if slug == "new" else [])
+        assert sorted(session.call("cards.get_list")) == sorted(slugs.values())
+
+
 # 3.5 exact arguments
 
 
