@@ -48,17 +48,20 @@ def test_auth_servers_one_scheme_has_the_short_form(schemes: Any, security: Any,
             {"type": "apiKey", "in": "header", "name": "Authorization", "x-amazon-apigateway-authtype": "awsSigv4"},
             "the scheme 'hmac' signs requests (AWS4); use an `endpoint: python:`",
         ),
-        ({"type": "http", "scheme": "Digest"}, "the scheme 'hmac' signs requests (digest); use an `endpoint: python:`"),
+        (
+            {"type": "http", "scheme": "Digest"},
+            "the scheme 'hmac' signs requests (digest); use an `endpoint: python:`",
+        ),
         (
             {"type": "mutualTLS"},
-            "the scheme 'hmac' asks for a certificate of the client (mutualTLS); use an `endpoint: python:`",
+            "the scheme 'hmac' requires a certificate of the client (mutualTLS); use an `endpoint: python:`",
         ),
         (
             {"type": "apiKey", "in": "body"},
-            "the scheme 'hmac' does not say in which header, cookie or query parameter its key goes; "
+            "the scheme 'hmac' does not define the header, cookie or query parameter of its key; "
             "use an `endpoint: python:`",
         ),
-        (None, "the scheme 'hmac' is asked for, but declared nowhere; no credential is sent for it"),
+        (None, "the scheme 'hmac' is required, but not declared; no credentials are sent for it"),
     ],
 )
 def test_auth_servers_scheme_that_cannot_be_sent_is_a_finding(scheme: Any, message: str) -> None:

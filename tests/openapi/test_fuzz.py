@@ -128,7 +128,7 @@ def seconds(text: str, path: Path) -> tuple[float, list[str]]:
     try:
         imported = prepare(Job(str(path), Options(package="fuzzed"), path.parent / "fuzzed.yaml"))
     except Failure as failure:
-        return time.process_time() - started, [str(failure)] if "mistake of the importer" in str(failure) else []
+        return time.process_time() - started, [str(failure)] if "bug of the importer" in str(failure) else []
     took = time.process_time() - started
     wrong = [each.message for each in imported.made.document.findings if each.code in (CODE, "import-mistake")]
     loaded = load_text(imported.text, "fuzzed.yaml")

@@ -104,7 +104,7 @@ def test_import_command_findings_are_told_with_their_lines(capsys: pytest.Captur
     place, message = told[0].split(": ", 1)
     at = int(place.split(":")[1])
     assert Path("openapi.json").read_text().splitlines()[at - 1].strip().startswith('"type": "potato"')
-    assert message == "warning[type-unknown]: the type 'potato' is none of JSON Schema; read as any"
+    assert message == "warning[type-unknown]: 'potato' is not a type of JSON Schema; read as any"
 
 
 # ------------------------------------------------------------------------------------------------------- what is chosen
@@ -139,10 +139,10 @@ def test_import_command_operations_are_chosen(
     [
         (["--include", "GET /x/**"], "nothing matches --include 'GET /x/**' (2 paths begin with /orders)"),
         (["--include", "POST /orders"], "nothing matches --include 'POST /orders' (2 paths begin with /orders)"),
-        (["--include", "orders"], "--include 'orders' is no pattern"),
-        (["--exclude", "/**"], "nothing is left of 3 operations after --include, --exclude and --tag"),
-        (["--tag", "no"], "nothing has the tag 'no' of --tag (there are 'orders' and 'other')"),
-        (["--root", "nowhere"], "nowhere: is no folder; --root names the folder of the files that `$ref` may reach"),
+        (["--include", "orders"], "--include 'orders' is not a pattern"),
+        (["--exclude", "/**"], "--include, --exclude and --tag leave out all 3 operations"),
+        (["--tag", "no"], "no operation has the tag 'no' of --tag (there are 'orders' and 'other')"),
+        (["--root", "nowhere"], "nowhere: is not a folder; --root is the folder of the files that `$ref` may refer to"),
         (["--overlay", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file or directory"),
         (["--out", "-", "--format", "json"], "both print to stdout"),
     ],
@@ -182,7 +182,7 @@ def test_import_command_package_is_not_called_like_a_module_of_python(capsys: py
     assert run(["import", "openapi.json"]) == 0
     assert Path("calendar_api.yaml").is_file()
     assert run(["import", "openapi.json", "--package", "typing"]) == 2
-    assert "a package 'typing' would hide the module of Python of that name" in capsys.readouterr().err
+    assert "a package 'typing' would hide the module of Python with this name" in capsys.readouterr().err
 
 
 def test_import_command_package_can_have_a_long_name() -> None:
@@ -206,7 +206,7 @@ def test_import_command_spec_is_imported_again_by_its_file(capsys: pytest.Captur
     assert run(["import", "openapi.json", "--out", "specs/a.yaml"]) == 0  # the package is that of the file
     capsys.readouterr()
     assert run(["import", "--out", "specs/b.yaml"]) == 2
-    assert "specs/b.yaml: no import is known that wrote it; name the document" in capsys.readouterr().err
+    assert "specs/b.yaml: it was not written by an import; pass the document" in capsys.readouterr().err
 
 
 def test_import_command_summary_counts_what_was_guessed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,7 +224,7 @@ def test_import_command_title_that_gives_no_package(title: str, capsys: pytest.C
     """Exit code 2, which asks for the name."""
     Path("openapi.json").write_text(json.dumps(shop(info={"title": title})))
     assert run(["import", "openapi.json"]) == 2
-    assert "gives no name for the package; give one by --package NAME" in capsys.readouterr().err
+    assert "cannot be used as the name of the package; choose a name with --package NAME" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_import_command_name_that_no_package_can_have(
     given = [["--package", name]] if "-" in name else [["--package", name], []]
     for more in given:
         assert run(["import", "openapi.json", *more]) == 2
-        assert f"openapi.json: {message}; give another one by --package NAME" in capsys.readouterr().err
+        assert f"openapi.json: {message}; choose another name with --package NAME" in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["openapi.json"]
 
 
@@ -263,7 +263,7 @@ def test_import_command_what_is_not_said_to_be_required() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("<html>", "openapi.json:1:1: no JSON and no YAML: it looks like HTML"),
+        ("<html>", "openapi.json:1:1: neither JSON nor YAML: it looks like HTML"),
         ("asyncapi: '2.6.0'", "openapi.json is an AsyncAPI 2.6 document; restencil imports OpenAPI"),
     ],
 )
@@ -321,7 +321,7 @@ def test_import_command_imports_come_from_the_configuration(monkeypatch: pytest.
             "`split` in [tool.restencil.import.shop] must be true",
         ),
         ('import = "a"', "`import` in [tool.restencil] must hold tables"),
-        ("", "nothing to import: name a document"),
+        ("", "nothing to import: pass a document"),
     ],
 )
 def test_import_command_configuration_that_is_not_understood(
@@ -356,12 +356,12 @@ def test_import_command_address_is_imported(capsys: pytest.CaptureFixture[str]) 
     ("reply", "said"),
     [
         (Reply(404), "/openapi.json: 404"),
-        (Reply(401), "/openapi.json: 401; it asks for credentials, which import does not send: save the document"),
+        (Reply(401), "/openapi.json: 401; it requires credentials, which import does not send: save the document"),
         (Reply(500), "/openapi.json: 500"),
-        (Reply(body=b"<!doctype html>"), "openapi.json:1:1: no JSON and no YAML: it looks like HTML"),
-        (Reply(302, headers={"Location": "http://127.0.0.1:1/x"}), "which is another origin"),
-        (Reply(302, headers={"Location": "file:///etc/passwd"}), "is no address that can be asked"),
-        (Reply(302, headers={"Location": "/openapi.json"}), "is redirected more than 10 times"),
+        (Reply(body=b"<!doctype html>"), "openapi.json:1:1: neither JSON nor YAML: it looks like HTML"),
+        (Reply(302, headers={"Location": "http://127.0.0.1:1/x"}), "which has another origin"),
+        (Reply(302, headers={"Location": "file:///etc/passwd"}), "is not a URL with http:// or https://"),
+        (Reply(302, headers={"Location": "/openapi.json"}), "redirects more than 10 times"),
         (Reply(body=b"x" * 50_000_001), "more than 50 MB"),
     ],
 )

@@ -160,7 +160,7 @@ def test_import_command_name_that_settles_nothing_is_told(capsys: pytest.Capture
     upstream(total={"type": "string"})
     before = kept()
     assert run(["import", "openapi.json", "--ours", "entities.Order.fields.totl"]) == 2
-    said = "'entities.Order.fields.totl' is in no conflict; did you mean 'entities.Order.fields.total'?"
+    said = "there is no conflict at 'entities.Order.fields.totl'; did you mean 'entities.Order.fields.total'?"
     assert said in capsys.readouterr().err
     assert kept() == before
 

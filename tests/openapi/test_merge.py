@@ -122,7 +122,7 @@ def test_merge_what_was_edited_here_and_removed_upstream_stays(edit: tuple[str, 
     """a, b, removed: the result is ours, with a warning; a comment is an edit."""
     ours, theirs = changed(edit), changed(("      old: string\n", ""))
     assert result(ours, theirs) == ours
-    message = "entities.Ticket.fields.old is gone upstream; it was edited here, so it stays"
+    message = "entities.Ticket.fields.old was removed upstream and edited here; it is kept"
     assert told(ours, theirs) == [("warning", "removed-upstream", message)]
 
 
@@ -132,7 +132,7 @@ def test_merge_what_was_edited_below_and_removed_upstream_stays() -> None:
     theirs = BASE[: BASE.index("  visits:")]
     assert result(ours, theirs) == ours
     assert told(ours, theirs) == [
-        ("warning", "removed-upstream", "resources.visits is gone upstream; it was edited here, so it stays")
+        ("warning", "removed-upstream", "resources.visits was removed upstream and edited here; it is kept")
     ]
 
 
@@ -140,7 +140,7 @@ def test_merge_what_was_removed_here_and_changed_upstream_stays_removed() -> Non
     """a, removed, b: it stays removed, with a note."""
     ours, theirs = changed((PRICE, "")), changed((PRICE, "      price: decimal\n"))
     assert result(ours, theirs) == ours
-    message = "entities.Ticket.fields.price was removed here, and stays so; upstream it changed"
+    message = "entities.Ticket.fields.price was removed here, changed upstream; it stays removed"
     assert told(ours, theirs) == [("note", "removed-here", message)]
 
 
@@ -251,7 +251,7 @@ def test_merge_guess_that_was_accepted_stays_so() -> None:
     assert result(ours, BASE) == ours
     theirs = changed(("pk guessed: code", "pk guessed, from the path: code"))
     assert result(ours, theirs) == ours
-    message = "the comment of entities.Visit.pk was removed here, and stays so; upstream it changed"
+    message = "the comment of entities.Visit.pk was removed here, changed upstream; it stays removed"
     assert told(ours, theirs) == [("note", "removed-here", message)]
 
 
@@ -345,8 +345,8 @@ def test_merge_resource_renamed_here_whose_path_is_gone_stays_as_it_is() -> None
         (
             "warning",
             "import-rename-lost",
-            "resource 'stays' was 'visits', whose path changed upstream: `GET /visits/{code}` is gone; "
-            "it stays as it is",
+            "resource 'stays' was 'visits', whose path changed upstream: `GET /visits/{code}` no longer exists; "
+            "it is kept",
         )
     ]
 

@@ -77,17 +77,17 @@ def test_overlays_overlay_may_be_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("action", "more", "said"),
     [
-        ({"target": "$.a["}, {}, "6:14: `$.a[` is no JSONPath: unbalanced brackets"),
-        ({"target": "paths"}, {}, "6:14: `paths` is no JSONPath: "),
+        ({"target": "$.a["}, {}, "6:14: `$.a[` is not a valid JSONPath: unbalanced brackets"),
+        ({"target": "paths"}, {}, "6:14: `paths` is not a valid JSONPath: "),
         ({"target": "$", "remove": True}, {}, "6:14: the whole document cannot be removed"),
         ({"target": "$.info.title", "update": {"a": 1}}, {},
          "7:4: `update` is an object, and the target is the text 'Shop'"),
         ({"target": "$.info", "update": "x"}, {}, "7:14: `update` is the text 'x', and the target is an object"),
         ({"target": "$.info", "copy": "$.no"}, {}, "7:12: `$.no` matches 0 nodes; one is copied"),
         ({"target": "$.info", "copy": "$.info"}, {"version": "1.0.0"},
-         "7:12: `copy` is a word of Overlay 1.1; this one is 1.0"),
+         "7:12: `copy` requires Overlay 1.1; this overlay has version 1.0"),
         ({"update": 1}, {}, "5:3: an action has a `target`"),
-        ({"target": "$"}, {"version": "2.0.0"}, "2:13: Overlay '2.0.0' is not known; 1.0 and 1.1 are"),
+        ({"target": "$"}, {"version": "2.0.0"}, "2:13: Overlay '2.0.0' is not supported; use 1.0 or 1.1"),
     ],
 )  # fmt: skip
 def test_overlays_what_is_no_action_is_told_with_file_and_line(
@@ -100,7 +100,7 @@ def test_overlays_what_is_no_action_is_told_with_file_and_line(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("openapi: 3.1.0", "is no overlay"), ("overlay: 1.0.0", "`actions` is null")]
+    ("text", "said"), [("openapi: 3.1.0", "is not an overlay"), ("overlay: 1.0.0", "`actions` is null")]
 )
 def test_overlays_what_is_no_overlay_is_told(text: str, said: str, tmp_path: Path) -> None:
     """Another document, or one without actions."""
@@ -158,7 +158,7 @@ def test_overlays_findings_in_what_an_overlay_wrote_name_it(
     )
     assert run(["import", "openapi.json", "--overlay", "fixes/fixes.yaml"]) == 0
     said = capsys.readouterr().err
-    assert "fixes/fixes.yaml:5:51: warning[type-unknown]: the type 'potato'" in said
+    assert "fixes/fixes.yaml:5:51: warning[type-unknown]: 'potato'" in said
     assert "fixes/fixes.yaml:6:11: warning[overlay-unused]: `$.paths['/y']` matches nothing" in said
     assert "ref-" not in said
     Path("fixes/fixes.yaml").write_text(Path("fixes/fixes.yaml").read_text().replace("potato", "string"))

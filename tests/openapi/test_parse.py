@@ -55,7 +55,7 @@ def test_parse_last_of_two_equal_keys_is_kept(text: str) -> None:
     """It is a finding, at the key."""
     read = read_text(text.encode(), "f")
     assert read.value == {"p": {"a": 3, "b": 2}}
-    assert read.oddities == (("duplicate-key", "/p/a", "the key 'a' is given twice; the last one is read"),)
+    assert read.oddities == (("duplicate-key", "/p/a", "the key 'a' is given twice; the last one is used"),)
 
 
 def test_parse_numbers_and_characters_that_no_file_can_hold() -> None:
@@ -73,19 +73,19 @@ def aliases() -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "f: is empty; an OpenAPI document was expected"),
-        (" \n", "f: is empty; an OpenAPI document was expected"),
-        ("<!DOCTYPE html><html></html>", "f:1:1: no JSON and no YAML: it looks like HTML"),
-        ("<a/>", "f:1:1: no JSON and no YAML: it looks like XML"),
-        ('{\n "a": }}', "f:2:7: no JSON and no YAML: Expecting value"),
-        ("a: 1\nb: [", "f:3:1: no JSON and no YAML: did not find expected node content while parsing a flow node"),
-        (b"a: 1\nb: \xff", "f:2:4: no JSON and no YAML: byte 0xff is not allowed in UTF-8; save it as UTF-8"),
-        ("a: *b", "f:1:4: no anchor &b stands before this alias"),
-        ("a: &a [*a]", "f:1:8: the alias *a stands inside of what it means"),
-        (aliases(), "f:6:45: the aliases expand to more than 1,000,000 nodes; write them out"),
-        ("[" * 600 + "]" * 600, "f:1:501: nested more than 500 levels deep; no OpenAPI document is"),
-        ("[" * 90_000, "f:1:501: nested more than 500 levels deep; no OpenAPI document is"),
-        ("- " * 600, "f:1:1001: nested more than 500 levels deep; no OpenAPI document is"),
+        ("", "f: is empty; expected an OpenAPI document"),
+        (" \n", "f: is empty; expected an OpenAPI document"),
+        ("<!DOCTYPE html><html></html>", "f:1:1: neither JSON nor YAML: it looks like HTML"),
+        ("<a/>", "f:1:1: neither JSON nor YAML: it looks like XML"),
+        ('{\n "a": }}', "f:2:7: neither JSON nor YAML: Expecting value"),
+        ("a: 1\nb: [", "f:3:1: neither JSON nor YAML: did not find expected node content while parsing a flow node"),
+        (b"a: 1\nb: \xff", "f:2:4: neither JSON nor YAML: byte 0xff is not allowed in UTF-8; save it as UTF-8"),
+        ("a: *b", "f:1:4: there is no anchor &b before this alias"),
+        ("a: &a [*a]", "f:1:8: the alias *a refers to a node that contains it"),
+        (aliases(), "f:6:45: the aliases expand to more than 1,000,000 nodes; write the values"),
+        ("[" * 600 + "]" * 600, "f:1:501: nested more than 500 levels deep"),
+        ("[" * 90_000, "f:1:501: nested more than 500 levels deep"),
+        ("- " * 600, "f:1:1001: nested more than 500 levels deep"),
     ],
 )
 def test_parse_what_is_no_document_is_told_with_its_line(text: str | bytes, said: str) -> None:

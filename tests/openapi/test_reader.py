@@ -64,7 +64,7 @@ def test_reader_newer_version_is_read_as_the_newest_known(tmp_path: Path) -> Non
     """It is a note."""
     found = read_tree(document({"/x": {"get": {"responses": OK}}}, version="3.7.0"), tmp_path)
     assert [(one.code, one.message, one.severity) for one in found.findings] == [
-        ("version-newer", "OpenAPI 3.7.0 is newer than 3.2, and read as that", "note")
+        ("version-newer", "OpenAPI 3.7.0 is newer than 3.2; it is read as 3.2", "note")
     ]
 
 
@@ -160,7 +160,7 @@ def test_reader_what_3_2_adds_is_read(tmp_path: Path) -> None:
         assert operation.result.content is not None and operation.result.content.kind == kind
         assert list(found.schema(operation.result.schema or Part({}, get.where)).properties) == ["id"]
     assert [(one.operation, one.reason) for one in found.left_out] == [
-        ("NO GO /x", "'NO GO' is no method that HTTP allows")
+        ("NO GO /x", "'NO GO' is not a valid HTTP method")
     ]
     pet = {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
            "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat"}, "defaultMapping": "Dog"}}  # fmt: skip
@@ -212,7 +212,7 @@ def test_reader_types_that_do_not_exist(name: str, type_: str, format_: str, tmp
     """The meant type is read, and it is said."""
     schema, found = schema_of({"type": name}, tmp_path)
     assert (schema.type, schema.format) == (type_, format_)
-    assert [one.message for one in found.findings] == [f"the type '{name}' is none of JSON Schema; read as {type_}"]
+    assert [one.message for one in found.findings] == [f"'{name}' is not a type of JSON Schema; read as {type_}"]
 
 
 def test_reader_file_is_bytes(tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_reader_templates_of_one_shape(tmp_path: Path) -> None:
     paths = {path: {"get": {"responses": OK}, "post": {"responses": OK}} for path in ("/x/{a}", "/x/{b}")}
     found = read_tree(document(paths), tmp_path)
     assert operations(found) == ["GET /x/{a}", "POST /x/{a}", "POST /x/{b}"]
-    assert [(one.operation, one.reason) for one in found.left_out] == [("GET /x/{b}", "its path is that of GET /x/{a}")]
+    assert [(one.operation, one.reason) for one in found.left_out] == [("GET /x/{b}", "it has the path of GET /x/{a}")]
     assert codes(found).count("path-twice") == 1
 
 
@@ -488,7 +488,7 @@ def test_reader_which_answer_is_the_success(tmp_path: Path) -> None:
     assert (found.operations[0].result.schema, codes(found)) == (None, ["no-success"])
     (finding,) = read_tree(document(answers(default=text, s400=text)), tmp_path).findings
     assert (finding.code, finding.message) == (
-        "no-success", "no response of this operation is a success; 'default' is read as one",
+        "no-success", "this operation has no success response; 'default' is read as one",
     )  # fmt: skip
 
 
@@ -510,7 +510,8 @@ def test_reader_json_beside_others(tmp_path: Path) -> None:
     plain = {"type": "object"}
     found = read_tree(document(answers(s200=content(plain, "text/html", "application/json"))), tmp_path)
     assert found.operations[0].result.content is not None and found.operations[0].result.content.kind == "json"
-    assert [one.message for one in found.findings] == ["text/html beside application/json: only that is read"]
+    (finding,) = found.findings
+    assert finding.message == "text/html next to application/json: only application/json is read"
     found = read_tree(document(answers(s200=content(plain, "text/event-stream", "application/json"))), tmp_path)
     result = found.operations[0].result
     assert result.content is not None and result.stream is not None

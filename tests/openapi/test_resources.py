@@ -219,7 +219,7 @@ def test_resources_api_of_procedures_is_a_finding() -> None:
     """Where no resource is found, a note says so."""
     result = made({"/a.b": {"get": operation()}, "/a.c": {"get": operation()}, "/d.e": {"get": operation()}})
     assert [each.message for each in result.document.findings if each.code == "no-resources"] == [
-        "this API calls procedures: its 3 operations are endpoints of 2 groups"
+        "no path identifies a record; all operations are endpoints of groups"
     ]
 
 

@@ -69,7 +69,7 @@ def load_side(text: str) -> Loaded:
         name: content for name, (kind, content) in zip(files, _objects(files, text), strict=True) if kind == "blob"
     }
     if not contents:
-        problem = Problem("no-spec-files", "the folder holds no *.yaml and no *.yml file", Place(text))
+        problem = Problem("no-spec-files", "the folder contains no *.yaml or *.yml file", Place(text))
         return Loaded(None, (problem,), {})
     return load_contents(contents, path.name)
 
@@ -114,7 +114,7 @@ def _objects(names: Sequence[str], name: str) -> Iterator[tuple[str, bytes]]:
 _LARGE: Final = 150_000
 """In bytes."""
 
-_NO_GIT: Final = "install git, or name a file"
+_NO_GIT: Final = "install git, or pass a file"
 
 
 def _git(name: str, *arguments: str, given: bytes = b"") -> bytes:
@@ -136,5 +136,5 @@ def _git(name: str, *arguments: str, given: bytes = b"") -> bytes:
 
 
 def _no_revision(text: str) -> SpecError:
-    message = f"no such revision, or path at it: '{text}'"
+    message = f"no such revision, or no such path in it: '{text}'"
     return SpecError([Problem("diff-revision", message, Place(text))], {})

@@ -87,7 +87,7 @@ def _entry(file: Path, entry: object, lines: Sequence[str]) -> Ignored:
     texts = {key: given.get(key, "*" if key == "at" else "") for key in _ENTRY}
     for key, value in texts.items():
         if not isinstance(value, str) or not value.strip():
-            why = ": say why it is accepted" if key == "reason" else ""
+            why = ", why it is accepted" if key == "reason" else ""
             raise Failure(f"{file}: an entry of `ignore` in {_TABLE} needs `{key}`, a string{why} ({_EXAMPLE})")
     rule, at, reason = (str(texts[key]) for key in _ENTRY)
     if rule not in RULES:

@@ -59,7 +59,7 @@ def create_app(
     for spec in specs:
         prefix = "" if len(specs) == 1 else f"/{spec.package}"
         if prefix in mounts:
-            raise CannotServe(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
+            raise CannotServe(f"{spec.file}: another spec has the same package '{spec.package}'; serve them separately")
         mounts[prefix] = _Api(spec, prefix, auth=auth, auth_server=auth_server, max_body=max_body)
     add_all(fail, [api.failures for api in mounts.values()])
     app = _Root(mounts, log)
@@ -159,7 +159,7 @@ class _Api:
         """Reject an update whose `If-Match` is not the current ETag."""
         condition = request.headers.get("if-match")
         if condition is not None and request.method in _CHANGES and not matches(condition, self._tag_at(path)):
-            raise Refusal(HTTPStatus.PRECONDITION_FAILED, "If-Match has another ETag than what is here now")
+            raise Refusal(HTTPStatus.PRECONDITION_FAILED, "If-Match does not match the current ETag")
 
     def _is_document(self, method: str, path: str) -> bool:
         """Return whether a document is requested, and no endpoint of the API has the path."""
@@ -215,7 +215,7 @@ class _Api:
         of_client = [param for param in required if param.field.wire.lower() not in replaced]
         for param in (*endpoint.header_params, *of_client):
             if param.field.required and param.field.wire not in request.headers:
-                raise Refusal(HTTPStatus.BAD_REQUEST, f"the header {param.field.wire} is missing, and has to be given")
+                raise Refusal(HTTPStatus.BAD_REQUEST, f"the required header {param.field.wire} is missing")
 
     def _check_length(self, request: Request) -> None:
         """Reject a body whose declared length is too large, before it is read."""

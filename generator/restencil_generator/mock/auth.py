@@ -32,7 +32,8 @@ def authorize(auth: d.Auth, endpoint: d.Endpoint | None, request: Request, query
     many = "are" if " and " in wanted and " or " not in wanted else "is"
     raise Refusal(
         HTTPStatus.UNAUTHORIZED,
-        f"{wanted} {many} missing; the mock server accepts any value that is not empty (--no-auth: none is needed)",
+        f"{wanted} {many} missing; the mock server accepts any value that is not empty "
+        "(--no-auth accepts requests without credentials)",
         headers={"WWW-Authenticate": f'{challenge} realm="mock"'},
     )
 

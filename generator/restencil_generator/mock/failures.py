@@ -39,12 +39,10 @@ def failure(text: str) -> Failure:
     """Parse a `--fail` option. Raises ValueError, with an example, if it is invalid."""
     found = _FAILURE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no METHOD PATH=STATUS; write for instance {EXAMPLE}")
+        raise ValueError(f"{text!r} is not METHOD PATH=STATUS; write for example {EXAMPLE}")
     status = int(found[3]) if len(found[3]) <= 3 else 0
     if not is_error(status):
-        raise ValueError(
-            f"{text!r}: {found[3]} is no status of an error, from 400 to 599; write for instance {EXAMPLE}"
-        )
+        raise ValueError(f"{text!r}: {found[3]} is not an error status (400 to 599); write for example {EXAMPLE}")
     return Failure(found[1].upper(), found[2], status)
 
 
@@ -90,7 +88,7 @@ def add_all(failures: Sequence[Failure], of: Sequence[Failures]) -> None:
             known = sorted({name for its in of for name in its.known})
             request = f"{one.method} {one.path}"
             near = difflib.get_close_matches(request, known, n=3, cutoff=0.5) or known[:8]
-            raise CannotServe(f"--fail '{one}': no endpoint is {request}; near it: {', '.join(near)}")
+            raise CannotServe(f"--fail '{one}': there is no endpoint {request}; similar ones: {', '.join(near)}")
 
 
 def preferred(values: Iterable[str]) -> int | None:
@@ -100,7 +98,7 @@ def preferred(values: Iterable[str]) -> int | None:
         if found is None:
             continue
         if not (found[1].isdecimal() and len(found[1]) == 3 and is_error(int(found[1]))):
-            message = f"Prefer: status={found[1]} asks for no error; write a status from 400 to 599, such as status=404"
+            message = f"Prefer: status={found[1]} is not an error status; use one from 400 to 599, such as status=404"
             raise Refusal(HTTPStatus.BAD_REQUEST, message)
         return int(found[1])
     return None

@@ -210,7 +210,7 @@ class Window:
             except (binascii.Error, UnicodeDecodeError, ValueError):
                 decoded = ""
             if not decoded.startswith("after "):
-                raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} is no cursor of this list: {cursor!r}")
+                raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} is not a cursor of this list: {cursor!r}")
             name = decoded.removeprefix("after ")
         names = [self.name(index) for index in range(self.count)]
         if name in names:
@@ -221,7 +221,7 @@ class Window:
             and (numbers := [number for number in found if number is not None]) == sorted(numbers)
         ):
             return sum(number <= limit for number in numbers)
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} names no item of this list: {cursor!r}")
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} is not an item of this list: {cursor!r}")
 
     def url(self, position: str | int, /) -> str:
         """Return the URL of the page with this position."""
@@ -234,7 +234,7 @@ def _whole(name: str, text: str, *, least: int) -> int:
     number = whole(text)
     if number is None or number < least:
         shown = text if len(text) <= 40 else f"{text[:39]}…"
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is an integer from {least} on, not {shown!r}")
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} must be an integer, {least} or more, not {shown!r}")
     return number
 
 

@@ -49,7 +49,7 @@ def parse(spec: d.Spec, body: d.Body | None, content_type: str, raw: bytes) -> S
     try:
         parsed: d.Json = json.loads(raw if charset is None else _decoded(raw, charset))
     except (ValueError, RecursionError) as error:
-        raise _refused(f"is no JSON: {error}") from error
+        raise _refused(f"is not valid JSON: {error}") from error
     return _usable(parsed)
 
 
@@ -60,7 +60,7 @@ def unwrapped(sent: Sent, request: d.Request) -> Sent:
     for step in request.envelope:
         if not isinstance(sent, dict) or step not in sent:
             path = ".".join(request.envelope)
-            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body has no {path!r}, in which it is to stand")
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body has no {path!r}, which should contain it")
         sent = sent[step]
     return sent
 
@@ -88,7 +88,7 @@ def _decoded(raw: bytes, charset: str | None, errors: str = "strict") -> str:
     except (LookupError, ValueError):
         found = ""
     if found not in _CHARSETS:
-        raise _refused(f"has the charset {charset!r}, which the mock server does not read: send UTF-8")
+        raise _refused(f"has the charset {charset!r}, which the mock server does not support: send UTF-8")
     try:
         return raw.decode(found, errors)
     except UnicodeError as error:
@@ -125,7 +125,7 @@ def _check_text(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _refused(f"holds a lone surrogate, U+{ord(text[error.start]):04X}, which is no character") from None
+        raise _refused(f"contains a lone surrogate, U+{ord(text[error.start]):04X}, which is not a character") from None
 
 
 def _check_number(number: int | float) -> None:
@@ -134,7 +134,7 @@ def _check_number(number: int | float) -> None:
     except OverflowError:
         finite = False
     if not finite:
-        raise _refused("holds a number out of range: JSON's go as far as those of a double, some 1.8e308")
+        raise _refused("contains a number that is too large: the limit is about 1.8e308")
 
 
 # --------------------------------------------------------------------------------------------------------------- forms
@@ -147,9 +147,9 @@ def _multipart(content_type: str, raw: bytes) -> list[tuple[str, str]]:
         message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + raw)
         pairs = [*_pairs(message)] if message.is_multipart() else None
     except Exception as error:  # the e-mail parser may raise any exception
-        raise _refused(f"is no multipart form: {type(error).__name__}: {error}") from error
+        raise _refused(f"is not a multipart form: {type(error).__name__}: {error}") from error
     if pairs is None:
-        raise _refused("is no multipart form: its Content-Type has no usable boundary")
+        raise _refused("is not a multipart form: its Content-Type has no usable boundary")
     return pairs
 
 

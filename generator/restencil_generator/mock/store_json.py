@@ -71,7 +71,7 @@ class Intake:
         pk = self.tables.pk_of(entity, data)
         if pk is None:
             names = ", ".join(entity.pk)
-            raise InvalidRecord(f"a new {entity.name} needs the fields of its pk ({names}), not empty or null")
+            raise InvalidRecord(f"a new {entity.name} needs the fields of its pk ({names}), none empty or null")
         found = self.tables.follow(Ref(entity.key, pk))
         if found is not None and may_exist:
             found.data.update(self._absorb_fields(entity, given))
@@ -190,7 +190,7 @@ class Intake:
                 if choice.value == mark:
                     return self.spec.entities[choice.entity]
             known = ", ".join(json.dumps(choice.value) for choice in of.choices)
-            raise InvalidRecord(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {mark!r}")
+            raise InvalidRecord(f"the member {of.wire!r} must be one of {known}, not {mark!r}")
         return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
 
     def _from_params(self, entity: d.Entity, params: Mapping[str, str]) -> dict[str, d.Json]:

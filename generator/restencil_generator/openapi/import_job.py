@@ -235,8 +235,8 @@ def package_of(document: Document) -> str:
         name = f"{name}_api"  # a package with that name would hide the module
     if not name or not name[0].isalpha():
         raise Failure(
-            f"{document.source}: the title {quoted(document.title)} gives no name for the package; "
-            "give one by --package NAME"
+            f"{document.source}: the title {quoted(document.title)} cannot be used as the name of the package; "
+            "choose a name with --package NAME"
         )
     return name
 
@@ -245,8 +245,8 @@ def _check_package(name: str, source: str) -> None:
     """Raise `Failure` for an invalid package name."""
     if name in sys.stdlib_module_names:
         raise Failure(
-            f"{source}: a package {quoted(name)} would hide the module of Python of that name; "
-            "give another one by --package NAME"
+            f"{source}: a package {quoted(name)} would hide the module of Python with this name; "
+            "choose another name with --package NAME"
         )
     smallest = {
         "restencil": 1,
@@ -255,7 +255,7 @@ def _check_package(name: str, source: str) -> None:
     }
     for problem in load_text(json.dumps(smallest), source).problems:
         if problem.severity == "error":
-            raise Failure(f"{source}: {problem.message}; give another one by --package NAME")
+            raise Failure(f"{source}: {problem.message}; choose another name with --package NAME")
 
 
 def jobs(source: str | None, config: Path | None, out: str | None, given: Mapping[str, Any]) -> list[Job]:
@@ -271,7 +271,7 @@ def jobs(source: str | None, config: Path | None, out: str | None, given: Mappin
         return [job_of(Import("", Path(), source), **changed)]
     if source is None and not imports:
         raise Failure(
-            "nothing to import: name a document (`restencil import openapi.json`), or list it under "
+            "nothing to import: pass a document (`restencil import openapi.json`), or list it under "
             "[tool.restencil.import.<package>] in pyproject.toml"
         )
     chosen = imports.values() if source is None else [imports[source]]
@@ -294,7 +294,7 @@ def _job_before(out: Path, given: Mapping[str, Any]) -> Job:
     record = recorded(out)
     if record is None or record.source == "-":
         raise Failure(
-            f"{out}: no import is known that wrote it; name the document (`restencil import openapi.json --out {out}`)"
+            f"{out}: it was not written by an import; pass the document (`restencil import openapi.json --out {out}`)"
         )
     folder = out.parent
     named = dict(record.options)

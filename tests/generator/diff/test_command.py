@@ -125,7 +125,7 @@ def test_command_link_is_followed_at_its_revision() -> None:
 def test_command_no_such_revision_or_path(old: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2 and a text that names what was asked for."""
     assert run(["diff", "--", old, "specs/shop.yaml"]) == 2
-    assert f"{old}: error[diff-revision]: no such revision, or path at it: '{old}'\n" in capsys.readouterr().err
+    assert f"{old}: error[diff-revision]: no such revision, or no such path in it: '{old}'\n" in capsys.readouterr().err
 
 
 def test_command_outside_of_a_repository_git_says_why(
@@ -143,7 +143,7 @@ def test_command_without_git_it_is_reported(
     """Exit code 2 and the way out."""
     monkeypatch.setenv("PATH", "")
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 2
-    said = "restencil: HEAD:specs/shop.yaml: git was not found (install git, or name a file)\n"
+    said = "restencil: HEAD:specs/shop.yaml: git was not found (install git, or pass a file)\n"
     assert capsys.readouterr().err == said
 
 
@@ -290,7 +290,7 @@ def test_command_entry_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixt
             'ignore = [{rule = "field-typ-changed", at = "*", reason = "x"}]',
             "names the unknown rule 'field-typ-changed'; did you mean 'field-type-changed'?",
         ),
-        ('ignore = [{rule = "field-type-changed", at = "*"}]', "needs `reason`, a string: say why it is accepted"),
+        ('ignore = [{rule = "field-type-changed", at = "*"}]', "needs `reason`, a string, why it is accepted"),
         ('ignore = [{rule = "field-type-changed", at = "*", reason = " "}]', "needs `reason`, a string"),
         ('ignore = [{at = "*", reason = "x"}]', "needs `rule`, a string"),
         ('ignore = [{rule = "field-removed", node = "*", reason = "x"}]', "unknown key `node` in an entry of `ignore`"),

@@ -427,7 +427,7 @@ def test_mock_malformed_json_is_a_400(blog: Api) -> None:
     answer = blog("POST", "/articles", content=b'{"title": ', headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["error"] == "bad_request"
-    assert answer.json()["message"].startswith("the body is no JSON: ")
+    assert answer.json()["message"].startswith("the body is not valid JSON: ")
     assert blog("GET", "/articles/26").status_code == 404
 
 
@@ -616,7 +616,7 @@ def test_mock_cursor_of_no_list_is_a_400(blog: Api) -> None:
     """A cursor that was never handed out is rejected."""
     answer = blog("GET", "/articles?cursor=zzz")
     assert answer.status_code == 400
-    assert answer.json()["message"] == "cursor names no item of this list: 'zzz'"
+    assert answer.json()["message"] == "cursor is not an item of this list: 'zzz'"
 
 
 def test_mock_cursor_in_the_response_is_where_the_spec_says() -> None:
@@ -665,7 +665,7 @@ def test_mock_page_that_is_no_integer_is_a_400(page: str) -> None:
     api = Api(PAGES.format(field="page", pagination="{style: page}", schema=LIST))
     answer = api("GET", f"/items?page={page}")
     assert answer.status_code == 400
-    assert answer.json()["message"] == f"page is an integer from 1 on, not {page!r}"
+    assert answer.json()["message"] == f"page must be an integer, 1 or more, not {page!r}"
 
 
 def test_mock_pages_by_link() -> None:
@@ -1137,7 +1137,7 @@ def test_mock_several_specs_stand_under_the_names_of_their_packages() -> None:
 def test_mock_two_specs_of_one_package_are_rejected() -> None:
     """One would hide the other."""
     with pytest.raises(
-        CannotServe, match=r"shop\.yaml: another spec has the package 'blog' too; serve them one by one"
+        CannotServe, match=r"shop\.yaml: another spec has the same package 'blog'; serve them separately"
     ):
         Api(BLOG, BLOG)
 

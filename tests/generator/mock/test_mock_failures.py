@@ -88,13 +88,13 @@ def test_mock_failures_of_several_specs_one_fails_by_its_package() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "'' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
-        ("/orders=404", "'/orders=404' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
-        ("GET orders=404", "'GET orders=404' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
-        ("GET /orders", "'GET /orders' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
-        ("GET /orders=200", "'GET /orders=200': 200 is no status of an error, from 400 to 599; write for instance "
+        ("", "'' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
+        ("/orders=404", "'/orders=404' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
+        ("GET orders=404", "'GET orders=404' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
+        ("GET /orders", "'GET /orders' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
+        ("GET /orders=200", "'GET /orders=200': 200 is not an error status (400 to 599); write for example "
          "'GET /articles/:id=404'"),
-        ("GET /orders=4040", "'GET /orders=4040': 4040 is no status of an error, from 400 to 599; write for instance "
+        ("GET /orders=4040", "'GET /orders=4040': 4040 is not an error status (400 to 599); write for example "
          "'GET /articles/:id=404'"),
     ],
 )  # fmt: skip
@@ -109,7 +109,7 @@ def test_mock_failures_failure_of_no_endpoint_is_rejected_with_those_that_are_ne
     with pytest.raises(CannotServe) as caught:
         api("GET /order/:id=404")
     assert str(caught.value) == (
-        "--fail 'GET /order/:id=404': no endpoint is GET /order/:id; near it: "
+        "--fail 'GET /order/:id=404': there is no endpoint GET /order/:id; similar ones: "
         "GET /orders/:id, GET /v1/orders/:id, PUT /orders/:id"
     )
 
@@ -121,10 +121,10 @@ def test_mock_failures_command_rejects_what_it_cannot_read(tmp_path: Path) -> No
     command = [sys.executable, "-m", "restencil_generator", "mock", str(spec), "--port", "0", "--fail"]
     syntax = subprocess.run([*command, "GET /orders"], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert syntax.returncode == 2
-    assert "Invalid value for '--fail': 'GET /orders' is no METHOD PATH=STATUS; write for" in syntax.stderr
+    assert "Invalid value for '--fail': 'GET /orders' is not METHOD PATH=STATUS; write for" in syntax.stderr
     unknown = subprocess.run([*command, "GET /x=404"], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert unknown.returncode == 2
-    assert unknown.stderr.startswith("restencil: --fail 'GET /x=404': no endpoint is GET /x; near it: ")
+    assert unknown.stderr.startswith("restencil: --fail 'GET /x=404': there is no endpoint GET /x; similar ones: ")
 
 
 # ---------------------------------------------------------------------------------------------------------- one request
@@ -145,7 +145,7 @@ def test_mock_failures_header_that_requests_no_error_is_rejected(prefer: str) ->
     answer = asked(api(), "GET", "/find?q=a", prefer)
     assert (answer.status_code, answer.json()["message"]) == (
         400,
-        f"Prefer: {prefer} asks for no error; write a status from 400 to 599, such as status=404",
+        f"Prefer: {prefer} is not an error status; use one from 400 to 599, such as status=404",
     )
     assert asked(api(), "GET", "/orders", "return=minimal").status_code == 200
 

@@ -61,18 +61,18 @@ def refused(
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "-Infinity", "1" + "0" * 400])
 def test_mock_unusual_requests_number_out_of_range_is_rejected(forms: Api, number: str) -> None:
     """What no double can hold could not be shown again."""
-    refused(forms, f'{{"extra": [{number}]}}', "the body holds a number out of range")
+    refused(forms, f'{{"extra": [{number}]}}', "the body contains a number that is too large")
 
 
 def test_mock_unusual_requests_number_with_too_many_digits_is_rejected(forms: Api) -> None:
     """The parser of JSON has a limit of its own."""
-    refused(forms, '{"count": ' + "1" * 5000 + "}", "the body is no JSON")
+    refused(forms, '{"count": ' + "1" * 5000 + "}", "the body is not valid JSON")
 
 
 @pytest.mark.parametrize("body", ['{"name": "\\ud800"}', '{"\\udfff": 1}', '["\\ud83d"]'])
 def test_mock_unusual_requests_lone_surrogate_is_rejected(forms: Api, body: str) -> None:
     """Half a character is none, neither as a value nor as a key."""
-    refused(forms, body, "the body holds a lone surrogate, U+D")
+    refused(forms, body, "the body contains a lone surrogate, U+D")
 
 
 def test_mock_unusual_requests_body_nested_without_end_is_rejected(forms: Api) -> None:
@@ -90,7 +90,7 @@ def test_mock_unusual_requests_charset_that_is_none_is_rejected(forms: Api, char
             "POST", url, content=b'{"id": "a"}', headers={"Content-Type": f"{kind}; charset={charset}".encode()}
         )
         assert answer.status_code == 400, answer.text
-        assert "which the mock server does not read: send UTF-8" in answer.json()["message"]
+        assert "which the mock server does not support: send UTF-8" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"', "latin-1", "utf-16"])
@@ -103,7 +103,7 @@ def test_mock_unusual_requests_usual_charsets_are_read(forms: Api, charset: str)
 
 def test_mock_unusual_requests_body_that_is_not_in_its_charset_is_rejected(forms: Api) -> None:
     """With and without a charset in the type."""
-    refused(forms, b'{"name": "\xff"}', "the body is no JSON")
+    refused(forms, b'{"name": "\xff"}', "the body is not valid JSON")
     refused(forms, b'{"name": "\xff"}', "is not in its charset 'utf-8'", content_type="application/json; charset=utf-8")
 
 
@@ -125,7 +125,7 @@ def test_mock_unusual_requests_page_that_is_no_number_is_rejected(forms: Api, of
     """The reason says what is expected, and repeats no thousands of digits."""
     answer = forms("GET", "/things", params={"offset": offset})
     assert answer.status_code == 400
-    assert answer.json()["message"].startswith("offset is an integer from 0 on, not ")
+    assert answer.json()["message"].startswith("offset must be an integer, 0 or more, not ")
     assert len(answer.text) < 200
 
 

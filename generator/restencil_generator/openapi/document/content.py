@@ -61,9 +61,7 @@ class Contents:
         if written is None:
             return []
         if not is_table(written):
-            self._found(
-                "malformed", f"an object of media types was expected here, this is {shape(written)}", part.where
-            )
+            self._found("malformed", f"expected an object of media types, not {shape(written)}", part.where)
             return []
         found: list[Content] = []
         for media, value in written.items():
@@ -153,7 +151,7 @@ class Contents:
     def _left_out(self, chosen: Content, contents: Sequence[Content], where: Where) -> None:
         others = [one.type for one in contents if one is not chosen and not (one.kind == chosen.kind == "json")]
         if others:
-            message = f"{', '.join(others[:5])} beside {chosen.type}: only that is read"
+            message = f"{', '.join(others[:5])} next to {chosen.type}: only {chosen.type} is read"
             self._found("content-left-out", message, where)
         if chosen.kind == "text" and _is_xml(chosen.type):
             self._found("xml-as-text", f"{chosen.type} is read and written as text", where)

@@ -46,17 +46,17 @@ def origin(address: str) -> Origin:
         split = urlsplit(address)
         port = split.port
     except ValueError as error:
-        raise Failure(f"{address}: is no address: {error}") from error
+        raise Failure(f"{address}: is not a valid URL: {error}") from error
     if split.username is not None or split.password is not None:
         raise Failure(f"{split.hostname}: no credentials are sent for a document; save it, and import the file")
     scheme = split.scheme.lower()
     if scheme not in _PORTS or not split.hostname:
-        raise Failure(f"{address}: is no address that can be asked: http://… or https://… was expected")
+        raise Failure(f"{address}: is not a URL with http:// or https://")
     return scheme, split.hostname.lower(), port or _PORTS[scheme]
 
 
 _CREDENTIALS: Final = (
-    "; it asks for credentials, which import does not send: save the document "
+    "; it requires credentials, which import does not send: save the document "
     "(curl -H 'Authorization: Bearer …' -o openapi.json ADDRESS), and import the file"
 )
 
@@ -79,18 +79,18 @@ class Fetcher:
         """
         self._files += 1
         if self._files > MAX_FILES:
-            raise Failure(f"{address}: more than {MAX_FILES} files are referred to")
+            raise Failure(f"{address}: more than {MAX_FILES} files are referenced")
         if self._until is None:
             self._until = time.monotonic() + MAX_SECONDS
         at = address
         for _ in range(_MAX_REDIRECTS):
             if origin(at) != self.origin:
-                raise OtherOrigin(f"{address}: leads to {at}, which is another origin")
+                raise OtherOrigin(f"{address}: redirects to {at}, which has another origin")
             content, onwards = self._ask(at)
             if onwards is None:
                 return content, at
             at = urljoin(at, onwards)
-        raise Failure(f"{address}: is redirected more than {_MAX_REDIRECTS} times")
+        raise Failure(f"{address}: redirects more than {_MAX_REDIRECTS} times")
 
     def _ask(self, address: str) -> tuple[bytes, str | None]:
         """Return the body of a URL, or the target of its redirect; `origin` has validated the scheme."""

@@ -97,11 +97,11 @@ class Files:
         try:
             real = os.path.realpath(path)
         except (OSError, ValueError):
-            return Refused("ref-missing", f"'{target}' is no path")
+            return Refused("ref-missing", f"'{target}' is not a valid path")
         if real in self._by_key:
             return self._by_key[real]
         if not Path(real).is_relative_to(self.root):
-            why = f"'{target}' lies outside of {self._shown_root()} (--root DIR names another folder)"
+            why = f"'{target}' is outside of {self._shown_root()} (use --root DIR for another folder)"
             return Refused("ref-outside", why)
         if not real.lower().endswith(_SUFFIXES):
             return Refused("ref-outside", f"'{target}' does not end in json, yaml or yml")
@@ -119,7 +119,7 @@ class Files:
             return self._by_key[address]
         try:
             if not is_address(address):
-                raise OtherOrigin(f"{address}: is no address")
+                raise OtherOrigin(f"{address}: is not a valid URL")
             content, _ = self._fetcher.fetch(address)
             return self._enter(address, address, content)
         except OtherOrigin as error:
@@ -141,7 +141,7 @@ def _root(source: str, root: Path | None) -> Path:
     """Return the folder that must contain all referenced files."""
     if root is not None:
         if not root.is_dir():
-            raise Failure(f"{root}: is no folder; --root names the folder of the files that `$ref` may reach")
+            raise Failure(f"{root}: is not a folder; --root is the folder of the files that `$ref` may refer to")
         return Path(os.path.realpath(root))
     here = Path(os.path.realpath(Path.cwd()))
     if source == "-":

@@ -119,7 +119,7 @@ class Operations:
     def _is_usual(self, written: _Written) -> bool:
         parameters = written.selector.path.count("{")
         if not _TOKEN.match(written.selector.method):
-            reason = f"{quoted(written.selector.method)} is no method that HTTP allows"
+            reason = f"{quoted(written.selector.method)} is not a valid HTTP method"
         elif parameters > _MOST_PARAMETERS:
             reason = f"its path has {parameters:,} parameters, and at most {_MOST_PARAMETERS} are read"
         else:
@@ -137,13 +137,13 @@ class Operations:
             shown = (operation.method, _BRACES.sub("{}", operation.path), operation.query, distinction)
             first = kept.setdefault(shown, operation)
             if first is not operation:
-                message = f"{operation.text} has the path of {first.text}, but for names; it is left out"
+                message = f"{operation.text} has the path of {first.text} with other parameter names; it is left out"
                 self._found("path-twice", message, operation.where)
-                self.left_out.append(LeftOut(operation.text, f"its path is that of {first.text}", operation.where))
+                self.left_out.append(LeftOut(operation.text, f"it has the path of {first.text}", operation.where))
                 continue
             known = ids.setdefault(operation.operation_id, operation) if operation.operation_id else operation
             if known is not operation:
-                message = f"the operationId {quoted(operation.operation_id)} is that of {known.text} too"
+                message = f"the operationId {quoted(operation.operation_id)} is also that of {known.text}"
                 self._found("operation-id-twice", message, within(operation.where, "operationId"))
         return list(kept.values())
 
@@ -210,8 +210,8 @@ class Operations:
         path, hashed, _ = key.partition("#")
         path, selector, text = path.partition("?")
         if hashed or selector:
-            what = "a fragment, which is cut off" if hashed else "a query, which every call sends"
-            self._found("path-fragment", f"the path {quoted(key)} holds {what}", where)
+            what = "a fragment, which is cut off" if hashed else "a query, which is sent with every call"
+            self._found("path-fragment", f"the path {quoted(key)} contains {what}", where)
         pairs = (pair.partition("=") for pair in text.split("&") if pair)
         query = tuple((unquote_plus(name), unquote_plus(value)) for name, _, value in pairs)
         return path if path.startswith("/") else f"/{path}", query
@@ -238,7 +238,7 @@ class Operations:
                 if place in ("body", "formData"):
                     held[str(place), str(name)] = each
                 elif place == "header" and isinstance(name, str) and name and not _TOKEN.match(name):
-                    self._malformed(each.where, "a header with a name that HTTP allows", name)
+                    self._malformed(each.where, "a header with a valid name", name)
                 elif isinstance(name, str) and name and isinstance(place, str) and place in _PLACES:
                     text = Parameter(
                         name, _PLACES[place], each.where, place == "path", Part({}, each.where, made=True), "form", True
@@ -440,7 +440,7 @@ class Operations:
         )
         if not success or success[0].status == "default":
             read_as = "'default' is read as one" if success else "it is read as one without schema"
-            self._found("no-success", f"no response of this operation is a success; {read_as}", where)
+            self._found("no-success", f"this operation has no success response; {read_as}", where)
         if not success:
             return Result(), errors
         full = [one for one in success if one.content is not None]
@@ -471,7 +471,7 @@ class Operations:
     # --------------------------------------------------------------------------------------------------------- findings
 
     def _malformed(self, where: Where, expected: str, value: object) -> None:
-        self._found("malformed", f"{expected} was expected here, this is {shape(value)}; it is passed over", where)
+        self._found("malformed", f"expected {expected}, not {shape(value)}; it is ignored", where)
 
     def _found(self, code: str, message: str, where: Where) -> None:
         self._report(Finding(code, message, where))

@@ -137,10 +137,10 @@ class _Overlay:
         """Apply all actions to the document that is the only item of `root`."""
         value = self._text.value
         if not is_table(value) or "overlay" not in value:
-            self._refuse("", "is no overlay: it has no 'overlay'")
+            self._refuse("", "is not an overlay: it has no key 'overlay'")
         match = _VERSION.match(str(value["overlay"]))
         if match is None:
-            self._refuse("/overlay", f"Overlay {quoted(str(value['overlay']))} is not known; 1.0 and 1.1 are")
+            self._refuse("/overlay", f"Overlay {quoted(str(value['overlay']))} is not supported; use 1.0 or 1.1")
         self._newer = match[1] == "1"
         actions = value.get("actions")
         if not is_list(actions):
@@ -173,7 +173,7 @@ class _Overlay:
         try:
             return json_path.query(text)(tree)
         except BadPath as error:
-            self._refuse(at, f"`{text}` is no JSONPath: {error}")
+            self._refuse(at, f"`{text}` is not a valid JSONPath: {error}")
 
     def _remove(self, root: list[Any], found: list[json_path.Path], at: str) -> None:
         if () in found:
@@ -186,7 +186,7 @@ class _Overlay:
 
     def _copy(self, root: list[Any], found: list[json_path.Path], source: Any, at: str) -> None:
         if not self._newer:
-            self._refuse(at, "`copy` is a word of Overlay 1.1; this one is 1.0")
+            self._refuse(at, "`copy` requires Overlay 1.1; this overlay has version 1.0")
         if not isinstance(source, str):
             self._refuse(at, f"`copy` is {shape(source)}, not a JSONPath")
         sources = self._selected(root[0], source, at)

@@ -70,9 +70,9 @@ def read_text(content: bytes, file: str) -> Text:
 def _parsed(text: str, file: str) -> Text:
     begin = text.lstrip()[:1]
     if not begin:
-        raise Unreadable(f"{file}: is empty; an OpenAPI document was expected")
+        raise Unreadable(f"{file}: is empty; expected an OpenAPI document")
     if begin == "<":
-        raise Unreadable(f"{file}:1:1: no JSON and no YAML: it looks like {'HTML' if _HTML.match(text) else 'XML'}")
+        raise Unreadable(f"{file}:1:1: neither JSON nor YAML: it looks like {'HTML' if _HTML.match(text) else 'XML'}")
     if begin not in "{[":
         return _yaml(text, file)
     try:
@@ -84,7 +84,7 @@ def _parsed(text: str, file: str) -> Text:
             if "aliases" in str(refused):
                 raise
             line, column = _position(text, error.pos)
-            raise Unreadable(f"{file}:{line}:{column}: no JSON and no YAML: {error.msg}") from error
+            raise Unreadable(f"{file}:{line}:{column}: neither JSON nor YAML: {error.msg}") from error
 
 
 def _decoded(content: bytes, file: str) -> str:
@@ -100,7 +100,7 @@ def _decoded(content: bytes, file: str) -> str:
         byte = f"byte 0x{content[error.start]:02x}" if error.start < len(content) else "its end"
         name = encoding.removesuffix("-sig").upper()
         raise Unreadable(
-            f"{file}:{line}:{column}: no JSON and no YAML: {byte} is not allowed in {name}; save it as UTF-8"
+            f"{file}:{line}:{column}: neither JSON nor YAML: {byte} is not allowed in {name}; save it as UTF-8"
         ) from error
 
 
@@ -149,11 +149,11 @@ def _json(text: str, file: str) -> Text:
 
 
 def _duplicate_key_message(key: str) -> str:
-    return f"the key '{visible(key[:60])}' is given twice; the last one is read"
+    return f"the key '{visible(key[:60])}' is given twice; the last one is used"
 
 
 _BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep; no OpenAPI document is"
+_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 
 
 def _too_deep(text: str, file: str) -> Unreadable:
@@ -220,7 +220,7 @@ def _yaml(text: str, file: str) -> Text:
     except NotYaml as error:
         place, reason = error.problem.place, error.problem.message.removeprefix("the YAML does not parse: ")
         at = f":{place.line}:{place.column}" if place.line else ""
-        raise Unreadable(f"{file}{at}: no JSON and no YAML: {reason}") from error
+        raise Unreadable(f"{file}{at}: neither JSON nor YAML: {reason}") from error
     return Text(file, text, "yaml", builder.roots[0] if builder.roots else None, tuple(builder.oddities))
 
 
@@ -349,14 +349,14 @@ class _Builder:
         name = visible(event.anchor[:60])
         value = self.anchors.get(event.anchor, _NONE)
         if value is _NONE:
-            self._refuse(event, f"no anchor &{name} stands before this alias")
+            self._refuse(event, f"there is no anchor &{name} before this alias")
         if id(value) in self.open:
-            self._refuse(event, f"the alias *{name} stands inside of what it means")
+            self._refuse(event, f"the alias *{name} refers to a node that contains it")
         nodes = self.sizes.get(id(value), 1) if is_table(value) or is_list(value) else 1
         self.size += nodes
         self.expanded += nodes
         if self.expanded > MAX_NODES_BY_ALIAS:
-            self._refuse(event, f"the aliases expand to more than {MAX_NODES_BY_ALIAS:,} nodes; write them out")
+            self._refuse(event, f"the aliases expand to more than {MAX_NODES_BY_ALIAS:,} nodes; write the values")
         return value
 
     def _refuse(self, event: Any, why: str) -> NoReturn:

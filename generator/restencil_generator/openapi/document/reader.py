@@ -41,7 +41,7 @@ _NEWEST: Final = 2
 _LOOKS_LIKE: Final = (
     ("asyncapi", "an AsyncAPI {} document"),
     ("arazzo", "an Arazzo {} document"),
-    ("overlay", "an Overlay {} document; name it by --overlay"),
+    ("overlay", "an Overlay {} document; pass it with --overlay"),
     ("openrpc", "an OpenRPC {} document"),
     ("swaggerVersion", "a Swagger {} document"),
     ("restencil", "a spec of restencil"),
@@ -112,7 +112,7 @@ class _Reader:
         self._findings = findings
         self._version, self._old, minor = version_of(self._tree, files.source.name)
         if minor > _NEWEST:
-            message = f"OpenAPI {self._version} is newer than 3.{_NEWEST}, and read as that"
+            message = f"OpenAPI {self._version} is newer than 3.{_NEWEST}; it is read as 3.{_NEWEST}"
             self._report(Finding("version-newer", message, within(self._root.where, "openapi"), "note"))
         for file in files.all:
             for code, pointer, message in file.text.oddities:
@@ -177,7 +177,7 @@ class _Reader:
             return self._old_servers()
         servers = self._servers(self._root)
         if not servers and "servers" not in self._tree:
-            return self._against("/", within(self._root.where, "openapi"), "the document names no server")
+            return self._against("/", within(self._root.where, "openapi"), "the document has no server")
         return servers
 
     def _servers(self, part: Part) -> tuple[Server, ...]:
@@ -187,9 +187,7 @@ class _Reader:
         for index, value in enumerate(written if is_list(written) else ()):
             each = child(part, value, "servers", index)
             if not is_table(value) or not isinstance(value.get("url"), str):
-                self._report(
-                    Finding("malformed", f"a server with `url` was expected here, this is {shape(value)}", each.where)
-                )
+                self._report(Finding("malformed", f"expected a server with `url`, not {shape(value)}", each.where))
                 continue
             for server in self._server(each):
                 if all(server.url != known.url for known in found):
@@ -215,7 +213,7 @@ class _Reader:
                 url = found[0].url
         if re.search(r"[\s\x00-\x20\x7f]", url):
             self._report(
-                Finding("malformed", f"{quoted(url)} is no address; it is passed over", within(part.where, "url"))
+                Finding("malformed", f"{quoted(url)} is not a valid URL; it is ignored", within(part.where, "url"))
             )
             return ()
         return (
@@ -231,11 +229,11 @@ class _Reader:
         """Resolve a server's URL against the URL of the source."""
         address = self._files.address
         if address is None:
-            message = f"{why}, and no address of the document is known; there is no url_prefix"
-            self._report(Finding("server-relative", message, where, hint="give `url_prefix` to the client"))
+            message = f"{why}, and the URL of the document is not known; the spec has no url_prefix"
+            self._report(Finding("server-relative", message, where, hint="pass `url_prefix` to the client"))
             return ()
         absolute = urljoin(address, url).rstrip("/")
-        message = f"{why}; seen from the document it is {absolute}"
+        message = f"{why}; resolved against the URL of the document it is {absolute}"
         self._report(Finding("server-relative", message, where, "note"))
         return (Server(absolute),)
 
@@ -244,14 +242,14 @@ class _Reader:
         schemes = [name.lower() for name in _texts(self._tree.get("schemes")) if name.lower() in ("http", "https")]
         base = f"/{base.strip('/')}" if base.strip("/") else ""
         if not host:
-            why = f"the document names no host (basePath: {quoted(base or '/')})"
+            why = f"the document has no host (basePath: {quoted(base or '/')})"
             return self._against(base or "/", within(self._root.where, "basePath" if base else "swagger"), why)
         address = self._files.address
         if not schemes and address is not None:
             schemes = [urlsplit(address).scheme]
         scheme = "https" if "https" in schemes or not schemes else schemes[0]
         if re.search(r"[\s/]", host.removesuffix("/").removeprefix("https://").removeprefix("http://")):
-            self._report(Finding("malformed", f"{quoted(host)} is no host", within(self._root.where, "host")))
+            self._report(Finding("malformed", f"{quoted(host)} is not a valid host", within(self._root.where, "host")))
             return ()
         host = host.removesuffix("/")
         return (Server(f"{host}{base}" if "://" in host else f"{scheme}://{host}{base}"),)

@@ -31,7 +31,7 @@ class References:
         seen: set[Where] = set()
         while is_table(part.value) and isinstance(reference := part.value.get("$ref"), str):
             if part.where in seen:
-                self._found("ref-cycle", f"{quoted(reference)} leads back to itself", part.where)
+                self._found("ref-cycle", f"{quoted(reference)} refers to itself", part.where)
                 return None
             seen.add(part.where)
             target = self.target(reference, part.where)
@@ -70,7 +70,7 @@ class References:
             part = self._index(file).anchors.get(fragment) or _at(root, f"/{fragment}")
             part = part or self._by_name(file, fragment)
         if part is None:
-            self._found("ref-missing", f"{quoted(reference, 200)} leads to nothing", where)
+            self._found("ref-missing", f"the target of {quoted(reference, 200)} does not exist", where)
         return part
 
     def _by_name(self, file: File, name: str) -> Part | None:

@@ -176,7 +176,7 @@ class Schemas:
             for one in each:
                 one.value.pop("enum", None)
             if "enum" in value:
-                self._found("enum-mixed", f"the enum {self._named(where)} holds values of several types", where)
+                self._found("enum-mixed", f"the enum {self._named(where)} has values of several types", where)
             notes = self._notes(value, where, base)
             return dataclasses.replace(base, type="one_of", nullable=nullable, alternatives=tuple(each), **notes)
         (kind,) = types
@@ -210,7 +210,7 @@ class Schemas:
         if plain != "file":
             self._found(
                 "type-unknown",
-                f"the type {quoted(name)} is none of JSON Schema; read as {kind}",
+                f"{quoted(name)} is not a type of JSON Schema; read as {kind}",
                 within(part.where, "type"),
             )
         return kind
@@ -301,7 +301,7 @@ class Schemas:
             found["enum_names"] = enum_names(value, written, values)
         elif values or not whole:
             types = " and ".join(sorted(kinds)) if whole else "objects or lists"
-            message = f"the enum {self._named(part.where)} holds values that are {types}; read as {schema.type}"
+            message = f"the enum {self._named(part.where)} has values that are {types}; read as {schema.type}"
             self._found("enum-mixed", message, where)
         if whole and len(values) == 1 and fits(values[0], schema.type):
             found["const"] = values[0]
@@ -412,7 +412,7 @@ class Schemas:
             if target is None or target.where in seen:
                 continue
             if target.where in self._reading and target is not part and not target.made:
-                self._found("ref-cycle", f"{self._named(target.where)} is a part of itself by allOf", part.where)
+                self._found("ref-cycle", f"{self._named(target.where)} contains itself in allOf", part.where)
                 continue
             seen.add(target.where)
             found.append(target)
@@ -516,7 +516,7 @@ class Schemas:
         return f"of {quoted(name_of(where) or last_key(where))}"
 
     def _malformed(self, where: Where, expected: str, value: object) -> None:
-        self._found("malformed", f"{expected} was expected here, this is {shape(value)}; it is passed over", where)
+        self._found("malformed", f"expected {expected}, not {shape(value)}; it is ignored", where)
 
     def _found(self, code: str, message: str, where: Where) -> None:
         self._report(Finding(code, message, where))

@@ -66,9 +66,9 @@ class Choice:
         missing = sorted(self._tags - tags)
         if missing:
             there = f"there are {listed(sorted(tags)[:20], 'and')}" if tags else "no operation has a tag"
-            raise Failure(f"nothing has the tag {listed(missing)} of --tag ({there})")
+            raise Failure(f"no operation has the tag {listed(missing)} of --tag ({there})")
         if every and not any(self.has(operation) for operation in every):
-            raise Failure(f"nothing is left of {len(every)} operations after --include, --exclude and --tag")
+            raise Failure(f"--include, --exclude and --tag leave out all {len(every)} operations")
         self.unused = tuple(
             pattern.text for pattern in self._exclude if not any(pattern.matches(operation) for operation in every)
         )
@@ -79,7 +79,7 @@ def _pattern(text: str, option: str) -> _Pattern:
     if match is None or match[2][0] not in "/*":
         example = f"{option} 'GET,POST /repos/**'"
         raise Failure(
-            f"{option} '{visible(text)}' is no pattern: a path was expected, after methods or alone ({example})"
+            f"{option} '{visible(text)}' is not a pattern: expected a path, or methods and a path ({example})"
         )
     methods = frozenset(method.strip().upper() for method in (match[1] or "").split(",") if method.strip())
     return _Pattern(text, methods, re.compile(_expression(match[2]), re.DOTALL))

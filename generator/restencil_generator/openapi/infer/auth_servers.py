@@ -95,9 +95,9 @@ class Access:
             return {"bearer": True}
         does = f"signs requests ({'AWS4' if signed else scheme.scheme or scheme.type})"
         if scheme.type == "apiKey" and not signed:
-            does = "does not say in which header, cookie or query parameter its key goes"
+            does = "does not define the header, cookie or query parameter of its key"
         elif scheme.type == "mutualTLS":
-            does = "asks for a certificate of the client (mutualTLS)"
+            does = "requires a certificate of the client (mutualTLS)"
         message = f"the scheme '{scheme.name}' {does}; use an `endpoint: python:`"
         self.document.findings.append(Finding("auth-not-carried", message, scheme.where))
         return None
@@ -124,7 +124,7 @@ class Access:
         """Report schemes that are required but not declared."""
         for name in dict.fromkeys(used):
             if name not in self.document.schemes:
-                message = f"the scheme {quoted(name)} is asked for, but declared nowhere; no credential is sent for it"
+                message = f"the scheme {quoted(name)} is required, but not declared; no credentials are sent for it"
                 where = Where(self.document.source, "/security" if self.document.security else "")
                 self.document.findings.append(Finding("auth-not-carried", message, where))
 

@@ -87,7 +87,7 @@ def make(document: Document, options: Options, package: str, last: PreviousChoic
             remover.remove(nodes[problem.place.line - 1] if problem.place.line else (), problem, count >= ROUNDS)
     else:
         raise Failure(
-            f"{document.source}: what was made of it is no spec, which is a mistake of the importer: please report it"
+            f"{document.source}: the imported spec is not valid; this is a bug of the importer: please report it"
         )
     return Made(document, inferred, text)
 
@@ -101,7 +101,7 @@ def make_again(document: Document, options: Options, package: str, exported: Exp
     text, _ = write_with_nodes(tree)
     problem = next((one for one in load_text(text, f"{package}.yaml").problems if one.severity == "error"), None)
     if problem is not None:
-        message = f"what '{KEY}' says is no spec: {problem.message}; the spec is made of the rest of the document"
+        message = f"'{KEY}' is not a valid spec: {problem.message}; the spec is inferred from the rest of the document"
         document.findings.append(Finding("malformed", message, Where(document.source, f"/{KEY}")))
         return None
     by_place = {(operation.key, operation.method.lower()): operation for operation in document.operations}
@@ -139,10 +139,10 @@ class _Remover:
         if self._is_field(target) and target not in self._as_any:
             self._as_any.add(target)
             self._read_as_any(target)
-            message = f"{shown(target)} is read as any: {problem.message} (a mistake of the importer: please report it)"
+            message = f"{shown(target)} is read as any: {problem.message} (a bug of the importer: please report it)"
             self.document.findings.append(Finding("import-mistake", message, where))
             return
-        message = f"{shown(target)} is taken out: {problem.message} (a mistake of the importer: please report it)"
+        message = f"{shown(target)} is left out: {problem.message} (a bug of the importer: please report it)"
         self.document.findings.append(Finding("import-mistake", message, where))
         for at, operation in list(self.operations.items()):
             if at[: len(target)] == target:

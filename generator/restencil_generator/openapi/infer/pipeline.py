@@ -118,10 +118,7 @@ class _Writer:
             where = next(iter(resource.members.values())).operation.where
             document.findings.append(Finding(code, message, where, "note"))
         if document.operations and all(resource.kind == "group" for resource in resources):
-            message = (
-                f"this API calls procedures: its {len(document.operations)} operations are endpoints of "
-                f"{len(resources)} groups"
-            )
+            message = "no path identifies a record; all operations are endpoints of groups"
             document.findings.append(Finding("no-resources", message, Where(document.source, ""), "note"))
 
     def _streams(self) -> None:

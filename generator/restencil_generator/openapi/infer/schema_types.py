@@ -514,7 +514,7 @@ class Types:
         return "" if snake_case(text) == snake_case(wire) else text
 
     def _finding_of_circle(self, member: Member, table: str, wire: str) -> None:
-        message = f"{wire} of {table} leads back to it without an end; it is read as optional"
+        message = f"{wire} of {table} contains it without an end; it is read as optional"
         self.document.findings.append(Finding("object-cycle", message, member.parts[0].where, "note"))
 
 

@@ -127,8 +127,8 @@ def read_base(base: str, path: Path) -> Side:
         first = problems[0]
         where = f"{first.place.file}:{first.place.line}:{first.place.column}" if first.place.line else first.place.file
         raise Failure(
-            f"{where}: is not what an import wrote: {first.message}; take the file from version control, or delete it "
-            "and say --ours '*' or --theirs '*'"
+            f"{where}: is not what an import wrote: {first.message}; restore the file from version control, or delete "
+            "it and pass --ours '*' or --theirs '*'"
         )
     return side
 
@@ -196,4 +196,4 @@ def _check_names(settled: Settled, merged: Merged) -> None:
         near = nearest(name, known)
         hint = f"; in conflict: {listed(known[:5], 'and')}" if known else ""
         hint = f"; did you mean {quoted(near)}?" if near else hint
-        raise Failure(f"{quoted(name)} is in no conflict{hint}")
+        raise Failure(f"there is no conflict at {quoted(name)}{hint}")

@@ -95,7 +95,7 @@ def read_record(folder: Path, package: str) -> Record | None:
     except ValueError as error:
         raise _foreign(path.as_posix(), "it is not UTF-8") from error
     if not is_table(value) or not all(is_table(value.get(key)) for key in ("files", "options", "nodes")):
-        raise _foreign(path.as_posix(), "it holds no record of an import")
+        raise _foreign(path.as_posix(), "it is not the record of an import")
     nodes = {
         path: Origin(str(each.get("identity", "")), str(each.get("pointer", "")), str(each.get("file", "")))
         for path, each in value["nodes"].items()
@@ -106,7 +106,7 @@ def read_record(folder: Path, package: str) -> Record | None:
 
 def _foreign(where: str, message: str) -> Failure:
     return Failure(
-        f"{where}: is not what an import wrote: {message}; take the file from version control, or delete it (then "
+        f"{where}: is not what an import wrote: {message}; restore the file from version control, or delete it (then "
         "the names that the last import gave are not remembered)"
     )
 

@@ -169,7 +169,7 @@ class Merger:
         if base is None:
             return Choice(path, None, theirs, "theirs", whole=True)
         if not same(base, theirs, shape):
-            self._tell("removed-here", path, f"{shown(path)} was removed here, and stays so; upstream it changed")
+            self._tell("removed-here", path, f"{shown(path)} was removed here, changed upstream; it stays removed")
         return None
 
     def _without_theirs(self, path: Path, shape: Shape, base: Part | None, ours: Part) -> Choice | None:
@@ -183,7 +183,7 @@ class Merger:
         renamed = self.renamed.get(path)
         if renamed is None:
             self._tell(
-                "removed-upstream", path, f"{shown(path)} is gone upstream; it was edited here, so it stays", ours
+                "removed-upstream", path, f"{shown(path)} was removed upstream and edited here; it is kept", ours
             )
             return
         what = {"resources": "resource", "fields": "field", "endpoints": "endpoint"}.get(path[-2], path[-2][:-1])
@@ -191,7 +191,7 @@ class Merger:
             what = "entity"
         changed = "whose path changed upstream" if what in ("resource", "endpoint") else "which changed upstream"
         message = (
-            f"{what} '{path[-1]}' was '{renamed.was[-1]}', {changed}: `{renamed.origin}` is gone; it stays as it is"
+            f"{what} '{path[-1]}' was '{renamed.was[-1]}', {changed}: `{renamed.origin}` no longer exists; it is kept"
         )
         self._tell("import-rename-lost", path, message, ours)
 
@@ -284,10 +284,10 @@ class Merger:
         what = f"the comment of {shown(path)}"
         if not ours.behind:
             if upstream:
-                self._tell("removed-here", path, f"{what} was removed here, and stays so; upstream it changed", ours)
+                self._tell("removed-here", path, f"{what} was removed here, changed upstream; it stays removed", ours)
             return "ours"
         if not upstream:
-            self._tell("removed-upstream", path, f"{what} is gone upstream; it was edited here, so it stays", ours)
+            self._tell("removed-upstream", path, f"{what} was removed upstream and edited here; it is kept", ours)
             return "ours"
         line, column = ours.key.line, ours.text.comments[ours.key.line][0]
         place = Place(ours.text.file, line + 1, column + 1, line + 1, len(ours.text.lines[line].rstrip("\r\n")) + 1)

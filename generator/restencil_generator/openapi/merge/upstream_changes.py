@@ -110,7 +110,7 @@ def _lines(changed: Changes) -> Iterator[str]:
     if refused:
         conflicts = len(changed.settlement.conflicts)
         many = "1 conflict" if conflicts == 1 else f"{conflicts} conflicts"
-        yield f"{many} with edits made here:" if conflicts else "the merged spec would have mistakes:"
+        yield f"{many} with edits made here:" if conflicts else "the merged spec would have errors:"
         yield from render(refused, changed.settlement.sources).rstrip("\n").split("\n")
 
 

@@ -149,7 +149,7 @@ def _library() -> Any:
         import ruamel.yaml
     except ImportError as error:
         raise Failure(
-            "what was changed upstream is merged by ruamel.yaml, which is not installed. Install it with\n\n"
+            "merging upstream changes requires ruamel.yaml, which is not installed. Install it with\n\n"
             "    pip install 'restencil[import]'"
         ) from error
     return ruamel.yaml
