@@ -323,6 +323,38 @@ def test_storage_is_the_same_for_the_values_of_the_spec_and_another_secret(tmp_p
     assert read_per_tenant(tmp_path, tenant="main", region="eu", key="new") == ("main eu", 0)
 
 
+@pytest.mark.parametrize("elapsed", [0, 5], ids=["in one millisecond", "one after the other"])
+@pytest.mark.parametrize("answered", ["before the change", "after the change"])
+@pytest.mark.parametrize("first", ["", "other"], ids=["asks first", "asks second"])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("items.create", {"body": {"team": 1}}), ("items.delete", {"id": 3})],
+    ids=["create", "delete"],
+)
+def test_list_keeps_a_change_that_waits_while_another_process_commits_an_older_list(
+    name: str, arguments: dict[str, Any], first: str, answered: str, elapsed: int
+) -> None:
+    """Two stores ask for a list at once, one of them changes it then, and the other one is the first to commit it."""
+    with Session(SHARED) as session:
+        for number, through in enumerate((first, "other" if first == "" else "")):
+            session.begin(Step("start", number, "items.get_list.fetch", {}, "", through))
+            session.step_held(number, deliver=False)
+            session.advance(elapsed)
+        mine, others = (0, 1) if first == "" else (1, 0)
+        session.step_held(mine, deliver=True)
+        if answered == "before the change":
+            session.step_held(others, deliver=True)
+        session.advance(elapsed)
+        session.call(name, **arguments)
+        session.step_held(others, deliver=True)
+        session.stores["other"].flush()
+        session.sync()
+        for through in ("", "other"):
+            session.sync()
+            items = session.call("items.get_list", "whole", through)
+            assert session.wrong("items.get_list", {}, items) is None
+
+
 # dumps
 
 DUMPED = """

@@ -64,8 +64,8 @@ def requested_by(held: StoredEntry, fetched_at: float) -> StoredEntry:
     return StoredEntry(stored, times, whole)
 
 
-def differs(operation: Operation, held: StoredEntry) -> bool:
-    """Return whether an operation contradicts the stored entry."""
+def differs(operation: Operation, pk: str, held: StoredEntry, times: Meta) -> bool:
+    """Return whether an operation with these times contradicts the stored entry of a primary key."""
     if isinstance(operation, MergeRecord | ReplaceRecord):
         if held.stored is INVALID or isinstance(held.stored, list):
             return True
@@ -73,6 +73,9 @@ def differs(operation: Operation, held: StoredEntry) -> bool:
         return any(name in there and not same_json(there[name], value) for name, value in operation.record.items())
     if isinstance(operation, PutList):
         return isinstance(held.stored, Sentinel) or not same_json(held.stored, operation.items)
+    if isinstance(operation, EditList):
+        is_ignored = held.stored is not INVALID and _is_requested_after(held, times)
+        return is_ignored and operation.change(pk, held.stored) is not held.stored
     return isinstance(operation, DeleteRecord) and held.stored is not INVALID
 
 
@@ -194,7 +197,7 @@ def _page(operation: PutList, held: StoredEntry | None, times: Meta) -> StoredEn
     items = operation.items
     if held is None or held.stored is INVALID:
         return StoredEntry(PartialEntries(items) if is_dict(items) else PartialKeys(items), times)
-    if held.times.fetched_at > times.date:
+    if _is_requested_after(held, times):
         return held  # the list was requested after the response with the page
     stored = held.stored
     return _changed(operation, held, overlay(stored, items) if is_dict(stored) else append(stored, items), times)
@@ -202,12 +205,17 @@ def _page(operation: PutList, held: StoredEntry | None, times: Meta) -> StoredEn
 
 def _edited(operation: EditList, pk: str, held: StoredEntry | None, times: Meta) -> StoredEntry | None:
     """Return the entry of a list after items were added or removed; the same entry if nothing changes."""
-    if held is None or held.stored is INVALID or held.times.fetched_at > times.date:
+    if held is None or held.stored is INVALID or _is_requested_after(held, times):
         return held  # the list was requested after the response with these items, so it contains the change
     changed = operation.change(pk, held.stored)
     if changed is held.stored and not operation.refreshes:
         return held
     return _changed(operation, held, changed, times)
+
+
+def _is_requested_after(held: StoredEntry, times: Meta) -> bool:
+    """Whether a list was requested after a response; in one millisecond, the numbers of the requests decide."""
+    return held.times.fetched_at > max(times.date, times.fetched_at)
 
 
 def _changed(operation: EditList | PutList, held: StoredEntry, changed: Any, times: Meta) -> StoredEntry:

@@ -289,10 +289,11 @@ class WriteQueue:
         for action in self.of_cell(cell):
             if action.request is None or not action.request.rules.response.notes_overlaps:
                 continue
-            if not any(differs(piece, base.held) for piece in action.pieces(*cell)):
-                continue
             if timeline.commit_of(action.times.fetched_at) >= base.rev:
                 continue
+            with self._store_state.hooks:
+                if not any(differs(piece, cell[1], base.held, action.times) for piece in action.pieces(*cell)):
+                    continue
             stale = StaleSet("another process has requested it at the same time")
             if is_collection(cell[0]):
                 stale.cells.add(cell)
