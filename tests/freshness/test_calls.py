@@ -223,3 +223,15 @@ def test_failed_request_without_any_data_raises_under_a_soft_policy() -> None:
     spec = TICKS + "    options: {error_policy: soft}\n"
     with small(spec, lambda method, target, body: Response(500, {})) as session, pytest.raises(restencil.ServerError):
         session.call("ticks.get", id=1)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_call_joins_no_request_that_was_sent_before_a_change(asynchronous: bool) -> None:
+    """The list was asked for before item 4 was created; a call after that sends a request of its own."""
+    with Session(World(asynchronous=asynchronous)) as session:
+        session.begin(Step("start", 1, "items.get_list"))
+        session.step_held(1, deliver=False)
+        session.call("items.create", body={"title": "new"})
+        assert len(session.call("items.get_list")) == 4
+        session.step_held(1, deliver=True)
+        assert len(session.call("items.get_list")) == 4

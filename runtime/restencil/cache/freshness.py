@@ -62,6 +62,15 @@ def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
     return base.marks.newest_of(reach.tables) < number and _result_mark(base, request, number).number < number
 
 
+def unmarked_since(base: Tables, request: Request, number: float) -> bool:
+    """Return whether nothing that the response of a request may contain was marked since it was sent."""
+    reach = request.rules.reach
+    if not request.rules.read.counts_whole:
+        return True  # endpoints written by hand set no marks
+    newest = base.marks.newest() if reach is None else base.marks.newest_of(reach.tables)
+    return newest < number and _result_mark(base, request, number).number < number
+
+
 def freshness_of(
     base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
 ) -> Freshness:

@@ -20,6 +20,7 @@ from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
 from .entity_events import events_of
+from .freshness import unmarked_since
 from .persistence_port import persistence_of
 from .reader import CacheReader
 from .response_value import outcome_of
@@ -196,6 +197,11 @@ class Store(Dumpable):
         with self.lock:
             self._store_state.refresh()
             return events_of(self._store_state, cells)
+
+    def is_unmarked_since(self, request: Request, number: float) -> bool:
+        """Return whether no event since a request with this number may have made its response stale."""
+        with self.lock:
+            return unmarked_since(self._store_state.base, request, number)
 
     def is_deleted(self, cell: tuple[str, str]) -> bool:
         """Return whether an entity is deleted in the view; False if it is unknown."""
