@@ -279,6 +279,36 @@ CASES: Final = {
         reload
         notes.get(item_id=1, id=1)
     """,
+    "a delete is answered while the next page of an iteration is under way": """
+        world items=8
+        run 1: items.by_page.iterate()
+        next 1
+        next 1
+        ask 1
+        items.delete(id=1) -> 204
+        deliver 1
+        next 1
+        next 1
+        next 1
+        next 1
+        next 1
+        next 1
+        next 1
+    """,
+    "an iteration begins while a request is under way that was sent before a change": """
+        world newest_first
+        start 2: items.by_header()
+        serve 2
+        items.create(body={'note': 'N'}) -> whole
+        run 16: items.by_header.iterate()
+        ask 16
+        deliver 2
+        next 16
+        next 16
+        next 16
+        next 16
+        next 16
+    """,
     "an iteration ends while a delete is under way": """
         run 1: items.by_page.iterate()
         next 1

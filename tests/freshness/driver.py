@@ -552,9 +552,7 @@ class Run:
             case "wait" | "serve" | "deliver":
                 session.move(step)
             case "run":
-                # It may join a request that was sent before a change: then it may give less, for now.
-                there = set[int]() if session.network.under_way else {*session.server.items}
-                self.iterations[step.number] = Iteration(step, session.taking(step), there)
+                self.iterations[step.number] = Iteration(step, session.taking(step), {*session.server.items})
             case "next" | "ask":
                 self.go_on(step)
             case "reopen" | "reload":

@@ -133,6 +133,8 @@ class Pages:
         """The items on all pages of this run, by identity."""
         self._moves: list[_Move] = []
         """The moves that the position of the next page considers."""
+        self._is_overlapped = False
+        """Whether items have moved while the current page was under way."""
         self._is_extended = False
         """Whether the current page is the stored list with further pages, which the run will request again."""
         self._used: set[Any] = set()
@@ -155,8 +157,14 @@ class Pages:
 
     @property
     def removed(self) -> int:
-        """The number of items of the pages so far that may have left their position since the page was requested."""
-        return len(self._moves)
+        """The number of items by which the next page may begin earlier than after the last one.
+
+        These are the items of the pages so far that may have left their position. If some did while the last page was
+        under way, the server may have sent it after that, so that the next page begins before it.
+        """
+        if not self._is_overlapped:
+            return len(self._moves)
+        return len(self._moves) + (max(self.longest, 1) if self._style.counts_pages else self.count)
 
     def named(self, path: str, /) -> Any:
         """Return the value for the option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
@@ -234,6 +242,7 @@ class Pages:
             position, page = found
             for met, kind, _ in moves:
                 met.counted.add(kind)
+            self._is_overlapped = self._style.is_counted and bool(self._all_moves())
             if page is not None:
                 goes_back = bool(moves) or (self._style.is_counted and position <= self._number)
                 self._set_position(position)
