@@ -9,7 +9,8 @@ from typing import Any, Final
 import pytest
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
-from tests.freshness.small import package_of
+from tests.freshness.server import NOTHING, Response
+from tests.freshness.small import package_of, small
 from tests.libraries import httpx
 from tests.storage.servers import needs_server
 from tests.storages import PatientStore, sqlite_storage
@@ -353,6 +354,104 @@ def test_list_keeps_a_change_that_waits_while_another_process_commits_an_older_l
             session.sync()
             items = session.call("items.get_list", "whole", through)
             assert session.wrong("items.get_list", {}, items) is None
+
+
+ITEMS = """
+entities:
+  Item: {ENTITYfields: {id: integer, title: string, kind: {enum: [a, b]}}}
+resources:
+  items:
+    path: /items/:id
+    schema: Item
+    search_params: {kind: {type: {enum: [a, b]}, optional: true}}
+    options: {ENDPOINTS}
+"""
+
+UNSTORED: Final = {
+    "no-store": ("", "", {"Cache-Control": "no-store"}),
+    "endpoints without persist": ("", "persist: false", {}),
+    "an entity without persist": ("persist: false, ", "", {}),
+}
+
+
+def _items(entity: str, options: str, headers: dict[str, str]) -> Session:
+    """Two stores on one file, before items whose changes have a response with these headers."""
+    items: dict[int, dict[str, Any]] = {1: {"id": 1, "title": "old", "kind": "a"}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        path, _, query = target.partition("?")
+        pk = int(path[len("/items/") :] or 0)
+        if method == "GET" and not pk:
+            return [item for item in items.values() if not query or query == f"kind={item['kind']}"]
+        if method == "DELETE":
+            del items[pk]
+            return Response(204, NOTHING, headers)
+        if method != "GET":
+            pk = pk or 2
+            items[pk] = {"id": pk, **items.get(pk, {}), **body}
+        return None if pk not in items else Response(200, items[pk], {} if method == "GET" else headers)
+
+    spec = ITEMS.replace("ENTITY", entity).replace("ENDPOINTS", options)
+    return small(spec, answer, SHARED)
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["known there", "unknown there"])
+@pytest.mark.parametrize(
+    ("change", "arguments"),
+    [
+        ("create", {"body": {"title": "new", "kind": "a"}}),
+        ("partial_update", {"id": 1, "body": {"title": "new"}}),
+        ("partial_update", {"id": 1, "body": {"kind": "b"}}),
+        ("delete", {"id": 1}),
+    ],
+    ids=["create", "update", "move", "delete"],
+)
+@pytest.mark.parametrize("unstored", UNSTORED.values(), ids=UNSTORED.keys())
+def test_change_whose_response_is_not_stored_reaches_other_processes(
+    unstored: tuple[str, str, dict[str, str]], change: str, arguments: dict[str, Any], knows: bool
+) -> None:
+    """The record of a response that no other store gets, and its lists, are requested again by each of them."""
+    reads: list[tuple[str, dict[str, Any]]] = [
+        ("items.get", {"id": 1}),
+        ("items.get_list", {}),
+        ("items.get_list", {"kind": "a"}),
+    ]
+    with _items(*unstored) as session:
+
+        def said(through: str) -> list[Any]:
+            found: list[Any] = []
+            for name, given in reads:
+                try:
+                    value = session.call(name, "whole", through, **given)
+                    found.append([one.to_dict() for one in (value if name == "items.get_list" else [value])])
+                except restencil.NetworkError as error:
+                    found.append(error.status)
+            return found
+
+        said("")
+        session.sync()
+        if knows:
+            said("other")
+            session.sync()
+        session.call(f"items.{change}", "whole", "other", **arguments)
+        session.sync()
+        found = said("")
+        session.open("new")
+        assert found == said("new")
+
+
+@pytest.mark.parametrize("unstored", UNSTORED.values(), ids=UNSTORED.keys())
+def test_change_whose_response_is_not_stored_costs_its_own_process_no_request(
+    unstored: tuple[str, str, dict[str, str]],
+) -> None:
+    """The record of the response, and the list that followed it, stay fresh where the change was made."""
+    with _items(*unstored) as session:
+        session.call("items.get_list", kind="a")
+        session.sync()
+        session.call("items.partial_update", id=1, body={"title": "new"})
+        session.sync()
+        assert session.requests("items.get", id=1) == []
+        assert session.requests("items.get_list", kind="a") == []
 
 
 # dumps

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
+from ..cache.marking import mark_record
+from ..cache.staleness import ELSEWHERE, StaleSet
 from ..cache.tables import EMPTY
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
+from .row_codec import is_collection
 from .stored_validators import is_bare
 
 if TYPE_CHECKING:
@@ -75,8 +78,7 @@ class ChangeCapture:
         pending.known_to_differ, pending.indexes = change.differing, change.indexes
         if change.complete_tables:
             pending.listed = frozenset(change.complete_tables)
-        if transition.stale:
-            pending.stale = transition.stale
+        pending.stale = self._stale_elsewhere(change, pending, transition.stale) or None
         if transition.record is not None:
             pending.validators = transition.record.validators
         if write_set is not None and write_set.stale:
@@ -95,6 +97,31 @@ class ChangeCapture:
         ]
         pending.keys = keys
         return pending
+
+    def _stale_elsewhere(self, change: ChangeSet, pending: PendingWrite, stale: StaleSet | None) -> StaleSet | None:
+        """Return what an action makes stale for other stores.
+
+        If the storage does not get all records of a mutation's response, it is as if the response was empty.
+        """
+        request, write_set, registry = pending.request, pending.write_set, self._forms.registry
+        if request is None or not (request.rules.side_effect and request.rules.mutation.marks_changes):
+            return stale
+        for node in () if write_set is None else write_set.classes:
+            schema: Any = node
+            registry.register_class(schema.model)
+        is_stored = bool(request.rules.persistence.persist) and pending.is_allowed
+        records = [cell for cell in change.cells() if not is_collection(cell[0])]
+        unstored = [cell for cell in records if not (is_stored and registry.keeps(cell))]
+        if is_stored and not unstored:
+            return stale
+        found = StaleSet(ELSEWHERE)
+        if stale is not None:
+            found.update(stale)
+        for cell in unstored:
+            mark_record(found, self._store_state.base, cell, existence=True)
+        found.spared.clear()
+        found.spared_lists.clear()
+        return found
 
     def _tables(self, change: ChangeSet) -> Iterator[Table]:
         """Yield the rows that a change writes, with their previous values if a comparison is cheap."""
