@@ -358,23 +358,24 @@ def test_list_keeps_a_change_that_waits_while_another_process_commits_an_older_l
 
 ITEMS = """
 entities:
-  Item: {ENTITYfields: {id: integer, title: string, kind: {enum: [a, b]}}}
+  Item: {fields: {id: integer, title: string, kind: {enum: [a, b]}}}
 resources:
   items:
     path: /items/:id
     schema: Item
     search_params: {kind: {type: {enum: [a, b]}, optional: true}}
-    options: {ENDPOINTS}
 """
 
-UNSTORED: Final = {
+UNSTORED: Final[dict[str, tuple[str, str, dict[str, str]]]] = {
     "no-store": ("", "", {"Cache-Control": "no-store"}),
-    "endpoints without persist": ("", "persist: false", {}),
-    "an entity without persist": ("persist: false, ", "", {}),
+    "endpoints without persist": ("schema: Item", "schema: Item\n    options: {persist: false}", {}),
+    "an entity without persist": ("Item: {", "Item: {persist: false, ", {}),
+    "a field without persist": ("title: string", "title: {type: string, persist: false}", {}),
 }
+"""What the spec has in the place of what, and the headers of a response to a change."""
 
 
-def _items(entity: str, options: str, headers: dict[str, str]) -> Session:
+def _items(replaced: str, by: str, headers: dict[str, str]) -> Session:
     """Two stores on one file, before items whose changes have a response with these headers."""
     items: dict[int, dict[str, Any]] = {1: {"id": 1, "title": "old", "kind": "a"}}
 
@@ -391,8 +392,7 @@ def _items(entity: str, options: str, headers: dict[str, str]) -> Session:
             items[pk] = {"id": pk, **items.get(pk, {}), **body}
         return None if pk not in items else Response(200, items[pk], {} if method == "GET" else headers)
 
-    spec = ITEMS.replace("ENTITY", entity).replace("ENDPOINTS", options)
-    return small(spec, answer, SHARED)
+    return small(ITEMS.replace(replaced, by, 1) if replaced else ITEMS, answer, SHARED)
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["known there", "unknown there"])

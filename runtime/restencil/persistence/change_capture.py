@@ -101,7 +101,8 @@ class ChangeCapture:
     def _stale_elsewhere(self, change: ChangeSet, pending: PendingWrite, stale: StaleSet | None) -> StaleSet | None:
         """Return what an action makes stale for other stores.
 
-        If the storage does not get all records of a mutation's response, it is as if the response was empty.
+        If the storage does not get all records of a mutation's response, or not all their members, it is as if the
+        response was empty.
         """
         request, write_set, registry = pending.request, pending.write_set, self._forms.registry
         if request is None or not (request.rules.side_effect and request.rules.mutation.marks_changes):
@@ -110,8 +111,11 @@ class ChangeCapture:
             schema: Any = node
             registry.register_class(schema.model)
         is_stored = bool(request.rules.persistence.persist) and pending.is_allowed
-        records = [cell for cell in change.cells() if not is_collection(cell[0])]
-        unstored = [cell for cell in records if not (is_stored and registry.keeps(cell))]
+        unstored = [
+            cell
+            for cell in change.cells()
+            if not (is_collection(cell[0]) or (is_stored and registry.keeps_whole(cell, change.get(*cell))))
+        ]
         if is_stored and not unstored:
             return stale
         found = StaleSet(ELSEWHERE)

@@ -332,6 +332,12 @@ class TableRules:
         """Whether a member and its index entries are stored, by its name in JSON."""
         return self._place.member(name)[0]
 
+    def leaves_out(self, stored: Any) -> bool:
+        """Whether the stored row of a record lacks any of its members."""
+        left: dict[tuple[str, ...], None] = {}
+        _kept(record_of(stored), self._place, (), left)
+        return bool(left)
+
     def encode(self, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes:
         """Return the JSON of a record or instance. Raises Unstorable if it has no exact JSON form.
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
+from ..base.values import INVALID
 from ..cache.request import Rules
 from ..schema.codec import has_format
 from ..schema.entity import EntityModel, as_entity
@@ -244,6 +245,10 @@ class SchemaRegistry:
         """Whether a cell is stored."""
         table, pk = cell
         return is_kept_cell(table, pk, self.secrets) and self.keeps_table(table)
+
+    def keeps_whole(self, cell: EntityPath, stored: Any) -> bool:
+        """Whether the stored row of a record, or of a deleted one, has all of its members."""
+        return self.keeps(cell) and (stored is INVALID or not self.rules(cell[0]).leaves_out(stored))
 
     def keeps_index(self, entry: IndexEntry, pk: str) -> bool:
         """Whether an index entry that leads to a primary key is stored."""
