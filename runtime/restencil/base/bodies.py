@@ -33,7 +33,7 @@ class Multipart(dict[str, Any]):
     """
 
 
-def is_file(value: Any) -> bool:
+def is_file(value: object) -> bool:
     """Whether a multipart body sends a value as a file: bytes, an open file, a tuple of name, content and type."""
     return isinstance(value, bytes | tuple) or hasattr(value, "read")
 
@@ -82,7 +82,7 @@ def say_not_repeated(error: NetworkError, obstacle: str) -> None:
     error.args = (f"{error.args[0]}; {not_repeated(obstacle)}", *error.args[1:])
 
 
-def _streams_in(body: Any) -> Iterator[Any]:
+def _streams_in(body: object) -> Iterator[Any]:
     """Yield the parts of a body that are read while it is sent: the body itself, or the files of a multipart body."""
     if _is_stream(body):
         yield body
@@ -94,7 +94,7 @@ def _streams_in(body: Any) -> Iterator[Any]:
                         yield part
 
 
-def _is_stream(value: Any) -> bool:
+def _is_stream(value: object) -> bool:
     return hasattr(value, "read") or hasattr(value, "__next__") or hasattr(value, "__anext__")
 
 

@@ -114,7 +114,7 @@ def check_header_params(name: str, value: Any, endpoint: Any) -> None:
             raise ValueError(f"{where} has auto={param.auto!r}; expected 'uuid' or None")
 
 
-def header_text(value: Any, what: str, *, secret: bool = False) -> ArgumentText:
+def header_text(value: object, what: str, *, secret: bool = False) -> ArgumentText:
     """Convert a JSON value to the value of a header; a list is joined with commas. Messages contain `what`.
 
     Raises TypeError for a value without a string form, and ValueError for one that is invalid in a header; messages do
@@ -178,7 +178,7 @@ class ClientParam(Struct):
         cls,
         name: str,
         *,
-        default: Any = None,
+        default: object = None,
         env: str | None = None,
         required: bool = False,
         style: str | None = None,
@@ -263,7 +263,9 @@ class RetryPolicy(Protocol):
         ...
 
 
-def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str], *, has_body: bool = False) -> None:
+def refuse_header(
+    name: object, value: object, where: str, credentials: Collection[str], *, has_body: bool = False
+) -> None:
     """Raise TypeError or ValueError for a header that a call cannot set; the message never contains its value.
 
     None as value is valid: it removes a header. `credentials` are the names, in lower case, of headers that
@@ -290,7 +292,7 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
         raise ValueError(f"{name!r} among the {where} cannot be sent: its value, not shown here, has {flaw}; remove it")
 
 
-def refuse_parameter(name: Any, of: str, credentials: Collection[str]) -> None:
+def refuse_parameter(name: object, of: str, credentials: Collection[str]) -> None:
     """Raise ValueError for a query parameter that authenticates: one with a name in `credentials`."""
     if name in credentials:
         raise ValueError(f"{name!r} in the query of {of} is a credential; pass token=… instead")

@@ -20,7 +20,7 @@ def charset_of(response: Any) -> str:
     return charset
 
 
-def undecodable(response: Any, error: UnicodeError) -> ParseError:
+def undecodable(response: object, error: UnicodeError) -> ParseError:
     """Return the error for a response whose body cannot be decoded in its charset."""
     return ParseError(
         f"{reported(response)}: the response declares the charset {charset_of(response)!r}, but its body cannot be "

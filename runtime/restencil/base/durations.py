@@ -40,7 +40,7 @@ def milliseconds(value: Any, what: str) -> Any:
     return value
 
 
-def bounded(value: Any, what: str, least: float, *, endless: bool = False) -> float:
+def bounded(value: object, what: str, least: float, *, endless: bool = False) -> float:
     """Convert a duration to milliseconds. Raises ValueError if it is invalid or below `least`, or infinite.
 
     With `endless`, infinity is valid.
@@ -94,7 +94,7 @@ class Timeout(Struct):
         return min((limit for limit in given if limit is not None), default=None)
 
 
-def timeout_of(value: Any, what: str) -> Any:
+def timeout_of(value: object, what: str) -> Any:
     """Return a Timeout unchanged, and convert another duration to milliseconds.
 
     Logs a hint, once, for a number so small that it may be meant as seconds. Raises TypeError for another value, and
@@ -113,7 +113,7 @@ def timeout_of(value: Any, what: str) -> Any:
     return _checked(value, what)
 
 
-def _checked(value: Any, what: str) -> Any:
+def _checked(value: object, what: str) -> Any:
     limit = milliseconds(value, what)
     if not isinstance(limit, int | float) or isinstance(limit, bool):
         raise TypeError(

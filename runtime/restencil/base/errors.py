@@ -295,7 +295,7 @@ class MissingFieldError(RestencilError, AttributeError):
         return type(self), (self.owner, self.pk, self.field, self.reason)
 
 
-def _restored(kind: type[RestencilError], args: tuple[Any, ...], members: dict[str, Any]) -> RestencilError:
+def _restored(kind: type[RestencilError], args: tuple[object, ...], members: dict[str, Any]) -> RestencilError:
     """Create an error from its arguments and members, for copying and pickling."""
     error = kind.__new__(kind, *args)
     error.args = args

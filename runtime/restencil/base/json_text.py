@@ -80,7 +80,7 @@ def decode_json_standard(data: bytes) -> Any:
     return value if len(data) <= 2 * _LEVELS else _of_some_depth(value, data)
 
 
-def _of_some_depth(value: Any, data: bytes) -> Any:
+def _of_some_depth(value: object, data: bytes) -> Any:
     """Return a decoded value. Raises ValueError if it is nested too deep, at the same depth for both decoders."""
     if not (is_dict(value) or is_list(value)):
         return value
@@ -91,7 +91,7 @@ def _of_some_depth(value: Any, data: bytes) -> Any:
     return value
 
 
-def _is_too_deep(value: Any) -> bool:
+def _is_too_deep(value: object) -> bool:
     # Level by level through the garbage collector, which skips dicts of scalars, is faster than value by value.
     # (Benchmark: bytes → tables, with [fast].)
     level = [value]
@@ -102,7 +102,7 @@ def _is_too_deep(value: Any) -> bool:
     return any(isinstance(inner, (dict, list)) for inner in gc.get_referents(*level))
 
 
-def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
+def encode_json(value: object, convert: Callable[[Any], object]) -> str:
     """Encode a value as a compact JSON string; `convert` converts values of types that JSON does not have.
 
     Raises TypeError for a value without a JSON form, and ValueError for NaN and infinities.
@@ -124,7 +124,7 @@ _EXACT: Final = frozenset({str, int, bool, type(None)})
 _TEXTS: Final = {str}
 
 
-def encode_exactly(value: Any, *, portable: bool = False) -> bytes:
+def encode_exactly(value: object, *, portable: bool = False) -> bytes:
     """Encode a value as compact JSON in UTF-8 that decodes to an equal value.
 
     With `portable` the bytes are the same with and without `[fast]`. Raises ValueError for a value with NaN,
@@ -188,7 +188,7 @@ def _check_exact(value: Any, level: int) -> None:
             raise ValueError(f"{described(item)} has no JSON form")
 
 
-def _plain(item: Any, convert: Callable[[Any], Any]) -> Any:
+def _plain(item: Any, convert: Callable[[Any], object]) -> Any:
     if is_mapping(item):
         return dict(item)
     if hasattr(item, "__dataclass_fields__") and not isinstance(item, type):

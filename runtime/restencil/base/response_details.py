@@ -83,7 +83,7 @@ class SentRequest(Protocol):
         ...
 
 
-def sent_request(response: Any) -> SentRequest | None:
+def sent_request(response: object) -> SentRequest | None:
     """Return the request of a response; None if the response is not from the http layer."""
     found: SentRequest | None = getattr(response, "extensions", {}).get(ORDER)
     return found
@@ -111,7 +111,7 @@ def method_of(response: Any) -> str:
         return ""
 
 
-def reported(response: Any) -> str:
+def reported(response: object) -> str:
     """Return the request and the status of a response for messages: `GET https://…/posts/1: 404 Not Found`."""
     return f"{method_of(response)} {url_of(response)}: {status_line(response)}".lstrip()
 
@@ -146,13 +146,13 @@ def content_of(response: Any) -> bytes:
     return content
 
 
-def credential_hider(response: Any) -> Callable[[str], str]:
+def credential_hider(response: object) -> Callable[[str], str]:
     """Return a function that redacts the credential of the request in strings of its response."""
     sent = sent_request(response)
     return str if sent is None else sent.credential_hider()
 
 
-def _data_in(response: Any, hide: Callable[[str], str]) -> Any:
+def _data_in(response: object, hide: Callable[[str], str]) -> Any:
     content = content_of(response)
     if len(content) > DATA_LENGTH or not _may_be_json(response, content):
         return None
@@ -166,7 +166,7 @@ def _may_be_json(response: Any, content: bytes) -> bool:
     return "json" in str(response.headers.get("content-type", "")).lower() or content.lstrip()[:1] in (b"{", b"[")
 
 
-def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
+def _hidden(value: object, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return hide(value)
     if is_list(value):
@@ -176,7 +176,7 @@ def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
     return value
 
 
-def detail_of(response: Any, data: Any) -> str:
+def detail_of(response: object, data: object) -> str:
     """Return the error description in a response, one line of at most 200 characters; `data` is the JSON of its body.
 
     For an object it is the first member that describes an error, for an HTML page its title, else the first line; empty
@@ -186,13 +186,13 @@ def detail_of(response: Any, data: Any) -> str:
     return _shown(without_secrets(response, _first_line(response) if text is None else text))
 
 
-def without_secrets(response: Any, text: str) -> str:
+def without_secrets(response: object, text: str) -> str:
     """Return a string of a response with `[redacted]` in place of everything that may be a secret of the request."""
     sent = sent_request(response)
     return text if sent is None else sent.secrets_hider()(text)
 
 
-def _texts_in(data: Any) -> Iterator[Any]:
+def _texts_in(data: object) -> Iterator[Any]:
     if not is_dict(data):
         return
     for name in _TELLING:
@@ -219,7 +219,7 @@ def _first_line(response: Any) -> str:
     return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
 
 
-def _decoded(response: Any, content: bytes) -> str:
+def _decoded(response: object, content: bytes) -> str:
     """Decode bytes in the charset of the response, else UTF-8, replacing invalid bytes; for messages."""
     try:
         return content.decode(getattr(response, "charset_encoding", None) or "utf-8", "replace")
@@ -232,7 +232,7 @@ def _shown(text: str) -> str:
     return "".join(character for character in line if character.isprintable())[:_LINE_LENGTH]
 
 
-def request_id_in(headers: Mapping[str, str], response: Any) -> str | None:
+def request_id_in(headers: Mapping[str, str], response: object) -> str | None:
     """Return the request id of the server: from the header that the API declares, else from a usual one; or None.
 
     The credential is redacted, since a server may repeat it in any header.

@@ -106,12 +106,12 @@ SEQUENCE: tuple[type[Any], ...] = (list, tuple)
 kind_of: Callable[[Any], type[Any]] = type
 
 
-def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+def is_sequence(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     """True for a list or tuple."""
     return isinstance(value, list | tuple)
 
 
-def is_items(value: Any) -> TypeGuard[Sequence[Any]]:
+def is_items(value: object) -> TypeGuard[Sequence[Any]]:
     """True for a list, a tuple, and other sequences such as a deque or a range, but not for strings and bytes."""
     return isinstance(value, list | tuple) or (
         isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
@@ -123,7 +123,7 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
+def is_dict(value: object) -> TypeGuard[dict[str, Any]]:
     """True for a dict."""
     return isinstance(value, dict)
 
@@ -219,7 +219,7 @@ def alike(left: Any, right: Any) -> bool:
     return (left is True or left is False) is (right is True or right is False)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Convert a value to its string in URL parameters and in the identity of a collection."""
     if isinstance(value, enum.Enum):
         value = value.value
@@ -232,7 +232,7 @@ def text_of(value: Any) -> str:
     return _float_text(value) if isinstance(value, float) else str(value)
 
 
-def scalar_text(value: Any) -> str | None:
+def scalar_text(value: object) -> str | None:
     """Convert a value to its string in a path, a query, a form or a collection's primary key; None for containers."""
     plain = value.value if isinstance(value, enum.Enum) else value
     return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
@@ -319,7 +319,7 @@ class Struct:
             problem = f"got {by_place} positional members"
         return f"{type(self).__name__} {problem}; its members are: {', '.join(names) or 'none'}"
 
-    def replaced(self, **members: Any) -> Self:
+    def replaced(self, **members: object) -> Self:
         """Return a copy with other values for some members."""
         return type(self)(**{**self.__dict__, **members})
 

@@ -44,7 +44,7 @@ def entities_of_url(item: Schema | None, request: Request, writer: Normalization
 
 
 def named_entities(
-    item: Schema | None, value: Any, params: Mapping[str, Any], writer: Normalization
+    item: Schema | None, value: object, params: Mapping[str, object], writer: Normalization
 ) -> list[AddressedEntity]:
     """Return the entity of a response or of URL parameters; for a polymorphic resource, all with this primary key."""
     if item is None:
@@ -68,7 +68,7 @@ def named_entities(
     return _one(None, entity, pk if speaks else None)
 
 
-def _one(name: Any, schema: EntitySchema, pk: str | None) -> list[AddressedEntity]:
+def _one(name: object, schema: EntitySchema, pk: str | None) -> list[AddressedEntity]:
     return [] if pk is None else [AddressedEntity(name, schema, pk)]
 
 
@@ -91,7 +91,7 @@ def result_of_get(item: Schema | None, request: Request, writer: Normalization) 
     return [] if key is None else entity_of_result(item, writer.underlying.result(key))
 
 
-def entity_of_result(item: Schema | None, stored: Any) -> list[AddressedEntity]:
+def entity_of_result(item: Schema | None, stored: object) -> list[AddressedEntity]:
     """Return the entity of a stored result."""
     name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
     return [
@@ -101,7 +101,7 @@ def entity_of_result(item: Schema | None, stored: Any) -> list[AddressedEntity]:
     ]
 
 
-def _pk_of(schema: EntitySchema, value: Mapping[str, Any], writer: Normalization) -> str | None:
+def _pk_of(schema: EntitySchema, value: Mapping[str, object], writer: Normalization) -> str | None:
     """Return the primary key of an object; None if it has none, or is not an object of the entity."""
     try:
         process = schema.model.process
@@ -126,7 +126,7 @@ def params_of(request: Request) -> Mapping[str, Any]:
     return params_of_record(request.rules, request.args)
 
 
-def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
+def params_of_record(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Return the parameters that identify a record: those of the URL, or else members of the body."""
     params = rules.params_to_fields(own_params(rules, args))
     body = args[-1] if rules.mutation.has_body and args else None
@@ -146,7 +146,7 @@ def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     return {**params, **named_by_body} if named_by_body else params
 
 
-def own_params(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
+def own_params(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Return the URL parameters under their own names."""
     own = call_args(args)
     first = own[0] if own else None

@@ -108,7 +108,7 @@ class CellTrace(_StateReader):
                 self._next.append((schema, path, record_of(stored)))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> Any:
         """Trace a record that was never normalized."""
         for inner, entries in schema.inside([record]):
             self.items(inner, entries)
@@ -127,7 +127,7 @@ class CellTrace(_StateReader):
         self._place = outside
         return UNDEFINED
 
-    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> Any:
         """Trace nothing: a computed value depends only on the value and the arguments."""
         return UNDEFINED
 
@@ -217,24 +217,24 @@ class Denormalization(_StateReader):
                 self._abandon()
                 raise
 
-    def touched(self, schema: Schema, stored: Any, slot: Any) -> Shown | None:
+    def touched(self, schema: Schema, stored: object, slot: object) -> Shown | None:
         """Return the cells that the last read value was built from; None if unknown, or if it has changed since."""
         node = self._kept(schema, stored, slot)
         return None if node is None else self._own.touched.get(node)
 
-    def note_touched(self, schema: Schema, stored: Any, slot: Any, cells: Shown) -> None:
+    def note_touched(self, schema: Schema, stored: object, slot: object, cells: Shown) -> None:
         """Record the cells of a memoized value, until it is dropped."""
         node = self._kept(schema, stored, slot)
         if node is not None:
             self._own.touched[node] = cells
 
-    def prove(self, schema: Schema, stored: Any, slot: Any) -> None:
+    def prove(self, schema: Schema, stored: object, slot: object) -> None:
         """Record that all inputs of a memoized value are known, so that it may be returned until it is dropped."""
         node = self._kept(schema, stored, slot)
         if node is not None:
             self._own.verified.add(node)
 
-    def _kept(self, schema: Schema, stored: Any, slot: Any) -> Node | None:
+    def _kept(self, schema: Schema, stored: object, slot: object) -> Node | None:
         own = self._own
         table = schema.own_table
         if table is not None:
@@ -248,7 +248,7 @@ class Denormalization(_StateReader):
         self._cut.clear()
         self.current, self.depth, self.truncated = None, 0, False
 
-    def _result(self, schema: Schema, stored: Any, slot: Any) -> Any:
+    def _result(self, schema: Schema, stored: Any, slot: object) -> Any:
         home: dict[Any, Node] = self._own.results
         place = (slot, schema)
         self.scope = slot
@@ -347,7 +347,7 @@ class Denormalization(_StateReader):
         home[pk] = node
         return value
 
-    def _build(self, schema: EntityNode, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
+    def _build(self, schema: EntityNode, pk: str, stored: object, home: dict[str, Node], place: Any) -> Any:
         if self.depth >= schema.max_depth:
             if schema.whole:
                 raise schema.not_built(pk, f"is nested {schema.max_depth} entities deep")
@@ -375,7 +375,7 @@ class Denormalization(_StateReader):
         self.truncated = self.truncated or truncated_outside
         return value
 
-    def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: Any) -> Any:
+    def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: object) -> Any:
         """Complete an entity of a cycle; if it turns out to be unusable, the read is restarted."""
         if place in self.unusable:
             self._link_all(schema, pk, node)
@@ -411,7 +411,7 @@ class Denormalization(_StateReader):
         """Register an instance that is being built, which cycles then refer to."""
         self.building[place] = (instance, node)
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> Any:
         """Return the instance for a record that was never normalized."""
         return schema.instance(record, None, self, None)
 
@@ -445,7 +445,7 @@ class Denormalization(_StateReader):
             node.parents = linked(node.parents, current)
         return node.value
 
-    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> Any:
         """Return the result of a `Query`: the identical object for the identical value and arguments."""
         home: dict[Any, Node] = self._own.results
         self.used_args = True

@@ -99,7 +99,7 @@ class CompiledDenormalization(Denormalization):
         finally:
             self.current = outside
 
-    def inside(self, node: Node, operation: Callable[..., Any], *args: Any) -> Any:
+    def inside(self, node: Node, operation: Callable[..., object], *args: object) -> Any:
         """Call an operation while a compiled function builds the entity of a node, which becomes the current node."""
         outside, self.current = self.current, node
         self.depth += 1
@@ -110,7 +110,7 @@ class CompiledDenormalization(Denormalization):
             self.depth -= 1
 
 
-def reader_of(state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
+def reader_of(state: State, args: tuple[object, ...], memo: DependencyGraph) -> Denormalization:
     """Return a reader of the view, which is compiled if the state is the tables themselves."""
     if type(state) is Tables:
         return CompiledDenormalization(state, args, memo)

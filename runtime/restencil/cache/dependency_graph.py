@@ -50,7 +50,7 @@ class Composed(Node):
         self.args = None
 
 
-def args_text(args: tuple[Any, ...]) -> str:
+def args_text(args: tuple[object, ...]) -> str:
     """Convert arguments to a string that differs for different arguments."""
     try:
         return json.dumps(args, sort_keys=True, default=repr)
@@ -108,7 +108,7 @@ class DependencyGraph:
         ):
             kept.clear()
 
-    def home(self, table: str, reader: Any) -> dict[str, Node]:
+    def home(self, table: str, reader: object) -> dict[str, Node]:
         """Return the nodes of one table and reader, by primary key."""
         readers = self.entities.get(table)
         if readers is None:

@@ -44,7 +44,7 @@ def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
     return transition
 
 
-def misfit(reader: CacheReader, action: actions.SetResponse, response: Any, error: Exception) -> Transition:
+def misfit(reader: CacheReader, action: actions.SetResponse, response: object, error: Exception) -> Transition:
     """Record a response that cannot be stored as an error, which the action raises."""
     request, store_state = action.request, reader.store_state
     failure = _misfit_error(error, request, response)
@@ -127,7 +127,7 @@ def _checked_policy(policy: Any) -> str | None:
     return cast("str | None", policy)
 
 
-def _misfit_error(error: Exception, request: Request, response: Any) -> ProcessingError:
+def _misfit_error(error: Exception, request: Request, response: object) -> ProcessingError:
     schema = request.rules.schema
     title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
     made = "; the change was made, and what it may have changed is stale" if request.rules.side_effect else ""

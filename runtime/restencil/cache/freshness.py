@@ -72,7 +72,7 @@ def unmarked_since(base: Tables, request: Request, number: float) -> bool:
 
 
 def freshness_of(
-    base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
+    base: Tables, request: Request, meta: ResultMeta | None, stored: object, cells: Shown, now: float
 ) -> Freshness:
     """Return the freshness of a result that shows these cells; `stored` is its stored form, `meta` that of its key."""
     found = _judged(base, request, meta, stored, cells, now)
@@ -82,7 +82,7 @@ def freshness_of(
 
 
 def _judged(
-    base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
+    base: Tables, request: Request, meta: ResultMeta | None, stored: object, cells: Shown, now: float
 ) -> Freshness:
     judge = _Judge(base, request, cells, now)
     own: Freshness | None = None
@@ -100,7 +100,7 @@ def _judged(
     return composed if own is None or composed.expires_at > own.expires_at else own
 
 
-def since_failure(base: Tables, request: Request, stored: Any, cells: Shown, now: float) -> Freshness:
+def since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness:
     """Return the freshness of a failed request's record by other responses; stale if the arguments name none."""
     root = _root(base, request, stored)
     return Freshness(STALE) if root is None else _Judge(base, request, cells, now).composed(root)
@@ -138,7 +138,7 @@ def stale_references(base: Tables, request: Request, cells: Shown, change: Chang
     }
 
 
-def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
+def _root(base: Tables, request: Request, stored: object) -> EntityPath | None:
     """Return the record or list that is the whole result, if the arguments identify it; else None."""
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
     entity = as_entity(schema)

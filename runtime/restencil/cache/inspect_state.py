@@ -64,12 +64,12 @@ def _changes(state: State) -> list[ChangeSet]:
     return changes
 
 
-def _each(*names: Iterable[Any]) -> list[Any]:
+def _each(*names: Iterable[object]) -> list[Any]:
     """Return all names without duplicates, in order."""
     return list(dict.fromkeys(name for some in names for name in some))
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     if is_mapping(value):
         return {name: _copied(item) for name, item in value.items()}
     if is_sequence(value):

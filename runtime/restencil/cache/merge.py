@@ -111,7 +111,9 @@ def whole_of(held: StoredEntry) -> Whole:
     return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
 
 
-def _by_field(whole: Whole, fetched_at: float, record: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+def _by_field(
+    whole: Whole, fetched_at: float, record: Mapping[str, object], before: Mapping[str, object]
+) -> dict[str, Any]:
     """Merge a record that was requested earlier than the stored one; in each field, the later request wins."""
     merged = {**record, **before}
     since = whole.fetched_at
@@ -119,7 +121,7 @@ def _by_field(whole: Whole, fetched_at: float, record: Mapping[str, Any], before
 
 
 def whole_after(
-    whole: Whole, rules: Rules | None, node: EntityNode, record: Mapping[str, Any], stored: Any, times: Meta
+    whole: Whole, rules: Rules | None, node: EntityNode, record: Mapping[str, object], stored: object, times: Meta
 ) -> Whole:
     """Return the last response with the complete record, after a response with some of its fields."""
     number = times.fetched_at
@@ -148,14 +150,14 @@ def _deleted(held: StoredEntry | None, times: Meta) -> StoredEntry:
 # -- complete records --------------------------------------------------------------------------------------------------
 
 
-def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: Any) -> None:
+def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: object) -> None:
     """Record the last response with the complete record, unless it is the response of the change."""
     if whole.later or whole.number != change.times.fetched_at or len(whole.fields) != len(record_of(stored)):
         change.partial.setdefault(table, {})[pk] = whole
 
 
 def note_part(
-    change: ChangeSet, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, Any], stored: Any
+    change: ChangeSet, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, object], stored: object
 ) -> None:
     """Record the last response with the complete record, after a response with only some of its fields."""
     underlying = change.underlying
@@ -179,7 +181,7 @@ def keep_whole(change: ChangeSet) -> None:
 # -- lists -------------------------------------------------------------------------------------------------------------
 
 
-def _list(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
+def _list(held: StoredEntry | None, items: object, times: Meta) -> StoredEntry:
     """Return the entry of a list after a response with the complete list."""
     if held is None or isinstance(held.stored, Sentinel):
         return StoredEntry(items, times)

@@ -73,7 +73,7 @@ class Normalization(RecordWriter):
         self._placeholders = 0
         self._nested: set[tuple[str, str]] = set()
 
-    def write(self, schema: Schema, response: Any) -> Any:
+    def write(self, schema: Schema, response: object) -> Any:
         """Normalize a whole response; return the result to store, or `UNDEFINED` for none.
 
         Raises ProcessingError if the response does not match the schema.
@@ -113,7 +113,7 @@ class Normalization(RecordWriter):
             return schema.normalize(value, parent, key, self)
         return value
 
-    def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
+    def created(self, normalize: Callable[..., object], *args: object) -> Any:
         """Normalize the response of a creation: a record without a primary key gets a placeholder."""
         self._creating += 1
         try:
@@ -128,7 +128,7 @@ class Normalization(RecordWriter):
         self._placeholders += 1
         return f"MISS-{self._placeholder_id}-{self._placeholders - 1}"
 
-    def visited(self, value: Any, table: str, pk: str) -> bool:
+    def visited(self, value: object, table: str, pk: str) -> bool:
         """Return whether this object was already visited as this entity; record it otherwise."""
         place = (id(value), table)
         if self.written.get(place) == pk:
@@ -136,7 +136,7 @@ class Normalization(RecordWriter):
         self.written[place] = pk
         return False
 
-    def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
+    def keep(self, value: Mapping[str, object], processed: Mapping[str, object], table: str) -> None:
         """Record the result of `process` for an object of the response.
 
         Objects are identified by their ids, so objects that a hook creates must live as long as the pass.
@@ -172,7 +172,7 @@ class Normalization(RecordWriter):
         found = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
         return [(pk, stored) for pk, stored in found if stored is not None]
 
-    def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
+    def write_collection(self, table: str, pk: str, items: object, schema: Schema | None = None) -> None:
         """Replace a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
         if self.write_set is not None and not is_partial(items):
@@ -187,7 +187,7 @@ class Normalization(RecordWriter):
         self.change.write(table, pk, stored, meta)
         self._keep_number(table, pk)
 
-    def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
+    def note_page(self, table: str, pk: str, schema: Schema, items: object) -> None:
         """Record that the response contained a page of a collection."""
         self.change.pages[table, pk] = schema
         if self.write_set is not None:
@@ -213,7 +213,7 @@ class Normalization(RecordWriter):
                 EditList(table, pk, accepts, change, refreshes, moved or {}, change_of, keeps_times=self._keeps_times)
             )
 
-    def change_collection(self, table: str, pk: str, changed: Any) -> None:
+    def change_collection(self, table: str, pk: str, changed: object) -> None:
         """Write a collection after items were added or removed; it may get the times of this action."""
         self.change.collections.add(table)
         self.change.write(table, pk, changed, self._times_of_collection(table, pk))

@@ -215,7 +215,7 @@ class OptimisticUpdates:
                     tables.add(cell[0])
         return cells, tables
 
-    def _keep(self, cell: EntityPath, stored: Any) -> None:
+    def _keep(self, cell: EntityPath, stored: object) -> None:
         """Replace an equal record in the topmost update that writes its path."""
         table, pk = cell
         for update in reversed(self.updates):

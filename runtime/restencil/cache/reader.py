@@ -148,7 +148,7 @@ class CacheReader:
                 return found[0]
         return None
 
-    def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
+    def query(self, schema: Any, args: tuple[object, ...]) -> Any:
         """Return the value of a schema from the tables of the view; None if it is missing or invalid."""
         with self.lock:
             store_state = self.store_state
@@ -202,7 +202,7 @@ class CacheReader:
                 return self._unknown(store_state.base, request)
             return self.reading_in(self.reader_of_base(request.args), request)
 
-    def reader_of_base(self, args: tuple[Any, ...]) -> Denormalization:
+    def reader_of_base(self, args: tuple[object, ...]) -> Denormalization:
         """Return a reader of the base state, which shares the memoized values that are the same in the view."""
         store_state = self.store_state
         base, view, holds = store_state.base, store_state.view, store_state.optimistic.holds
@@ -212,7 +212,7 @@ class CacheReader:
 
         return Denormalization(base, args, shared=store_state.memo, differs=differs)
 
-    def reader_of_answer(self, request: Request, change: ChangeSet, stored: Any) -> Denormalization:
+    def reader_of_answer(self, request: Request, change: ChangeSet, stored: object) -> Denormalization:
         """Return a reader for the value of a call by its own response, which was written by this change.
 
         If parts of the result were evicted, no read would find it and fetch its stale references; the reader then
@@ -233,7 +233,7 @@ class CacheReader:
             return reader_of(base, request.args, store_state.memo)
         return self.reader_of_base(request.args)
 
-    def reader_of_state(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
+    def reader_of_state(self, state: State, args: tuple[object, ...], memo: DependencyGraph) -> Denormalization:
         """Return a reader of another state than the view, which shares the memoized values that are the same there."""
         store_state = self.store_state
         store_state.refresh()
@@ -243,7 +243,7 @@ class CacheReader:
 
         return Denormalization(state, args, memo, shared=store_state.memo, differs=differs)
 
-    def value_in(self, reader: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
+    def value_in(self, reader: Denormalization, raw: object, args: tuple[object, ...]) -> Any:
         """Return the value of a schema in the state of the reader; None if it is missing or invalid (locked)."""
         schema = schema_of(raw)
         if schema is None:
@@ -257,7 +257,7 @@ class CacheReader:
             self.store_state.interrupted(error)
             raise
 
-    def _value(self, reader: Denormalization, schema: Schema, args: tuple[Any, ...]) -> Any:
+    def _value(self, reader: Denormalization, schema: Schema, args: tuple[object, ...]) -> Any:
         retention = self.store_state.retention
         with self.store_state.hooks:
             stored = schema.query_key(args, reader)
@@ -349,7 +349,7 @@ class CacheReader:
         self,
         reader: Denormalization,
         schema: Schema,
-        stored: Any,
+        stored: object,
         meta: ResultMeta | None,
         request: Request,
         *,
@@ -397,7 +397,7 @@ class CacheReader:
         reader: Denormalization,
         request: Request,
         meta: ResultMeta | None,
-        stored: Any,
+        stored: object,
         cells: Shown,
         is_past: bool,
     ) -> Freshness:
@@ -508,7 +508,7 @@ def _memoized(
     return node.value, memo.touched.get(node), stored
 
 
-def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
+def named_pk(schema: EntitySchema, args: tuple[object, ...]) -> str | None:
     """Return the primary key from the parameter of its name; None if only the schema can find it."""
     params: Any = args[0] if args else None
     name = schema.model.pk_name
@@ -518,7 +518,7 @@ def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
     return pk if type(pk) is str and pk not in UNUSABLE else usable_pk(pk)
 
 
-def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) -> str | None:
+def _unanswered(state: State, request: Request, schema: Schema, query_key: object) -> str | None:
     """Return, in words, why an entity from other responses cannot be used for a request; None if it can."""
     found = schema.referred(query_key)
     if found is None:
@@ -527,7 +527,7 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) 
     return _demand(request, entity, state.get(entity.table_key, pk), schema.attribute)
 
 
-def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any = None) -> str | None:
+def _demand(request: Request, schema: EntitySchema, stored: object, attribute: object = None) -> str | None:
     """Return, in words, why an entity cannot be used for a request; None if it can, or if no record is stored.
 
     `attribute` is the parameter that selects the class of a union of entities.
@@ -565,7 +565,7 @@ def _first_expiry(state: State, cells: Iterable[EntityPath]) -> float:
     return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
 
 
-def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> Shown:
+def _cells(reader: Denormalization, schema: Schema, stored: object, slot: str) -> Shown:
     """Return the cells that a read touches, memoized with the value that it built."""
     cells = reader.touched(schema, stored, slot)
     if cells is None:

@@ -288,7 +288,12 @@ class RecordWriter:
         self.passed(model.key)[pk] = record if self.owns_response or model.relations else {**record}
 
     def _write_many(
-        self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
+        self,
+        model: EntityModel,
+        pks: list[str],
+        records: Records,
+        written: dict[str, Any],
+        stored: Mapping[str, object],
     ) -> tuple[list[str], Records]:
         """Write records together if all are new or all are stored; return those that are left to be written."""
         arrived: dict[str, Any]
@@ -325,7 +330,7 @@ class RecordWriter:
         return made
 
 
-def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
+def _agree(arrived: Mapping[str, object], pks: list[str], records: Records) -> bool:
     """Return whether all records of entities that appear several times are equal.
 
     Equal records nearly always have equal marshalled forms. (Benchmark: fetch of a page of 50.)

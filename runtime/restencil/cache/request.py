@@ -64,12 +64,12 @@ class Arguments(tuple[Any, ...]):
         made.options = options
         return made
 
-    def replaced(self, args: tuple[Any, ...]) -> Arguments:
+    def replaced(self, args: tuple[object, ...]) -> Arguments:
         """Return other arguments with the same own arguments and options."""
         return Arguments(args, self.own, self.options)
 
 
-def call_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def call_args(args: tuple[object, ...]) -> tuple[Any, ...]:
     """Return bound arguments without additions of a view, which do not identify the entity."""
     return args.own if isinstance(args, Arguments) else args
 
@@ -325,7 +325,7 @@ class Rules:
         """The name of the endpoint's resource; None if there is none."""
         return None if self.siblings is None else self.siblings.resource
 
-    def params_to_fields(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def params_to_fields(self, params: Mapping[str, object]) -> Mapping[str, Any]:
         """Return URL parameters under the names of the corresponding fields of records.
 
         A path parameter before the last one is not the primary key, even if it has its name.
@@ -334,14 +334,14 @@ class Rules:
             params = self._without_outer(params)
         return params if self.params.fields is None else params_to_fields(params, self.params.fields, self.schema)
 
-    def _without_outer(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _without_outer(self, params: Mapping[str, object]) -> Mapping[str, Any]:
         model = first_model(self.schema)
         if model is None or model.pk_name is None:
             return params
         outer = self.params.outer & {model.pk_name, model.to_python.get(model.pk_name, model.pk_name)}
         return {name: value for name, value in params.items() if name not in outer} if outer else params
 
-    def entity_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def entity_args(self, args: tuple[object, ...]) -> tuple[Any, ...]:
         """Return bound arguments with URL parameters under the names of fields, as by `params_to_fields`."""
         is_untold = self.params.fields is None and not self.params.outer
         if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.mutation.has_body):

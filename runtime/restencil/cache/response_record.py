@@ -122,7 +122,7 @@ class ResponseRecord:
         return change
 
 
-def recognized_by(action: SetResponse, change: ChangeSet, result: Any) -> tuple[bytes | None, Validators | None]:
+def recognized_by(action: SetResponse, change: ChangeSet, result: object) -> tuple[bytes | None, Validators | None]:
     """Return the digest of the body and the validators to recognize the same response later; each may be None.
 
     Both are None if the store has newer data, or if other responses contribute to its lists. If code of users takes

@@ -75,14 +75,14 @@ def read_back(reader: CacheReader, outcome: ReadBack) -> Any:
     return None if isinstance(value, Sentinel) else value
 
 
-def _objects_of(reader: CacheReader, request: Request, change: ChangeSet, result: Any) -> Denormalization:
+def _objects_of(reader: CacheReader, request: Request, change: ChangeSet, result: object) -> Denormalization:
     """Return the reader of the objects that the value of a fetch contains, whose response wrote this change."""
     if request.rules.response.gives_own_response:
         return reader.reader_of_answer(request, change, result)
     return reader_of(reader.store_state.view, request.args, reader.store_state.memo)
 
 
-def own_value(request: Request, writer: Normalization, response: Any) -> Any:
+def own_value(request: Request, writer: Normalization, response: object) -> Any:
     """Return the value of a fetch built from its own response only."""
     if request.rules.schema is None:
         return read_only(response)
@@ -107,7 +107,7 @@ def overtaken_value(tx: Transaction) -> Value | None:
         return Value(own_value(request, writer, tx.response))
 
 
-def deleted_value(tx: Transaction, response: Any) -> Any:
+def deleted_value(tx: Transaction, response: object) -> Any:
     """Return the value of a delete: the entity as it was before."""
     store_state = tx.store_state
     store_state.refresh()

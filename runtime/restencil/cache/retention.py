@@ -160,7 +160,7 @@ class Retention:
         return any(cell in evicted and _is_missing(state.get(*cell)) for cell in cells)
 
 
-def _is_missing(stored: Any) -> bool:
+def _is_missing(stored: object) -> bool:
     """Return whether evicted data was not fetched again, or only pages of it were."""
     return stored is UNDEFINED or is_partial(stored)
 

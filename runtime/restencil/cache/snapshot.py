@@ -66,7 +66,7 @@ class Snapshot:
             stored = self._state.get(node.table_key, pk) if isinstance(pk, str) else INVALID
         return None if isinstance(stored, Sentinel) else record_of(stored)
 
-    def held(self, schema: Any, key: str, /) -> Mapping[str, Any] | None:
+    def held(self, schema: object, key: str, /) -> Mapping[str, Any] | None:
         """Return the record of the entity that is the stored result of a key; None if there is none."""
         stored = self._state.result(key)
         name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
@@ -74,7 +74,7 @@ class Snapshot:
         found = next((self._state.get(node.table_key, pk) for node in nodes if isinstance(pk, str)), INVALID)
         return None if isinstance(found, Sentinel) else record_of(found)
 
-    def get_response(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> Reading:
+    def get_response(self, endpoint: EndpointLike, /, *args: object, **kwargs: object) -> Reading:
         """Read a call of an endpoint from this state."""
         request = endpoint.request(endpoint.bind_args(args, kwargs))
         if request.inactive:
@@ -82,11 +82,11 @@ class Snapshot:
         with self._cache_reader.lock:
             return self._cache_reader.reading_of_state(self._reader(request.args), request)
 
-    def get_error(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> BaseException | None:
+    def get_error(self, endpoint: EndpointLike, /, *args: object, **kwargs: object) -> BaseException | None:
         """Return the error that a read of the endpoint raises in this state, or None."""
         return self.get_response(endpoint, *args, **kwargs).error
 
-    def _reader(self, args: tuple[Any, ...]) -> Denormalization:
+    def _reader(self, args: tuple[object, ...]) -> Denormalization:
         if self.before_image is None:
             return Denormalization(self._state, args, self._memo)
         return self._cache_reader.reader_of_state(self._state, args, self._memo)

@@ -226,7 +226,7 @@ class StaleMarks:
             self.stored.pop(("keys", key), None)
             self._untested.pop(key, None)
 
-    def _of(self, kind: str, place: Any) -> Mark:
+    def _of(self, kind: str, place: object) -> Mark:
         found = self._marks[kind].get(place, NO_MARK)
         return max(found, self.stored.get((kind, place), NO_MARK)) if self.stored else found
 

@@ -510,7 +510,7 @@ class ChangeSet:
         """Iterate over the paths of the written entities and collections."""
         return ((table, pk) for table, written in self.entities.items() for pk in written)
 
-    def write(self, table: str, pk: str, stored: Any, meta: Meta) -> None:
+    def write(self, table: str, pk: str, stored: object, meta: Meta) -> None:
         """Write one entity or collection with its times."""
         written = self.entities.get(table)
         if written is None:
@@ -529,7 +529,7 @@ class ChangeSet:
         if table not in self.entities:
             self.entities[table] = {}
 
-    def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
+    def write_index(self, table: str, names: Iterable[str], pk: str, old: object, new: object) -> list[str]:
         """Update the index entries of a changed record; return the indexed fields that it does not have."""
         missing: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
@@ -563,7 +563,7 @@ def bind_lists(change: ChangeSet, request: Request) -> None:
             )
 
 
-def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBinding:
+def binding_of(cell: EntityPath, collection: object, request: Request) -> ListBinding:
     """Return the binding of a list to the key of the request whose result contains it."""
     rules = request.rules
     is_own = collection is find_collection(rules.schema)

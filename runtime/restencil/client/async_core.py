@@ -139,7 +139,7 @@ class AsyncCore(Core):
         answer: Response[Any] = await drive_async(steps, in_flight.transport)
         return answer
 
-    async def complete(self, in_flight: Any, /) -> Any:
+    async def complete(self, in_flight: object, /) -> Any:
         """Send the request in a separate task, unless it was sent; return the value of the fetch once it is stored."""
         if not isinstance(in_flight, InFlight):
             return in_flight  # a manager handled the fetch itself
@@ -161,7 +161,7 @@ class AsyncCore(Core):
             if not in_flight.done:
                 in_flight.leave()
 
-    def complete_in_background(self, in_flight: Any) -> None:
+    def complete_in_background(self, in_flight: object) -> None:
         """Send the request of a fetch in a task, without waiting for it."""
         if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
             return

@@ -276,6 +276,6 @@ def _within(call: Call, timeout: float | Timeout | None, waited: float) -> Call:
     return call.with_timeout(left)
 
 
-def _init_of(endpoint: Any) -> RequestInit:
+def _init_of(endpoint: object) -> RequestInit:
     found: RequestInit = getattr(endpoint, "request_init", None) or {}
     return found

@@ -204,7 +204,7 @@ class AnyController:
 
     # writing
 
-    def set_response(self, endpoint: Endpoint[P, R], response: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def set_response(self, endpoint: Endpoint[P, R], response: object, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Store a response as if it had been fetched now. Raises ProcessingError if it does not match the schema.
 
         controller.set_response(Articles.get, {"id": 1, "title": "A"}, id=1)
@@ -216,7 +216,7 @@ class AnyController:
         self._set_error(endpoint, error, bind_args_of(endpoint, args, kwargs))
 
     def resolve(
-        self, endpoint: Endpoint[P, R], response: Any, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs
+        self, endpoint: Endpoint[P, R], response: object, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs
     ) -> None:
         """Store a response, or an error if `response` is an exception, of a fetch that started at `fetched_at`.
 
@@ -253,7 +253,7 @@ class AnyController:
         if not request.inactive:
             self._core.chain(ExpireAll(request.key.__eq__))
 
-    def invalidate_all(self, test: Any, /) -> None:
+    def invalidate_all(self, test: object, /) -> None:
         """Invalidate every result of an endpoint, or with a key for which a function returns True.
 
             controller.invalidate_all(Articles.get)                      # with any arguments
@@ -263,7 +263,7 @@ class AnyController:
         """
         self._core.chain(InvalidateAll(_key_test(test)))
 
-    def expire_all(self, test: Any, /) -> None:
+    def expire_all(self, test: object, /) -> None:
         """Make every result of an endpoint stale, or those with a key for which a function returns True.
 
         Their data stays visible. `controller.expire_all(Articles.get)` includes calls with any arguments. Raises
@@ -305,7 +305,7 @@ class AnyController:
         return endpoint
 
     def _set_response(
-        self, endpoint: Endpoint[..., Any], response: Any, args: tuple[Any, ...], fetched_at: float | None = None
+        self, endpoint: Endpoint[..., Any], response: object, args: tuple[object, ...], fetched_at: float | None = None
     ) -> None:
         now, lifetimes = self.store.now(), self._core.lifetimes
         request = _written(endpoint, args)
@@ -316,7 +316,11 @@ class AnyController:
         self._core.chain(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
 
     def _set_error(
-        self, endpoint: Endpoint[..., Any], error: BaseException, args: tuple[Any, ...], fetched_at: float | None = None
+        self,
+        endpoint: Endpoint[..., Any],
+        error: BaseException,
+        args: tuple[object, ...],
+        fetched_at: float | None = None,
     ) -> None:
         now = self.store.now()
         request = _written(endpoint, args)
@@ -750,12 +754,12 @@ def _ad_hoc_request(
     return request
 
 
-def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+def _request(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> Request:
     """Return the request of a call; raises ValueError for `""` as a whole path segment."""
     return endpoint.request(bind_args_of(endpoint, args, kwargs))
 
 
-def _stored_request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+def _stored_request(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> Request:
     """Return the request of a call with a stored result. Raises TypeError for a stream, which is never stored."""
     return _checked_stored(_request(endpoint, args, kwargs))
 
@@ -769,7 +773,7 @@ def _checked_stored(request: Request) -> Request:
     )
 
 
-def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
+def _written(endpoint: Endpoint[..., Any], args: tuple[object, ...]) -> Request:
     """Return the request of `set_response` and similar, which is active even if its only argument is None."""
     request = endpoint.request(args, located=endpoint.remove_cursor is not None)
     if request.inactive:
@@ -787,7 +791,7 @@ def _key_test(test: Any) -> Callable[[str], bool]:
     raise TypeError(f"expected an endpoint or a function of the key, got {test!r}")
 
 
-def _partitioned(form: Callable[..., Any], endpoint: Endpoint[..., Any]) -> Callable[..., Any]:
+def _partitioned(form: Callable[..., object], endpoint: Endpoint[..., Any]) -> Callable[..., Any]:
     """Return the class of bound endpoints for an endpoint, some of whose headers may need separate stores."""
     if not has_partitions(endpoint):
         return form

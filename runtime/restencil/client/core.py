@@ -148,7 +148,7 @@ class Core(ABC):
             manager.cleanup()
         self._managed = None
 
-    def override_dispatch(self, dispatch: Callable[[Action], Any]) -> None:
+    def override_dispatch(self, dispatch: Callable[[Action], object]) -> None:
         """Set the function to which managers dispatch their actions, the overridden `dispatch` of the controller."""
         self.dispatch = dispatch
         self.sends_alone = False
@@ -180,7 +180,7 @@ class Core(ABC):
     def sibling(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
         """Return the core of a partition: a copy of this one with another store, managers and transport."""
 
-    def transport_with(self, token: Any, *, own_cookies: bool) -> Any:
+    def transport_with(self, token: object, *, own_cookies: bool) -> Any:
         """Return a transport that sends this token (or a dict of them by scheme) and shares the connections."""
         credentials = token if is_mapping(token) else {SHORT: token}
         preparation = self.preparation
@@ -263,7 +263,7 @@ class Core(ABC):
         call = yield from self.lifetimes.fetcher.steps(in_flight, self)
         return response_of(in_flight, None if call is None else call.value)
 
-    def abandon_unsent(self, in_flight: Any) -> None:
+    def abandon_unsent(self, in_flight: object) -> None:
         """Let an unsent request fail after its sender was interrupted, so that no caller waits for it forever."""
         if isinstance(in_flight, InFlight) and not in_flight.is_sent and not in_flight.done:
             in_flight.sender.abandon(in_flight)
@@ -291,11 +291,11 @@ class Core(ABC):
         return in_flight
 
     @abstractmethod
-    def complete(self, in_flight: Any, /) -> Any:
+    def complete(self, in_flight: object, /) -> Any:
         """Send the request, unless it was sent; return the value of the fetch once it is stored."""
 
     @abstractmethod
-    def complete_in_background(self, in_flight: Any) -> None:
+    def complete_in_background(self, in_flight: object) -> None:
         """Send the request of a fetch without waiting for it."""
 
     @abstractmethod
@@ -335,14 +335,14 @@ class Core(ABC):
                 logger.debug("a fetch in flight failed", exc_info=True)
 
 
-def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Bind the arguments of a call. Raises ValueError for `""` as a whole path segment."""
     bound = endpoint.bind_args(args, kwargs)
     refuse_empty(endpoint, bound)
     return bound
 
 
-def refuse_empty(endpoint: EndpointLike, args: tuple[Any, ...]) -> None:
+def refuse_empty(endpoint: EndpointLike, args: tuple[object, ...]) -> None:
     """Raise ValueError for `""` as a whole path segment, as a request would."""
     if args and type(args[0]) is dict and "" in args[0].values():
         endpoint.request_url(args)
@@ -395,7 +395,7 @@ def _looks_at_requests(manager: Manager) -> bool:
     return not own or getattr(type(manager), "handle", None) not in (SubscriptionManager.handle, LogoutManager.handle)
 
 
-def _link(manager: Manager, following: Callable[[Action], Any]) -> Callable[[Action], Any]:
+def _link(manager: Manager, following: Callable[[Action], object]) -> Callable[[Action], Any]:
     handle = manager.handle
     return lambda action: handle(action, following)
 
@@ -451,7 +451,7 @@ def fetched(core: Core, request: Request) -> Steps:
         raise
 
 
-def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure: Exception | None) -> Steps:
+def _after_fetch(core: Core, request: Request, resets: int, value: object, failure: Exception | None) -> Steps:
     """Steps: return the data of a call after its fetch, which returned `value` or failed with `failure`.
 
     `resets` is the number of resets of the store when the call began.

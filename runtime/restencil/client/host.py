@@ -20,7 +20,7 @@ class LazyResource:
     def __set_name__(self, owner: type, name: str) -> None:
         self._asking, self._name = owner.__module__, name
 
-    def __get__(self, client: Any, owner: type | None = None) -> Any:
+    def __get__(self, client: object, owner: type | None = None) -> Any:
         if client is None:
             return self
         # As this is no data descriptor, the instance attribute takes precedence from now on.

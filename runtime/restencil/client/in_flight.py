@@ -230,7 +230,7 @@ class SingleFlight:
             return started, True
 
     def end(
-        self, key: Hashable, flight: SharedFuture[Any], value: Any = None, error: BaseException | None = None
+        self, key: Hashable, flight: SharedFuture[Any], value: object = None, error: BaseException | None = None
     ) -> None:
         """End a renewal with an outcome for all waiters; later callers start a new one.
 
@@ -374,7 +374,7 @@ class InFlight(SharedFuture[Any]):
             return not self.owned_here
         return self.task is None or self.task is not asyncio.current_task()
 
-    def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
+    def settle(self, value: object = None, error: BaseException | None = None) -> bool:
         """Set the outcome, so that no fetch joins anymore; return False if there was an outcome already."""
         with self.store.lock:
             if not self.done:
@@ -468,7 +468,7 @@ class InFlight(SharedFuture[Any]):
             self.cancellation.cancel(task)
 
 
-def response_of(in_flight: Any, value: Any) -> Response[Any]:
+def response_of(in_flight: object, value: object) -> Response[Any]:
     """Return the response of a fetch; without HTTP members if a manager returned something else than a request."""
     from ..base.response import Response, members_of
 

@@ -121,7 +121,7 @@ def core_of(controller: Any) -> Any:
     return controller._core
 
 
-def client_of(controller: Any) -> Any:
+def client_of(controller: object) -> Any:
     """Return the controller itself, given what its managers receive; functions of users are called with it."""
     return controller.__dict__.get("_controller", controller)
 
@@ -348,12 +348,12 @@ class _Tick:
         self._handle.cancel()
 
 
-def _soft(error: Any) -> str:
+def _soft(error: object) -> str:
     return "soft"
 
 
 def _fixed(key: str) -> Callable[..., str]:
-    def fixed(*args: Any) -> str:
+    def fixed(*args: object) -> str:
         return key
 
     return fixed
@@ -476,7 +476,7 @@ class LogoutManager(Manager):
                 self._look_at(action.error, controller)
         return result
 
-    def _look_at(self, error: BaseException, controller: Any) -> None:
+    def _look_at(self, error: BaseException, controller: object) -> None:
         try:
             if self._should_logout(error):
                 self._handle_logout(client_of(controller))
@@ -485,7 +485,7 @@ class LogoutManager(Manager):
             logger.exception("a function of LogoutManager failed at %s", type(error).__name__)
 
 
-def unauthorized(error: Any) -> bool:
+def unauthorized(error: object) -> bool:
     """Whether an error is due to a response with status 401."""
     return getattr(error, "status", None) == 401
 

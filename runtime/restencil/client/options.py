@@ -144,16 +144,16 @@ NO_OPTIONS: Final = Options({}, {}, None, None, None, None)
 
 def merged(
     base: Options,
-    headers: Any,
-    query: Any,
-    timeout: Any,
-    retries: Any,
-    token: Any,
-    vary: Any,
+    headers: object,
+    query: object,
+    timeout: object,
+    retries: object,
+    token: object,
+    vary: object,
     *,
     kind: str,
     api: Api | None,
-    own_token: Any,
+    own_token: object,
 ) -> Options:
     """Merge the arguments of `with_options` over the options of the view that it was called on.
 
@@ -173,7 +173,7 @@ def merged(
     )
 
 
-def _tokens(base: Options, given: Any, own: Any, *, vary: bool) -> tuple[Any, Any]:
+def _tokens(base: Options, given: object, own: object, *, vary: bool) -> tuple[Any, Any]:
     """Return the token of the partition, None for the client's own, and the token that is sent instead of it."""
     if given is None:
         return base.token, base.quiet_token
@@ -183,7 +183,7 @@ def _tokens(base: Options, given: Any, own: Any, *, vary: bool) -> tuple[Any, An
     return base.token, None if current is not None and Hidden(given) == Hidden(current) else given
 
 
-def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: bool) -> Mapping[str, Header]:
+def _headers(base: Mapping[str, Header], given: object, api: Api | None, *, vary: bool) -> Mapping[str, Header]:
     if given is None:
         return base
     if not is_mapping(given):
@@ -203,7 +203,7 @@ def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: b
     return found
 
 
-def _query(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool) -> Mapping[str, Any]:
+def _query(base: Mapping[str, object], given: object, api: Api | None, *, vary: bool) -> Mapping[str, Any]:
     if given is None:
         return base
     if not is_mapping(given):
@@ -221,7 +221,7 @@ def _query(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool) 
     return found
 
 
-def _retries(given: Any) -> int | RetryPolicy:
+def _retries(given: object) -> int | RetryPolicy:
     if isinstance(given, Retries):
         return given
     if not isinstance(given, int) or isinstance(given, bool):
@@ -231,14 +231,14 @@ def _retries(given: Any) -> int | RetryPolicy:
     return given
 
 
-def own_token(api: Api | None, credentials: Mapping[str, Any]) -> Any:
+def own_token(api: Api | None, credentials: Mapping[str, object]) -> Any:
     """Return the token of a client in the form of the argument of `with_options`; None if it has none."""
     if not credentials or api is None:
         return None
     return credentials if isinstance(api.auth, Schemes) else credentials[SHORT]
 
 
-def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
+def _checked_token(token: object, kind: str, api: Api | None) -> Any:
     """Return the token, or dict of tokens by scheme. Raises TypeError if it is invalid or not supported by the API."""
     if api is None:
         raise TypeError(f"{kind} has no API, so it cannot use a token; pass it to a generated client")
@@ -279,6 +279,6 @@ def named(schemes: Collection[str]) -> str:
     return f"the auth scheme{'s' if len(schemes) > 1 else ''} {', '.join(schemes)}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Serialize a value to a string that is unique among values, so that 1 and True differ."""
     return str(json.dumps([value], sort_keys=True, default=repr))

@@ -48,7 +48,7 @@ class PageLayout:
             return list(cast("Mapping[str, Any]", found).values())
         return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else None
 
-    def at(self, path: str, value: Any) -> Any:
+    def at(self, path: str, value: object) -> Any:
         """Return the member at a path of JSON names in the value of a page."""
         schema = self.schema
         for json_name in path.split("."):
@@ -146,7 +146,7 @@ class PageRequests:
             return None
         return page, is_extended
 
-    def fetch(self, value: Any = None) -> StepsOf[FetchedPage]:
+    def fetch(self, value: object = None) -> StepsOf[FetchedPage]:
         """Steps: request the page with this value of `pagination_field`, or at this URL; None: the list itself.
 
         It joins an equal request in flight, and uses its response.
@@ -160,7 +160,7 @@ class PageRequests:
         response, body = yield from _parsed(cast("Endpoint[..., Any]", request.endpoint), in_flight)
         return FetchedPage(self.layout, page, in_flight=in_flight, response=response, body=body, url=url)
 
-    def _request(self, value: Any) -> Request:
+    def _request(self, value: object) -> Request:
         """Return the request of a page, which extends the Collection, or requests the list endpoint without one."""
         endpoint: Any = self._endpoint
         if value is None:
@@ -239,7 +239,7 @@ class PageUrls:
         return home if has_scheme(home) else base
 
 
-def _has_body(in_flight: Any) -> bool:
+def _has_body(in_flight: object) -> bool:
     """Whether a settled request has a response with a body; True if that is unknown."""
     if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
         return True  # another request would have the same outcome
@@ -247,7 +247,7 @@ def _has_body(in_flight: Any) -> bool:
     return in_flight.parsed is not None or (response is not None and response.status_code != NOT_MODIFIED)
 
 
-def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> StepsOf[tuple[Any, Any]]:
+def _parsed(endpoint: Endpoint[..., Any], in_flight: object) -> StepsOf[tuple[Any, Any]]:
     """Steps: return the HTTP response of a settled request, and its parsed body; None for missing ones.
 
     The body is parsed again, because the store may keep the objects of the first parse.
@@ -263,7 +263,7 @@ def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> StepsOf[tuple[Any, 
     return response, (yield HookCall(endpoint.name, "parse_response", parse, (response,)))
 
 
-def _path_to(raw: Any) -> tuple[str, ...] | None:
+def _path_to(raw: object) -> tuple[str, ...] | None:
     """Return the path of JSON names to the first Collection in a schema; None without one."""
     schema = schema_of(raw)
     if schema is None or schema.is_collection:
@@ -286,7 +286,7 @@ def _member_schema(schema: Schema | None, json_name: str) -> Schema | None:
     return None if schema is None else schema.members.get(json_name)
 
 
-def _list_in(value: Any) -> Sequence[Any] | None:
+def _list_in(value: object) -> Sequence[Any] | None:
     """Return the list in a page without a Collection: the value itself, or its first member that is a list."""
     if isinstance(value, list | tuple):
         return cast("Sequence[Any]", value)
@@ -294,12 +294,12 @@ def _list_in(value: Any) -> Sequence[Any] | None:
     return next((cast("Sequence[Any]", one) for one in members if isinstance(one, list | tuple)), None)
 
 
-def member_of(value: Any, name: str) -> Any:
+def member_of(value: object, name: str) -> Any:
     """Return the member of a mapping or record with this name, or None."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value).get(name)
     return getattr(value, name, None)
 
 
-def _unchanged(*args: Any) -> tuple[Any, ...]:
+def _unchanged(*args: object) -> tuple[Any, ...]:
     return args

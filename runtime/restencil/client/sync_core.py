@@ -122,7 +122,7 @@ class SyncCore(Core):
         answer: Response[Any] = drive(steps, in_flight.transport)
         return answer
 
-    def complete(self, in_flight: Any, /) -> Any:
+    def complete(self, in_flight: object, /) -> Any:
         """Send the request, unless it was sent; return the value of the fetch once it is stored."""
         if not isinstance(in_flight, InFlight):
             return in_flight  # a manager handled the fetch itself
@@ -143,7 +143,7 @@ class SyncCore(Core):
                 in_flight.sender.abandon(in_flight)
             raise
 
-    def complete_in_background(self, in_flight: Any) -> None:
+    def complete_in_background(self, in_flight: object) -> None:
         """Send the request of a fetch on a thread of the scheduler, without waiting for it."""
         if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
             return

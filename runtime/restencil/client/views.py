@@ -62,7 +62,9 @@ class Views:
         """Replace the lock in a forked process, where the thread that may hold it does not exist."""
         self._lock = threading.RLock()
 
-    def view(self, base: Options, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any) -> Any:
+    def view(
+        self, base: Options, headers: Any, query: object, timeout: Any, retries: Any, token: object, vary: Any
+    ) -> Any:
         """Return the view with these options merged over `base`; the client itself without any options."""
         cache_key: Any = None
         secret = None if token is None else Hidden(token)
@@ -101,7 +103,7 @@ class Views:
                 self._note(cache_key, options.key)
         return found
 
-    def _note(self, cache_key: Any, key: Hashable) -> None:
+    def _note(self, cache_key: object, key: Hashable) -> None:
         try:
             if len(self._keys) >= _KEPT_KEYS:
                 self._keys.clear()
@@ -237,7 +239,7 @@ def _view_options(core: Core, options: Options) -> ViewOptions | None:
     )
 
 
-def _rebind(client: Any, view: Any) -> None:
+def _rebind(client: object, view: Any) -> None:
     """Bind the view's copies of resources and endpoints to the view: on first use where possible, else now."""
     members: dict[str, Any] = client.__dict__
     kind: type[Any] = client.__class__

@@ -39,7 +39,7 @@ AD_HOC: Final = AdHocEndpoint(path="/", name="request", place="", method="POST")
 """The endpoint that all requests of this kind are derived from."""
 
 
-def address_of(path: Any, prefix: str, home: str) -> str:
+def address_of(path: object, prefix: str, home: str) -> str:
     """Return the URL of a path below the prefix of the API; an absolute URL is returned unchanged.
 
     `home` is the URL of the API that requests go to. Raises TypeError unless the path is a string, and ValueError for
@@ -81,7 +81,7 @@ def ad_hoc_endpoint(
     return base.extend(method=method, place=address, request_init=init, **options)
 
 
-def check_headers(headers: Any, credentials: Collection[str]) -> Mapping[str, str | None]:
+def check_headers(headers: object, credentials: Collection[str]) -> Mapping[str, str | None]:
     """Return the headers of a request; `credentials` are the lower-case names of headers with credentials.
 
     Raises TypeError or ValueError for a header that cannot be set, without showing its value.
@@ -95,7 +95,7 @@ def check_headers(headers: Any, credentials: Collection[str]) -> Mapping[str, st
     return headers
 
 
-def check_query(query: Any, credentials: Collection[str]) -> Mapping[str, Any]:
+def check_query(query: object, credentials: Collection[str]) -> Mapping[str, Any]:
     """Return the query parameters of a request; `credentials` are the names of parameters with credentials.
 
     Raises TypeError unless they are a mapping, and ValueError for a credential.

@@ -18,7 +18,7 @@ from ..schema.record import Record, RecordMeta, class_record, is_instance, to_wi
 from .options import ANY
 
 
-def model_of(body: Any, schema: Any) -> Any:
+def model_of(body: object, schema: object) -> Any:
     """Return the model that names and converts the members of a body: a record class, an `Object`, or None.
 
     `body` is the option of the endpoint; `schema` is its schema, which is used without that option.
@@ -38,7 +38,7 @@ def model_of(body: Any, schema: Any) -> Any:
     return body_model(schema)
 
 
-def is_wire_form(body: Any) -> bool:
+def is_wire_form(body: object) -> bool:
     """Return whether a body is sent unchanged: a string, bytes, a file, a stream."""
     if isinstance(body, str | bytes):
         return True
@@ -52,7 +52,7 @@ def is_wire_form(body: Any) -> bool:
 _SCALARS: Final = (str, int, float)
 
 
-def check_shape(body: Any, model: Any, *, is_list: bool, owner: str) -> None:
+def check_shape(body: object, model: object, *, is_list: bool, owner: str) -> None:
     """Raise TypeError for a scalar or list if an object is declared, and for an object if a list is declared.
 
     `model` is that of the object, or of the items of the list. Values without a model, such as bytes, are accepted.
@@ -89,7 +89,7 @@ def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") 
         sending.reset(token)
 
 
-def _to_wire(body: Any, model: Any, form: str | None) -> Any:
+def _to_wire(body: object, model: object, form: str | None) -> Any:
     if is_instance(body):
         record = class_record(kind_of(body))
         left_out = frozenset[str]() if record is None else record.read_only
@@ -106,7 +106,7 @@ def _to_wire(body: Any, model: Any, form: str | None) -> Any:
     return to_wire(body, model)
 
 
-def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:
+def _multipart_to_wire(body: Mapping[str, object], model: object) -> dict[str, Any]:
     """Convert names and other values of a multipart body to wire form; files are unchanged."""
     names = list(body)
     placed = to_wire(dict.fromkeys(names), model)
@@ -115,11 +115,11 @@ def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:
     return {wire: body[name] if _holds_file(body[name]) else texts[wire] for wire, name in renamed.items()}
 
 
-def _holds_file(value: Any) -> bool:
+def _holds_file(value: object) -> bool:
     return any(map(_holds_file, value)) if is_list(value) else is_file(value)
 
 
-def is_json_body(body: Any, form: str | None) -> bool:
+def is_json_body(body: object, form: str | None) -> bool:
     """Return whether a body is sent as JSON; `form` is the option `body_format`."""
     if form == "json":
         return True
@@ -130,7 +130,7 @@ def is_json_body(body: Any, form: str | None) -> bool:
     return not (hasattr(body, "read") or hasattr(body, "__next__") or hasattr(body, "__aiter__"))
 
 
-def check_no_null(body: Mapping[str, Any], styles: Mapping[str, str] | None, owner: str) -> None:
+def check_no_null(body: Mapping[str, object], styles: Mapping[str, str] | None, owner: str) -> None:
     """Raise ValueError for None in a form, which cannot represent null; omitting the member may mean something else.
 
     A field in the style `json`, and an object in a multipart body, is JSON and may contain None.
@@ -167,7 +167,7 @@ def _place_of_null(place: str, value: Any, *, in_multipart: bool) -> str | None:
     return next((inner for inner in found if inner is not None), None)
 
 
-def body_digest(body: Any, owner: str) -> str:
+def body_digest(body: object, owner: str) -> str:
     """Return a digest of a body for keys: the first 32 hex digits of the SHA-256 of its JSON, or of its bytes.
 
     The JSON is compact, with sorted keys. Raises TypeError for a body that has no JSON form and is not bytes.
@@ -183,7 +183,7 @@ def body_digest(body: Any, owner: str) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def json_text(body: Any, owner: str) -> str:
+def json_text(body: object, owner: str) -> str:
     """Encode a body as JSON. Raises TypeError or ValueError, with the owner in the message, if it has no JSON form."""
     try:
         return encode_json(to_wire(body), lambda item: to_wire(item))

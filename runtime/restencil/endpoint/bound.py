@@ -81,7 +81,7 @@ class _Documentation:
     def __init__(self, of_class: str | None) -> None:
         self._of_class = of_class
 
-    def __get__(self, bound: Any, owner: Any = None) -> str | None:
+    def __get__(self, bound: Any, owner: object = None) -> str | None:
         return self._of_class if bound is None else _documentation(bound.endpoint)
 
 
@@ -108,7 +108,7 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
-        def __get__(self, instance: Any, owner: Any = None) -> Any:
+        def __get__(self, instance: object, owner: object = None) -> Any:
             # Makes it a descriptor, so that `help` treats it like a method and shows its parameters.
             return self
 
@@ -175,7 +175,7 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         """Explain why a read would or would not fetch now."""
         return self.controller.explain(self.endpoint, *args, **kwargs)
 
-    def set_response(self, response: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def set_response(self, response: object, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Write a response to the store as if it had been fetched now."""
         self.controller.set_response(self.endpoint, response, *args, **kwargs)
 
@@ -183,7 +183,7 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         """Record an error as if a fetch had failed now."""
         self.controller.set_error(self.endpoint, error, *args, **kwargs)
 
-    def resolve(self, response: Any, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def resolve(self, response: object, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Write a response, or an error, of a fetch that began at `fetched_at` (ms of the store's clock)."""
         self.controller.resolve(self.endpoint, response, fetched_at, *args, **kwargs)
 

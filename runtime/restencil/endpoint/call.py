@@ -123,7 +123,7 @@ class Lifecycle(Protocol):
 # --- all steps -------------------------------------------------------------------------------------------------------
 
 
-def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None) -> Steps:
+def lifecycle(endpoint: Lifecycle, args: tuple[object, ...], url: str | None = None) -> Steps:
     """Run the steps of a call from its bound arguments to its value, calling overridden hooks.
 
     `url` is the URL of the request, if it is known.
@@ -152,7 +152,7 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None
     return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
 
 
-def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value: Any) -> Steps:
+def _processed(endpoint: Lifecycle, args: tuple[object, ...], response: object, value: object) -> Steps:
     """Convert the parsed value to the value of the call: `unwrap`, `ignore`, `process` and `empty`."""
     call = current_call.get()
     if call is not None and endpoint.plan.answers_itself:
@@ -171,14 +171,14 @@ def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value:
     return value
 
 
-def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
+def _body(endpoint: Lifecycle, args: tuple[object, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
 # --- prepare ---------------------------------------------------------------------------------------------------------
 
 
-def prepare(endpoint: Lifecycle, body: Any = None, options: CallOptions | None = None) -> Any:
+def prepare(endpoint: Lifecycle, body: object = None, options: CallOptions | None = None) -> Any:
     """Return the request: `request_init` with `method`, `signal` and `body` over it, and headers, also of the call.
 
     A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form, and ValueError for None in a
@@ -224,7 +224,7 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
     return init
 
 
-def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> RequestInit:
+def prepare_standard(endpoint: Lifecycle, args: tuple[object, ...], options: CallOptions | None) -> RequestInit:
     """Return the request if no hook is overridden; one without options and body is cached, as no hook can change it."""
     if options is None and not endpoint.request_init and endpoint.signal is None:
         plan = endpoint.plan
@@ -310,7 +310,7 @@ def parse(endpoint: Lifecycle, response: Any) -> Any:
     return _parsed(endpoint, response, content)
 
 
-async def _parsed_later(endpoint: Lifecycle, response: Any, content: Awaitable[bytes]) -> Any:
+async def _parsed_later(endpoint: Lifecycle, response: object, content: Awaitable[bytes]) -> Any:
     return _parsed(endpoint, response, await content)
 
 
@@ -343,12 +343,12 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
     raise _unexpected(endpoint.name, response, kind, None if binary else _text(response, content))
 
 
-def has_schema(schema: Any) -> bool:
+def has_schema(schema: object) -> bool:
     """Return whether a schema needs an object or a list, as any schema except a string does."""
     return schema is not None and not isinstance(schema, str)
 
 
-def _text(response: Any, content: bytes) -> str:
+def _text(response: object, content: bytes) -> str:
     """Decode the body in the charset of the response, by default UTF-8; bytes that cannot be decoded are replaced.
 
     Raises ParseError for a known charset that cannot decode these bytes at all.
@@ -361,7 +361,7 @@ def _text(response: Any, content: bytes) -> str:
         raise undecodable(response, error) from error
 
 
-def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> ParseError:
+def _malformed(response: object, kind: str, content: bytes, error: ValueError) -> ParseError:
     if content:
         problem = f"the response is not valid JSON ({error}), but its content type is {kind or 'missing'!r}"
     else:
@@ -369,7 +369,7 @@ def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> P
     return ParseError(f"{reported(response)}: {problem}", status=400, **error_members(response))
 
 
-def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
+def _unexpected(owner: str, response: object, kind: str, text: str | None) -> UnexpectedContentError:
     start = f"{reported(response)}: endpoint {owner!r} has a schema and expected JSON, but the response is "
     if text is None:
         rest = f"binary content of type {kind!r}; set schema=None to get its bytes"

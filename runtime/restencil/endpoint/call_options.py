@@ -72,13 +72,13 @@ def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: boo
     return ({**keyed, **params}, *rest)
 
 
-def has_partitions(endpoint: Any) -> bool:
+def has_partitions(endpoint: object) -> bool:
     """Return whether header parameters of an endpoint may require a separate store."""
     params: Mapping[str, HeaderParam] = getattr(endpoint, "header_params", None) or {}
     return any(param.parts for param in params.values())
 
 
-def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def split(params: Mapping[str, HeaderParam], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
     """Split arguments of a call: return positional and keyword arguments without headers, and the headers."""
     if args and is_mapping(args[0]) and not params.keys().isdisjoint(args[0]):
         first = args[0]
@@ -90,7 +90,7 @@ def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapp
     return args, rest, {name: kwargs[name] for name in params if name in kwargs}
 
 
-def key_suffix(params: Mapping[str, HeaderParam], given: Any) -> str:
+def key_suffix(params: Mapping[str, HeaderParam], given: object) -> str:
     """Return the end of the key of a read: a space and the header parameters that are part of it, sorted."""
     if not is_mapping(given):
         return ""
@@ -163,7 +163,7 @@ class CallOptions(NamedTuple):
 NO_CALL_OPTIONS: Final = CallOptions()
 
 
-def options_of(args: tuple[Any, ...]) -> CallOptions | None:
+def options_of(args: tuple[object, ...]) -> CallOptions | None:
     """Return the options of the call with these bound arguments; None without any."""
     return cast("CallOptions | None", args.options) if isinstance(args, Arguments) else None
 
@@ -282,7 +282,7 @@ class ViewOptions:
             made.__dict__["bind_args"] = partial(_bound, plain, self.query)
 
 
-def _refuse_query(name: str, parameter: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _refuse_query(name: str, parameter: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
     if parameter:
         raise ValueError(
             f"the query of with_options has {parameter!r}, which is a path parameter of endpoint {name!r}; "

@@ -88,7 +88,7 @@ def lazy_function(reference: str) -> Callable[..., Any]:
     return call
 
 
-def refuse_awaitable(value: Any, owner: str, hook: str) -> None:
+def refuse_awaitable(value: object, owner: str, hook: str) -> None:
     """Raise TypeError if a hook that must be a plain function returned an awaitable."""
     if is_awaitable(value):
         if inspect.iscoroutine(value):
@@ -220,7 +220,7 @@ class Endpoint(Generic[P, R]):
 
     # -- construction ----------------------------------------------------------------------------------------------
 
-    def _configure(self, options: dict[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
+    def _configure(self, options: dict[str, Any], given: Mapping[str, object], base: Endpoint[..., Any] | None) -> None:
         """Set the attributes from all options; `given` contains only those of this construction or extension."""
         refuse_reserved(given)
         members = self.__dict__
@@ -261,7 +261,7 @@ class Endpoint(Generic[P, R]):
         check_shorthand(self.schema)
         check_options(self, http=False)
 
-    def _resolve_name(self, options: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
+    def _resolve_name(self, options: Mapping[str, object], base: Endpoint[..., Any] | None) -> None:
         if options.get("name") is not None:
             return
         self.__dict__.pop("name", None)
@@ -272,7 +272,7 @@ class Endpoint(Generic[P, R]):
         elif getattr(type(self), "name", None) is None:
             self.__dict__["name"] = self._own_name(options)
 
-    def _own_name(self, options: Mapping[str, Any]) -> str:
+    def _own_name(self, options: Mapping[str, object]) -> str:
         function = options.get("fetch")
         name = str(getattr(function, "__name__", "")) if function is not None else type(self).__name__
         if name in ("", "<lambda>"):
@@ -288,7 +288,7 @@ class Endpoint(Generic[P, R]):
         bound = self.bind_args(args, kwargs)
         return bound if name == "key" else bound[:1]
 
-    def extend(self, **options: Any) -> Self:
+    def extend(self, **options: object) -> Self:
         """Return a new endpoint of the same class with these options over its own; this one is unchanged.
 
         The value None overrides too. Members that depend on options (side effect, body) are computed again.
@@ -409,7 +409,7 @@ class Endpoint(Generic[P, R]):
         key = self.key(*args)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         return Request(self, self.rules, args, key + self.filed_as)
 
-    def request_at(self, args: tuple[Any, ...], url: str) -> Request:
+    def request_at(self, args: tuple[object, ...], url: str) -> Request:
         """Return the request of a call at a URL that a response contained, such as that of a page."""
         options = (options_of(args) or NO_CALL_OPTIONS)._replace(url=url)
         placed = Arguments(args, args.own if isinstance(args, Arguments) else args, options)
@@ -429,7 +429,7 @@ class Endpoint(Generic[P, R]):
         """Whether the last argument is a body."""
         return False
 
-    def bind_args(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    def bind_args(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[Any, ...]:
         """Convert arguments to the positional form, with all values in wire form.
 
         Keywords other than `body` become the first argument, without those that are None; `wire` maps their names, and
@@ -453,7 +453,9 @@ class Endpoint(Generic[P, R]):
                 return self._bind_with_headers(self.header_params, args, kwargs)
         return self._bind(args, kwargs, self._defaults)
 
-    def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _bind(
+        self, args: tuple[object, ...], kwargs: Mapping[str, object], defaults: Mapping[str, object]
+    ) -> tuple[Any, ...]:
         """Convert the parameters and the body of a call to the positional form."""
         if not kwargs and (args or not defaults):
             return self._bound_body(args) if args and self.has_body else args
@@ -476,7 +478,7 @@ class Endpoint(Generic[P, R]):
         return (params,)
 
     def _bind_with_headers(
-        self, params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, params: Mapping[str, HeaderParam], args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> tuple[Any, ...]:
         """Bind the arguments of a call with header parameters, which are not part of URL or body."""
         args, rest, given = split(params, args, kwargs)
@@ -487,7 +489,7 @@ class Endpoint(Generic[P, R]):
             values = _formatted(values, self.formats)
         return bind_headers(self, self._bind(args, rest, defaults), values)
 
-    def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _bound_body(self, args: tuple[object, ...]) -> tuple[Any, ...]:
         """Convert the body, which is the last argument, to wire form."""
         return args
 
@@ -512,11 +514,11 @@ class Endpoint(Generic[P, R]):
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def fetch(self, *args: Any) -> Any:
+    def fetch(self, *args: object) -> Any:
         """Fetch the value for these bound arguments; may be a coroutine function."""
         raise NotImplementedError(f"endpoint {self.name!r} has no fetch; pass a function or override fetch")
 
-    def steps(self, args: tuple[Any, ...]) -> Steps:
+    def steps(self, args: tuple[object, ...]) -> Steps:
         """Return the steps of a call with these bound arguments, for `drive` and `drive_async`."""
         value = self.fetch(*args)
         if is_awaitable(value):
@@ -556,14 +558,14 @@ class Endpoint(Generic[P, R]):
         self.__dict__.setdefault("_member", name)
 
     @overload
-    def __get__(self, instance: None, owner: Any, /) -> Self: ...
+    def __get__(self, instance: None, owner: object, /) -> Self: ...
     @overload
-    def __get__(self, instance: Binder[Blocking], owner: Any, /) -> BoundEndpoint[P, R]: ...
+    def __get__(self, instance: Binder[Blocking], owner: object, /) -> BoundEndpoint[P, R]: ...
     @overload
-    def __get__(self, instance: Binder[Awaiting], owner: Any, /) -> AsyncBoundEndpoint[P, R]: ...
+    def __get__(self, instance: Binder[Awaiting], owner: object, /) -> AsyncBoundEndpoint[P, R]: ...
     @overload
-    def __get__(self, instance: object, owner: Any, /) -> Self: ...
-    def __get__(self, instance: Any, owner: Any = None, /) -> Any:
+    def __get__(self, instance: object, owner: object, /) -> Self: ...
+    def __get__(self, instance: object, owner: object = None, /) -> Any:
         declaration = self.__dict__.get("_declaration")
         if declaration is not None:
             # Now, because otherwise lookups would find attributes of its class instead of the declared options.
@@ -609,7 +611,7 @@ class Endpoint(Generic[P, R]):
         return f"<{type(self).__name__} {self.name}>"
 
 
-def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+def _warn(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
     """Warn if the endpoint is deprecated, and about deprecated parameters of the call."""
     if endpoint.deprecated is not None:
         _warn_deprecated(endpoint.name, endpoint.deprecated)
@@ -623,7 +625,7 @@ def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
             _warn_deprecated(f"the parameter {name!r} of {endpoint.name}", reason)
 
 
-def _with_names(given: Mapping[str, Any], wire: Mapping[str, str], types: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_names(given: Mapping[str, object], wire: Mapping[str, str], types: Mapping[str, object]) -> Mapping[str, Any]:
     """Convert keywords that are objects in the query string, so that their members have their JSON names."""
     models = {name: types[wire.get(name, name)] for name in given if wire.get(name, name) in types}
     return {**given, **{name: to_wire(given[name], model_of(kind, None)) for name, kind in models.items()}}
@@ -638,7 +640,7 @@ def _shown_signature(endpoint: Endpoint[..., Any]) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
 
 
-def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> dict[str, Any]:
+def _wire_params(given: Mapping[str, object], wire: Mapping[str, str] | None) -> dict[str, Any]:
     """Return the keywords that are parameters, without `body`, with their names and values in the URL."""
     if wire or "body" in given:
         names = wire or {}
@@ -656,7 +658,7 @@ def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> di
     return params
 
 
-def _formatted(given: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
+def _formatted(given: Mapping[str, object], formats: Mapping[str, str]) -> dict[str, Any]:
     """Convert datetimes among the keywords of a call to their formats in the URL."""
     found = dict(given)
     for name, format in formats.items():
@@ -675,7 +677,9 @@ def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:
     raise TypeError(f"{hook} of endpoint {endpoint.name!r} returned {described(value)}; expected a string")
 
 
-def _option_with_keywords(endpoint: Endpoint[..., Any], name: str, function: Callable[..., Any]) -> Callable[..., str]:
+def _option_with_keywords(
+    endpoint: Endpoint[..., Any], name: str, function: Callable[..., object]
+) -> Callable[..., str]:
     """Wrap an option `key` or `url`, so that it accepts keywords like the method that it replaces."""
 
     def call(*args: Any, **kwargs: Any) -> str:
@@ -719,7 +723,7 @@ def _needs_of(needs: str | Iterable[str] | None, *, strict: bool) -> str | tuple
     return needs if isinstance(needs, str) else tuple(needs)
 
 
-def _total_of(pagination: Any) -> tuple[str, ...]:
+def _total_of(pagination: object) -> tuple[str, ...]:
     """Return the path of the total number of items in a response, from the option `pagination`."""
     total: Any = cast("Mapping[str, Any]", pagination).get("total") if isinstance(pagination, Mapping) else None
     return tuple(total.split(".")) if isinstance(total, str) and total else ()

@@ -28,7 +28,7 @@ class Enveloped(Protocol):
     def name(self) -> str: ...
 
 
-def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
+def opened(endpoint: Enveloped, value: object, response: object) -> Any:
     """Return the value in the envelope of a response; None for a response without content, or with `ignore`.
 
     Raises ProcessingError if the envelope is missing, except for a delete, which returns the response unchanged.
@@ -50,14 +50,14 @@ def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
     return found
 
 
-def at_path(value: Any, path: str) -> Any:
+def at_path(value: object, path: str) -> Any:
     """Return the value at a path of a response; None if there is none."""
     for step in path.split("."):
         value = _step(value, step)
     return None if value is _NOTHING else value
 
 
-def _step(value: Any, step: str) -> Any:
+def _step(value: object, step: str) -> Any:
     """Return the member of an object with this name, or the item of a list with this index."""
     if is_mapping(value):
         return value.get(step, _NOTHING)
@@ -66,7 +66,7 @@ def _step(value: Any, step: str) -> Any:
     return _NOTHING
 
 
-def _missing_envelope(endpoint: Enveloped, path: str, value: Any, response: Any) -> ProcessingError:
+def _missing_envelope(endpoint: Enveloped, path: str, value: object, response: object) -> ProcessingError:
     siblings = endpoint.siblings
     owner = endpoint.name if siblings is None else siblings.title
     request = f"{method_of(response)} {url_of(response)}".strip()
@@ -79,7 +79,7 @@ def _missing_envelope(endpoint: Enveloped, path: str, value: Any, response: Any)
     return ProcessingError(message, response=value)
 
 
-def enclosed(body: Any, path: str) -> Any:
+def enclosed(body: object, path: str) -> Any:
     """Wrap a body in objects with the members of a path."""
     for step in reversed(path.split(".")):
         body = {step: body}

@@ -38,7 +38,7 @@ class ErrorTypes:
             found = self._classes[name] = given
         return found
 
-    def data_of(self, status: int, data: Any, /) -> Any:
+    def data_of(self, status: int, data: object, /) -> Any:
         """Convert the JSON of a body to the most specific type for its status; None if it does not match."""
         types = {str(key).upper(): value for key, value in self._errors.items()}
         text = str(status)
@@ -61,7 +61,7 @@ def _each(given: Any) -> tuple[Any, ...]:
     return given if isinstance(given, TUPLE) else (given,)
 
 
-def check_errors(name: str, value: Any, endpoint: Any) -> None:
+def check_errors(name: str, value: object, endpoint: Any) -> None:
     """Raise TypeError or ValueError for an invalid option `errors`."""
     what = f"{name} of endpoint {endpoint.label}"
     if not is_mapping(value):

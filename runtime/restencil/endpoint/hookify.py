@@ -68,7 +68,7 @@ class HookResource:
 
 
 def _user_of(
-    name: str, member: Endpoint[..., Any], use_init: Callable[[], Mapping[str, Any] | None]
+    name: str, member: Endpoint[..., Any], use_init: Callable[[], Mapping[str, object] | None]
 ) -> Callable[[], Endpoint[..., Any]]:
     def use() -> Endpoint[..., Any]:
         _open_scope(name)
@@ -79,7 +79,7 @@ def _user_of(
     return use
 
 
-def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | None]) -> HookResource:
+def hookify_resource(resource: object, use_init: Callable[[], Mapping[str, object] | None]) -> HookResource:
     """Return an object with a function `use_<member>` for each endpoint of a resource.
 
     Each calls `use_init()` every time and returns the member with the result as its `request_init`, which replaces the
@@ -88,7 +88,7 @@ def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | N
     return HookResource(resource, use_init)
 
 
-def use_endpoint(endpoint: E, /, **overrides: Any) -> E:
+def use_endpoint(endpoint: E, /, **overrides: object) -> E:
     """Return `endpoint.extend(**overrides)`; within one scope, the same object for the same endpoint and values.
 
     Raises HookScopeError outside of `with hook_scope():`.

@@ -126,7 +126,7 @@ def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
     )
 
 
-def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
+def page_params(listing: PagedEndpoint, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Return the arguments of a call that may contain a page and its size: query parameters, or members of its body.
 
     Raises TypeError for a body that is not a mapping.
@@ -143,7 +143,7 @@ def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, A
     return params if is_mapping(params) else {}
 
 
-def with_page_params(listing: PagedEndpoint, args: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, ...]:
+def with_page_params(listing: PagedEndpoint, args: tuple[object, ...], params: Mapping[str, object]) -> tuple[Any, ...]:
     """Return the arguments of a call with these parameters instead of its `page_params`."""
     if listing.page_member is None:
         return with_options(args, (params, *(args if listing.has_body and len(args) == 1 else args[1:])))
@@ -180,7 +180,7 @@ def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Reque
     return page
 
 
-def keyed_body(body: Any, page_member: str | None) -> Any:
+def keyed_body(body: object, page_member: str | None) -> Any:
     """Return the part of a body that belongs to keys and identities, without the position of a page; None if empty."""
     if page_member is None or not is_mapping(body):
         return body
@@ -206,12 +206,12 @@ def _options(listing: ListEndpointLike, member: str) -> Mapping[str, Any]:
     return getattr(listing, f"{member}_options", None) or {}
 
 
-def _unchanged(*args: Any) -> tuple[Any, ...]:
+def _unchanged(*args: object) -> tuple[Any, ...]:
     return args
 
 
 def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
-    def remove(*args: Any) -> tuple[Any, ...]:
+    def remove(*args: object) -> tuple[Any, ...]:
         first = args[0] if args else None
         if not is_mapping(first):
             return ()
@@ -220,7 +220,7 @@ def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
     return remove
 
 
-def searched_schema(raw: Any, owner: str, page_member: str | None) -> Any:
+def searched_schema(raw: object, owner: str, page_member: str | None) -> Any:
     """Return the schema with the body of the call added to the identity of its collections, as member `body`.
 
     So two searches never share a list, and pushed entities join none of them. `page_member` is the member of the body
@@ -234,7 +234,7 @@ def _searched(collection: Collection, owner: str, page_member: str | None) -> Co
         return collection  # the collection of a page, whose list has the body in its identity already
     found = copy.copy(collection)
 
-    def args_key(*args: Any) -> Mapping[str, Any]:
+    def args_key(*args: object) -> Mapping[str, Any]:
         identity = collection.args_key(*args)
         body = keyed_body(args[-1], page_member) if len(args) > 1 else None
         return identity if body is None else {**identity, "body": body_digest(body, owner)}

@@ -139,7 +139,7 @@ def _names(name: str, value: Any, endpoint: Any) -> None:
 
 
 def _names_or(*words: str) -> Check:
-    def check(name: str, value: Any, endpoint: Any) -> None:
+    def check(name: str, value: object, endpoint: object) -> None:
         if value not in words:
             _names(name, value, endpoint)
 
@@ -218,7 +218,7 @@ def _redirects(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
-def freshness_of(value: Any) -> tuple[float, float] | None:
+def freshness_of(value: object) -> tuple[float, float] | None:
     """Return the minimum and maximum lifetime in ms of data if the server determines it; None if the client does.
 
     Raises ValueError for invalid bounds.
@@ -347,7 +347,7 @@ HOOKS: Final = frozenset(name for name, option in OPTIONS.items() if option.kind
 _CHECKED: Final = {name: option for name, option in OPTIONS.items() if option.check is not None}
 
 
-def check_options(endpoint: Any, *, http: bool) -> None:
+def check_options(endpoint: object, *, http: bool) -> None:
     """Raise TypeError or ValueError for an invalid option of this endpoint."""
     for name, option in _CHECKED.items():
         if option.http is http and option.check is not None:
@@ -385,20 +385,20 @@ RESERVED: Final = frozenset(
 """Members that options must not hide."""
 
 
-def refuse_reserved(given: Mapping[str, Any]) -> None:
+def refuse_reserved(given: Mapping[str, object]) -> None:
     """Raise TypeError for an option that would hide a member of every endpoint."""
     reserved = RESERVED.intersection(given)
     if reserved:
         raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option; remove it")
 
 
-def keyword_defaults(signature: Any) -> dict[str, Any]:
+def keyword_defaults(signature: object) -> dict[str, Any]:
     """Return the defaults in the declared signature of an endpoint, except `body` and None, which is not sent."""
     defaults: Mapping[str, Any] = getattr(signature, "__kwdefaults__", None) or {}
     return {name: value for name, value in defaults.items() if value is not None and name != "body"}
 
 
-def known_keywords(signature: Any) -> frozenset[str] | None:
+def known_keywords(signature: object) -> frozenset[str] | None:
     """Return the keywords in the declared signature of an endpoint; None if it accepts any."""
     code = getattr(signature, "__code__", None)
     if code is None or code.co_flags & _TAKES_KEYWORDS:
@@ -415,7 +415,7 @@ def required_keywords(signature: Any) -> frozenset[str]:
     return frozenset(names) - (signature.__kwdefaults__ or {}).keys()
 
 
-def refuse_missing(name: str, given: Mapping[str, Any], required: frozenset[str]) -> None:
+def refuse_missing(name: str, given: Mapping[str, object], required: frozenset[str]) -> None:
     """Raise TypeError for required keywords that are missing in a call."""
     missing = sorted(required - given.keys())
     if missing:
@@ -423,7 +423,7 @@ def refuse_missing(name: str, given: Mapping[str, Any], required: frozenset[str]
         raise TypeError(f"endpoint {name!r} needs {needed}, which the call does not pass")
 
 
-def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
+def refuse_keywords(name: str, given: Mapping[str, object], known: frozenset[str]) -> None:
     """Raise TypeError for an unknown keyword, with similar ones as a hint."""
     unknown = next((keyword for keyword in given if keyword not in known), None)
     if unknown is None:
@@ -435,7 +435,7 @@ def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) 
     raise TypeError(f"endpoint {name!r} has no keyword {unknown!r}; {hint}")
 
 
-def side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:
+def side_effect_of(kind: type[object], given: Mapping[str, object], base: bool | None) -> bool:
     """Return whether an endpoint has a side effect: from its options, the endpoint it extends, or its class."""
     explicit = given.get("side_effect")
     if explicit is None and base is None:
@@ -443,7 +443,7 @@ def side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None)
     return bool(base if explicit is None else explicit)
 
 
-def http_side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:
+def http_side_effect_of(kind: type[object], given: Mapping[str, object], base: bool | None) -> bool:
     """Return whether an HTTP endpoint has a side effect: by default if its method is not GET."""
     if given.get("side_effect") is None:
         method = given.get("method")
@@ -454,7 +454,7 @@ def http_side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | 
     return side_effect_of(kind, given, base)
 
 
-def method_of(kind: type[Any], given: Mapping[str, Any], base: str | None) -> str:
+def method_of(kind: type[object], given: Mapping[str, object], base: str | None) -> str:
     """Return the method of an HTTP endpoint: from its options, the endpoint it extends, its class, or side effect."""
     method = given.get("method")
     if method is None:
@@ -554,7 +554,7 @@ class Plan:
         """Whether keywords are used unchanged as parameters: without other names, defaults, a body or warnings."""
 
 
-def overridden(kind: type[Any], library: type[Any], options: Mapping[str, Any]) -> frozenset[str]:
+def overridden(kind: type[object], library: type[object], options: Mapping[str, object]) -> frozenset[str]:
     """Return the hooks that options override, or a class compared with its base class in the library."""
     return frozenset(
         name

@@ -130,7 +130,7 @@ def shorten_path(path: str) -> str:
     return shortened or ("/" if path.startswith("/") else "")
 
 
-def search_text(name: str, value: Any) -> str:
+def search_text(name: str, value: object) -> str:
     """Convert the value of a query parameter to a string, lists joined with commas. Raises TypeError for a dict."""
     if is_items(value):
         return ",".join("" if item is None else search_text(name, item) for item in value)
@@ -223,7 +223,7 @@ class PathTemplate:
         """Return the URL prefix without its final slash if the path begins with one."""
         return prefix[:-1] if self.rooted and prefix.endswith("/") else prefix
 
-    def fill(self, params: Mapping[str, Any], head: str = "") -> str:
+    def fill(self, params: Mapping[str, object], head: str = "") -> str:
         """Return the path for these parameters; others are ignored. `head` is the beginning of its first segment.
 
         Raises MissingParameterError, TypeError for a container, and ValueError for a value that would change the route:
@@ -234,7 +234,7 @@ class PathTemplate:
             self.filler = _compiled(self, self._segments_with_params)
         return self.filler(params, head)
 
-    def refuse_empty(self, params: Mapping[str, Any]) -> None:
+    def refuse_empty(self, params: Mapping[str, object]) -> None:
         """Raise ValueError if a required parameter that is a whole segment is empty: `/a/` is another route."""
         for name in self.whole:
             value = params.get(name)
@@ -324,7 +324,7 @@ def check_path_params(name: str, value: Any, endpoint: Any) -> None:
             )
 
 
-def kinds_of(path_params: Any) -> tuple[tuple[str, str], ...]:
+def kinds_of(path_params: object) -> tuple[tuple[str, str], ...]:
     """Return the parameters in the option `path_params` that are `list` or `slashes`, sorted, each with its kind."""
     given: Mapping[str, Any] = path_params if is_mapping(path_params) else {}
     return tuple(sorted((name, kind) for name, kind in given.items() if isinstance(kind, str) and kind in _KINDS))
@@ -355,7 +355,7 @@ def names_entity(endpoint: Any) -> bool:
     return is_of_item or (bool(parts) and isinstance(parts[-1], Param))
 
 
-def encode_value(value: Any, name: str, template: str) -> str:
+def encode_value(value: object, name: str, template: str) -> str:
     """Percent-encode the value of a parameter. Raises TypeError for containers, and ValueError for unsafe text."""
     text = scalar_text(value)
     if text is None:
@@ -379,7 +379,7 @@ def _refuse_empty(name: str, template: str) -> NoReturn:
     raise ValueError(f"parameter {name!r} of {template!r} is empty, so the URL would match another route; pass a value")
 
 
-def _encode_list(value: Any, name: str, template: str) -> str:
+def _encode_list(value: object, name: str, template: str) -> str:
     """Encode a list parameter: its percent-encoded items, joined with commas. Raises ValueError if it is empty."""
     if not is_items(value):
         return encode_value(value, name, template) or _refuse_empty(name, template)
@@ -387,7 +387,7 @@ def _encode_list(value: Any, name: str, template: str) -> str:
     return text or _refuse_empty(name, template)
 
 
-def _encode_segments(value: Any, name: str, template: str) -> str:
+def _encode_segments(value: object, name: str, template: str) -> str:
     """Percent-encode a parameter except its slashes. Raises ValueError if it would address another route."""
     text = encode_value(value, name, template).replace("%2F", "/")
     for segment in text.split("/"):

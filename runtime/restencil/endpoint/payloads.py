@@ -43,17 +43,17 @@ def url_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
     return {} if not params or (len(args) == 1 and endpoint.has_body) else params
 
 
-def _record_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
+def _record_params(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> Any:
     """Return the parameters that identify the record, by field name: those of the URL, else of the body."""
     params = url_params(endpoint, args)
     return params_of_record(endpoint.rules, args) if is_mapping(params) else params
 
 
-def _body(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
+def _body(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
-def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...]) -> Any:
+def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[object, ...]) -> Any:
     """Return the body without members that do not fit the types of the entity's fields; these fields do not change."""
     body, model = _body(endpoint, args), entity_model(endpoint.schema)
     if model is None or not endpoint.strict:
@@ -68,7 +68,7 @@ def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...
     return fitting_members(model, body, is_known) if is_mapping(body) else body
 
 
-def _as_record(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
+def _as_record(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Convert URL parameters, which have Python names, to members of a record with JSON names."""
     return cast("Mapping[str, Any]", to_wire(_record_params(endpoint, args), entity_model(endpoint.schema)))
 
@@ -99,19 +99,19 @@ def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:
     return {**params, **body, **{name: {**params[name], **body[name]} for name in both}}
 
 
-def _item_key(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> str | None:
+def _item_key(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> str | None:
     """Return the key of `get` with the same path arguments; None without one."""
     return None if endpoint.siblings is None else endpoint.siblings.item_key(args)
 
 
-def _held(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+def _held(endpoint: PayloadEndpoint, snapshot: object, args: tuple[object, ...]) -> Mapping[str, Any] | None:
     """Return the stored result of `get` with the same path arguments; None without one."""
     key = _item_key(endpoint, args)
     held: Callable[..., Mapping[str, Any] | None] | None = getattr(snapshot, "held", None)  # users' doubles have none
     return None if key is None or held is None else held(endpoint.schema, key)
 
 
-def _entries(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
+def _entries(endpoint: PayloadEndpoint, snapshot: object, *args: object) -> Any:
     """Return only the body, whose members are assigned to a map; parameters would become entries of it too."""
     return _body(endpoint, args) or {}
 
@@ -134,7 +134,7 @@ def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
 
 
-def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
+def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: object) -> Any:
     """Return only the parameters. Raises AbortOptimistic if they identify no stored record."""
     params = _record_params(endpoint, args)
     node = schema_of(endpoint.schema)

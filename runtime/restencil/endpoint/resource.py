@@ -151,7 +151,7 @@ class ResourceContext:
         asking = _rest_member(self._resource, self._member)
         return () if asking is None else tuple(sorted(path_template(asking.path).names))
 
-    def item_key(self, args: tuple[Any, ...]) -> str | None:
+    def item_key(self, args: tuple[object, ...]) -> str | None:
         """Return the key of `get` for the path parameters of a call; None if there is none."""
         get = _rest_member(self._resource, "get")
         params = self._params(args)
@@ -209,7 +209,7 @@ class ResourceContext:
             )
             yield get.request((params,)), [(table, pk) for table, pk in named if pk is not None]
 
-    def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None) -> Request | None:
+    def get_request(self, table: str, pk: str, record: Mapping[str, object] | None = None) -> Request | None:
         """Return the request of `get` for a record, from any resource of the package; None if there is none.
 
         If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
@@ -226,7 +226,7 @@ class ResourceContext:
         return None
 
     def expired_reads(
-        self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None
+        self, args: tuple[object, ...], names: Sequence[str], locator: UrlResolver | None
     ) -> tuple[set[tuple[str, str]], set[str]]:
         """Return the places of the reads that a mutation expires by these names, and the tables that become stale.
 
@@ -281,7 +281,7 @@ class ResourceContext:
         found = [one for one in (_rest_member(resource, name) for name in members) if one is not None]
         return [one for one in found if not one.side_effect] if found else None
 
-    def lists_test(self, args: tuple[Any, ...]) -> Callable[[str], bool]:
+    def lists_test(self, args: tuple[object, ...]) -> Callable[[str], bool]:
         """Return a predicate for the keys of lists at the path of a call; of lists at any path if it is not known."""
         listing = _rest_member(self._resource, "get_list")
         if listing is None:
@@ -297,7 +297,7 @@ class ResourceContext:
         get = _rest_member(self._resource, "get")
         return None if get is None else path_template(get.path).params_of(urls.urlsplit(url).path)
 
-    def _params(self, args: tuple[Any, ...]) -> dict[str, Any]:
+    def _params(self, args: tuple[object, ...]) -> dict[str, Any]:
         given: Any = args[0] if args and is_mapping(args[0]) else {}
         return {name: given[name] for name in self.path_names if given.get(name) is not None}
 
@@ -320,7 +320,7 @@ def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
 
 
 def _params_of(
-    get: RestEndpoint[..., Any], model: EntityModel, pk: str, record: Mapping[str, Any] | None
+    get: RestEndpoint[..., Any], model: EntityModel, pk: str, record: Mapping[str, object] | None
 ) -> dict[str, Any]:
     """Return the path parameters of `get` for a record; the value is None if it is not known."""
     names = path_template(get.path).names
@@ -446,14 +446,14 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
     return schema
 
 
-def delete_result(value: Any, *args: Any) -> Any:
+def delete_result(value: object, *args: object) -> Any:
     """Implement `process` of `delete`: return the response if it has content, else the URL parameters."""
     if isinstance(value, str | dict | list) and value:
         return cast(Any, value)
     return args[0] if args and args[0] is not None else {}
 
 
-def _declared(options: dict[str, Any], function: Callable[..., Any] | None, *, is_list: bool = False) -> Any:
+def _declared(options: dict[str, Any], function: Callable[..., object] | None, *, is_list: bool = False) -> Any:
     kind: type[Any] | None = options.pop("endpoint", None)
     _check_kind(kind)
     if options.get("path") is not None:
@@ -464,12 +464,14 @@ def _declared(options: dict[str, Any], function: Callable[..., Any] | None, *, i
     return _unbuilt(kind or (ListEndpoint if is_list else RestEndpoint), declaration, function)
 
 
-def _check_kind(kind: Any) -> None:
+def _check_kind(kind: object) -> None:
     if kind is not None and not (isinstance(kind, type) and issubclass(kind, RestEndpoint)):
         raise TypeError(f"the class of an endpoint is {kind!r}; expected RestEndpoint or a subclass of it")
 
 
-def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., Any] | None) -> RestEndpoint[..., Any]:
+def _unbuilt(
+    kind: type[Any], declaration: Declaration, function: Callable[..., object] | None
+) -> RestEndpoint[..., Any]:
     endpoint: RestEndpoint[..., Any] = object.__new__(kind)
     endpoint.__dict__["_declaration"] = declaration
     if function is not None:
@@ -720,11 +722,11 @@ class _Create:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def extend(self, **options: Any) -> _Create:
+    def extend(self, **options: object) -> _Create:
         """Return this member with more options, over those of the list's `push`."""
         return _Create({**self._options, **options})
 
-    def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
+    def __get__(self, instance: object, owner: type[Resource[Any]]) -> Any:
         listing = _rest_member(owner, "get_list")
         if listing is None:
             raise AttributeError(f"{owner.__name__} has no {self._name}: it has no get_list")
@@ -789,7 +791,7 @@ class Resource(Binder[ControllerType]):
                 setattr(cls, name, member)
 
     @classmethod
-    def extend(cls, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any) -> Any:
+    def extend(cls, first: object = None, options: Mapping[str, object] | None = None, /, **keywords: object) -> Any:
         """Return a new resource with changed or added members; this one is unchanged.
 
         | form | call |
@@ -827,7 +829,7 @@ class Resource(Binder[ControllerType]):
         return cls._with(members)
 
     @classmethod
-    def _added(cls, name: str, options: Mapping[str, Any]) -> Any:
+    def _added(cls, name: str, options: Mapping[str, object]) -> Any:
         present = endpoints_of(cls)
         base = present.get(name) or present.get("get")
         if base is not None:
@@ -835,11 +837,11 @@ class Resource(Binder[ControllerType]):
         return _declared(dict(options), None)
 
     @classmethod
-    def _with(cls, members: Mapping[str, Any]) -> Any:
+    def _with(cls, members: Mapping[str, object]) -> Any:
         return types.new_class(cls.__name__, (cls,), exec_body=lambda namespace: namespace.update(members))
 
 
-def _options_of(member: str, options: Any) -> Mapping[str, Any]:
+def _options_of(member: str, options: object) -> Mapping[str, Any]:
     if not isinstance(options, Mapping):
         raise TypeError(
             f"the options of member {member!r} are {described(options)}; expected a dict, such as {{'path': '/me'}}"
@@ -847,7 +849,7 @@ def _options_of(member: str, options: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", options)
 
 
-def endpoints_of(resource: Any) -> dict[str, Endpoint[..., Any]]:
+def endpoints_of(resource: object) -> dict[str, Endpoint[..., Any]]:
     """Return the endpoints of a resource class by name, in declaration order, including `create` if there is one."""
     return dict(_endpoints(resource if isinstance(resource, type) else type(resource)))
 
@@ -899,7 +901,7 @@ class ResourceClass(Generic[T]):
         def __call__(self, controller: Awaiting, /) -> StandardMembers[Awaiting, T]: ...
         def __call__(self, controller: Any, /) -> Any: ...
         def extend(
-            self, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any
+            self, first: object = None, options: Mapping[str, object] | None = None, /, **keywords: object
         ) -> ResourceClass[T]: ...
         def __getattr__(self, name: str) -> Any: ...
 
@@ -911,22 +913,22 @@ def create_resource(
     schema: type[R2],
     url_prefix: str | None = None,
     Endpoint: type[RestEndpoint[..., Any]] | None = None,  # noqa: N803 - it is a class
-    Collection: type[Any] | None = None,  # noqa: N803 - it is a class
+    Collection: type[object] | None = None,  # noqa: N803 - it is a class
     pagination_field: str | None = None,
     optimistic: bool = False,
-    **options: Any,
+    **options: object,
 ) -> ResourceClass[R2]: ...
 @overload
 def create_resource(
     *,
     path: str,
-    schema: Any,
+    schema: object,
     url_prefix: str | None = None,
     Endpoint: type[RestEndpoint[..., Any]] | None = None,  # noqa: N803 - it is a class
-    Collection: type[Any] | None = None,  # noqa: N803 - it is a class
+    Collection: type[object] | None = None,  # noqa: N803 - it is a class
     pagination_field: str | None = None,
     optimistic: bool = False,
-    **options: Any,
+    **options: object,
 ) -> ResourceClass[Any]: ...
 def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
     """Create a resource with all standard members: `create_resource(path="/articles/:id", schema=Article)`.

@@ -119,7 +119,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     # -- construction -------------------------------------------------------------------------------------------------
 
-    def _configure(self, options: dict[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
+    def _configure(self, options: dict[str, Any], given: Mapping[str, object], base: Endpoint[..., Any] | None) -> None:
         members = self.__dict__
         kind = type(self)
         path = options["path"] if options.get("path") is not None else getattr(kind, "path", None)
@@ -245,7 +245,7 @@ class RestEndpoint(Endpoint[P, R]):
                 url += ("&" if template.has_query else "?") + text
         return url
 
-    def search_to_string(self, search_params: Mapping[str, Any]) -> str:
+    def search_to_string(self, search_params: Mapping[str, object]) -> str:
         """Encode parameters as a query string: form encoding, sorted by name, without those that are None.
 
         The option `search_styles` determines the form of lists and objects.
@@ -323,21 +323,21 @@ class RestEndpoint(Endpoint[P, R]):
 
     # -- lifecycle ----------------------------------------------------------------------------------------------------
 
-    def steps(self, args: tuple[Any, ...]) -> Steps:
+    def steps(self, args: tuple[object, ...]) -> Steps:
         """Return the steps of a call with these bound arguments, for `drive` and `drive_async`.
 
         These are prepare, send, parse and process, or an overridden `fetch` instead.
         """
         return super().steps(args) if self.plan.own_fetch else lifecycle(self, args)
 
-    def fetch(self, *args: Any) -> Any:
+    def fetch(self, *args: object) -> Any:
         """Run the request lifecycle within the current call; an override may call it."""
         transport = transport_of_call(self.name, "fetch")
         if isinstance(transport, BlockingTransport):
             return drive(lifecycle(self, args), transport)
         return drive_async(lifecycle(self, args), transport)
 
-    def get_request_init(self, body: Any = None) -> Any:
+    def get_request_init(self, body: object = None) -> Any:
         """Return the request: `request_init` with `method`, `signal` and `body` over it, and the headers.
 
         A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form.
@@ -348,7 +348,7 @@ class RestEndpoint(Endpoint[P, R]):
         """Return the headers to send, given those of the request so far; by default the same."""
         return headers
 
-    def fetch_response(self, url: str, init: Mapping[str, Any]) -> Any:
+    def fetch_response(self, url: str, init: Mapping[str, object]) -> Any:
         """Send the request and return the response.
 
         Raises NetworkError for a final status outside 200–299 and for failed connections, AbortError if the signal is
@@ -356,7 +356,7 @@ class RestEndpoint(Endpoint[P, R]):
         """
         return send(self, transport_of_call(self.name, "fetch_response"), url, init, current_options(self))
 
-    def parse_response(self, response: Any) -> Any:
+    def parse_response(self, response: object) -> Any:
         """Parse a response to JSON, text, bytes or None, depending on status, content type and options.
 
         Raises ParseError (400) for malformed JSON, and UnexpectedContentError (404) for text or binary content if the
@@ -364,7 +364,7 @@ class RestEndpoint(Endpoint[P, R]):
         """
         return parse(self, response)
 
-    def process(self, value: Any, *args: Any) -> Any:
+    def process(self, value: object, *args: object) -> Any:
         """Return the result of a call, given the parsed value and the bound arguments; by default the value."""
         return value
 
@@ -404,7 +404,7 @@ class RestEndpoint(Endpoint[P, R]):
         """
         return cast("RestEndpoint[..., Any]", pager(self, self._derived))
 
-    def paginated(self, cursor: str | Callable[..., Any]) -> RestEndpoint[..., Any]:
+    def paginated(self, cursor: str | Callable[..., object]) -> RestEndpoint[..., Any]:
         """Return an endpoint whose responses are pages, which are appended to this endpoint's collection.
 
         `cursor` is the query parameter that identifies a page, or a function that converts the arguments of a page to
@@ -417,7 +417,7 @@ class RestEndpoint(Endpoint[P, R]):
         return f"<{type(self).__name__} {self.name}: {self.method} {self.path}>"
 
 
-def _without(given: Sequence[str] | None, params: Any) -> frozenset[str]:
+def _without(given: Sequence[str] | None, params: object) -> frozenset[str]:
     """Return the names of client headers and query parameters that are not sent, or replaced by `header_params`."""
     names = {name for written in given or () for name in (written, written.lower())}
     known = list(params.values()) if is_mapping(params) else []  # `check_options` rejects anything else
@@ -441,15 +441,15 @@ class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR,
         @property
         def get_page(self: ListEndpoint[Any, Any, Any, Any, P2, Has[R2]]) -> RestEndpoint[P2, R2]: ...
         @overload
-        def __get__(self, instance: None, owner: Any, /) -> Self: ...
+        def __get__(self, instance: None, owner: object, /) -> Self: ...
         @overload
         def __get__(
-            self, instance: Binder[Blocking], owner: Any, /
+            self, instance: Binder[Blocking], owner: object, /
         ) -> BoundList[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]: ...
         @overload
         def __get__(
-            self, instance: Binder[Awaiting], owner: Any, /
+            self, instance: Binder[Awaiting], owner: object, /
         ) -> AsyncBoundList[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]: ...
         @overload
-        def __get__(self, instance: object, owner: Any, /) -> Self: ...
-        def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
+        def __get__(self, instance: object, owner: object, /) -> Self: ...
+        def __get__(self, instance: object, owner: object = None, /) -> Any: ...

@@ -40,7 +40,7 @@ def check_styles(name: str, value: Any, endpoint: Any) -> None:
             )
 
 
-def styled_string(params: Mapping[str, Any], styles: Mapping[str, str]) -> str:
+def styled_string(params: Mapping[str, object], styles: Mapping[str, str]) -> str:
     """Form-encode query parameters, sorted by name; pairs with the same name keep the order of the list.
 
     None is omitted, as a value, item or member. Raises TypeError for a value that its style cannot encode.
@@ -49,7 +49,7 @@ def styled_string(params: Mapping[str, Any], styles: Mapping[str, str]) -> str:
     return "&".join(pair_of(name, text) for name, text in found)
 
 
-def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
+def styled_form(fields: Mapping[str, object], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
     """Return the fields of a form as they are sent: each name with a string or a list of strings.
 
     By default, lists have the style `repeat` and objects the style `brackets`. Only the style `json` encodes null.
@@ -67,12 +67,12 @@ def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> 
     return found
 
 
-def _holds_more(value: Any) -> bool:
+def _holds_more(value: object) -> bool:
     """Return whether a list contains a list or an object."""
     return is_items(value) and any(is_mapping(item) or is_items(item) for item in value)
 
 
-def _pairs(params: Mapping[str, Any], styles: Mapping[str, str], *, keeps_null: bool = False) -> Iterator[Pair]:
+def _pairs(params: Mapping[str, object], styles: Mapping[str, str], *, keeps_null: bool = False) -> Iterator[Pair]:
     for name, value in params.items():
         style = styles.get(name)
         if keeps_null and style == "json":
@@ -93,7 +93,7 @@ def _place(pair: Pair) -> str:
     return name if cut < 0 else name[: cut + 2]
 
 
-def _written(name: str, value: Any, style: str | None) -> Iterator[Pair]:
+def _written(name: str, value: object, style: str | None) -> Iterator[Pair]:
     if style == "json":
         yield name, json_text(value)
     elif style is None or not (is_items(value) or is_mapping(value)):
@@ -113,7 +113,7 @@ def _written(name: str, value: Any, style: str | None) -> Iterator[Pair]:
             yield name, _SEPARATORS[style].join(texts)
 
 
-def _nested(name: str, value: Any, numbered: bool) -> Iterator[Pair]:
+def _nested(name: str, value: object, numbered: bool) -> Iterator[Pair]:
     if is_mapping(value):
         parts: Iterable[tuple[str, Any]] = [(str(member), value[member]) for member in sorted(value, key=str)]
     elif is_items(value):
@@ -127,7 +127,7 @@ def _nested(name: str, value: Any, numbered: bool) -> Iterator[Pair]:
             yield from _nested(f"{name}[{part}]", item, numbered)
 
 
-def _scalar(name: str, value: Any, style: str) -> str:
+def _scalar(name: str, value: object, style: str) -> str:
     text = scalar_text(value)
     if text is None:
         raise TypeError(
@@ -137,18 +137,18 @@ def _scalar(name: str, value: Any, style: str) -> str:
     return text
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Encode a value as compact JSON with sorted keys; None is omitted, as an item or member."""
     return _json(_without_none(value))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=text_of
     )
 
 
-def _without_none(value: Any) -> Any:
+def _without_none(value: object) -> Any:
     if is_mapping(value):
         return {str(name): _without_none(item) for name, item in value.items() if item is not None}
     if is_items(value):

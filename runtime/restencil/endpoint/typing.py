@@ -71,6 +71,6 @@ class Binder(Generic[ControllerType]):
         return f"<{type(self).__name__} of {self.controller!r}>"
 
 
-def is_binder(value: Any) -> TypeGuard[Binder[Any]]:
+def is_binder(value: object) -> TypeGuard[Binder[Any]]:
     """Return whether a value is a resource that is bound to a controller."""
     return isinstance(value, Binder)

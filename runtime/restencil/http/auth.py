@@ -226,7 +226,7 @@ class Preparation:
                 return self._signed_later(token, only, url, headers)
         return self._signed(token, only, url, headers)
 
-    def with_credentials(self, credentials: Mapping[str, Any], *, is_apart: bool) -> Preparation:
+    def with_credentials(self, credentials: Mapping[str, object], *, is_apart: bool) -> Preparation:
         """Return a preparation for a view with these credentials; `is_apart` if the view has a store of its own."""
         return Preparation(
             self._api,
@@ -266,7 +266,7 @@ class Preparation:
 
     # one scheme
 
-    def _signed_later(self, token: Any, only: Auth, url: str, headers: dict[str, str]) -> Steps:
+    def _signed_later(self, token: object, only: Auth, url: str, headers: dict[str, str]) -> Steps:
         return self._signed((yield _Awaited(token)), only, url, headers)
 
     def _signed(self, token: Any, only: Auth, url: str, headers: dict[str, str]) -> Ready:
@@ -417,7 +417,7 @@ class _Sent:
 
 
 def renewing(
-    prepared: Renewable, body: Any, send: Callable[[Ready], Any], prepare: Callable[[], Ready | Steps]
+    prepared: Renewable, body: object, send: Callable[[Ready], object], prepare: Callable[[], Ready | Steps]
 ) -> Steps:
     """Steps that send a request with tokens, and return its response; after a 401 they send it again with new tokens.
 
@@ -457,7 +457,7 @@ def _variables(scheme: Auth) -> list[str]:
     return [] if scheme.env is None else [scheme.env]
 
 
-def _check_text(token: Any, name: str) -> None:
+def _check_text(token: object, name: str) -> None:
     """Raise TypeError or ValueError for a credential that is not a valid string; messages do not contain it."""
     what = "the token of this client" if name == SHORT else f"the credential {name!r} of this client"
     if not isinstance(token, str):

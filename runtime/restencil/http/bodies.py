@@ -31,7 +31,7 @@ class EncodedBody(NamedTuple):
 NO_BODY: Final = EncodedBody({})
 
 
-def encode_body(body: Any, *, asynchronous: bool) -> EncodedBody:
+def encode_body(body: object, *, asynchronous: bool) -> EncodedBody:
     """Return the arguments of `build_request` for a body. Raises TypeError for a form field that cannot be encoded."""
     if body is None or body == "":
         return NO_BODY
@@ -65,7 +65,7 @@ def _form_fields(form: Form) -> list[tuple[str, str]]:
     return fields
 
 
-def _json_part(name: str, value: Any) -> bytes:
+def _json_part(name: str, value: object) -> bytes:
     """Encode an object as the JSON of a multipart part."""
     try:
         return encode_json(value, text_of).encode()

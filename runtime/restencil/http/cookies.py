@@ -25,7 +25,7 @@ CREDENTIALS: Final = ("omit", "same-origin", "include")
 class _StoreNothing(DefaultCookiePolicy):
     """The policy of a jar that stays empty."""
 
-    def set_ok(self, cookie: Any, request: Any) -> bool:
+    def set_ok(self, cookie: object, request: object) -> bool:
         return False
 
 

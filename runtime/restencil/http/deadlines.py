@@ -120,7 +120,7 @@ class _Backend:
         self._core = core
         self._backend = core.SyncBackend()
 
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> _Stream:
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: object) -> _Stream:
         """Connect to the first address of the host that accepts, trying all within the remaining time."""
         late = self._core.ConnectTimeout
         if _deadline() is None:
@@ -164,7 +164,9 @@ class _Stream:
     def close(self) -> None:
         self._stream.close()
 
-    def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Stream:
+    def start_tls(
+        self, ssl_context: object, server_hostname: str | None = None, timeout: float | None = None
+    ) -> _Stream:
         try:
             left = _time_left(timeout, self._core.ConnectTimeout)
         except BaseException:
@@ -183,7 +185,7 @@ class _AsyncBackend:
         self._core = core
         self._backend = core.AnyIOBackend()
 
-    async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> _AsyncStream:
+    async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: object) -> _AsyncStream:
         left = _time_left(timeout, self._core.ConnectTimeout)
         return _AsyncStream(self._core, await self._backend.connect_tcp(host, port, left, **options))
 
@@ -210,7 +212,7 @@ class _AsyncStream:
         await self._stream.aclose()
 
     async def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+        self, ssl_context: object, server_hostname: str | None = None, timeout: float | None = None
     ) -> _AsyncStream:
         try:
             left = _time_left(timeout, self._core.ConnectTimeout)

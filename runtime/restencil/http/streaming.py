@@ -161,7 +161,7 @@ def _split(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
+def _lines(response: object, chunks: Iterable[bytes]) -> Iterator[str]:
     splitter = _LineSplitter(response)
     for chunk in chunks:
         yield from splitter.feed(chunk)
@@ -169,7 +169,7 @@ def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _as_network_errors(response: Any) -> Generator[None]:
+def _as_network_errors(response: object) -> Generator[None]:
     from .library import library_of
 
     try:

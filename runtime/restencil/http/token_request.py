@@ -140,13 +140,13 @@ def _json(response: Any) -> dict[str, Any] | None:
     return cast("dict[str, Any]", content) if isinstance(content, dict) else None
 
 
-def _reason(content: Mapping[str, Any] | None) -> str:
+def _reason(content: Mapping[str, object] | None) -> str:
     """Return the error code of the server; empty if it may contain a secret."""
     error = None if content is None else content.get("error")
     return error if isinstance(error, str) and _PLAIN(error) else ""
 
 
-def _seconds(value: Any) -> float | None:
+def _seconds(value: object) -> float | None:
     """Return the lifetime of a token in seconds; None if it is missing or invalid."""
     try:
         seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan

@@ -47,7 +47,7 @@ NOBODY: Final = Agent()
 """The default, without a package."""
 
 
-def agent_of(kind: type, api: Api | None, given: Any) -> Agent:
+def agent_of(kind: type, api: Api | None, given: object) -> Agent:
     """Return the agent of a client of this class.
 
     Raises TypeError for a `User-Agent` that is neither a string nor False, and ValueError for one that cannot be sent.
@@ -68,7 +68,7 @@ def _package_of(kind: type) -> str:
     return package.rpartition(".")[2] if module == _GENERATED else ""
 
 
-def _check(text: Any, what: str) -> None:
+def _check(text: object, what: str) -> None:
     if text is None or text is False:
         return
     if not isinstance(text, str):

@@ -146,7 +146,7 @@ class BatchLoader:
         return True
 
 
-def _marks_of(cells: Mapping[EntityPath, Any]) -> Iterator[Mark]:
+def _marks_of(cells: Mapping[EntityPath, object]) -> Iterator[Mark]:
     """Yield the marks on which the freshness of these cells depends, except for their own."""
     nodes: dict[tuple[str, int], Any] = {(cell[0], id(node)): node for cell, node in cells.items()}
     for (table, _), node in nodes.items():

@@ -106,7 +106,7 @@ def _text_of(space: Namespace) -> bytes:
     return encode_exactly(document, portable=True)
 
 
-def _sorted(members: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _sorted(members: Mapping[str, object]) -> list[tuple[str, Any]]:
     return sorted(members.items(), key=lambda member: member[0])
 
 
@@ -348,7 +348,7 @@ class _Loading:
                 for text, pk in self._dict(where, entries).items():
                     self.index[table, field, text] = self._text(f"{where}[{text!r}]", pk)
 
-    def _decoded(self, data: Any) -> dict[str, Any]:
+    def _decoded(self, data: object) -> dict[str, Any]:
         if not isinstance(data, bytes | bytearray | str):
             raise StorageError(f"invalid dump: it is {described(data)}; pass the result of dump() to Store.load")
         try:
@@ -373,7 +373,7 @@ class _Loading:
                 raise StorageError(f"invalid dump: it lacks {name!r}")
         return document
 
-    def _table(self, where: str, table: str, value: Any) -> None:
+    def _table(self, where: str, table: str, value: object) -> None:
         found = self._dict(where, value)
         incomplete = found.get("incomplete")
         if not isinstance(incomplete, bool):
@@ -382,7 +382,7 @@ class _Loading:
         self.rows[table] = [self._row(f"{where}['rows'][{pk!r}]", table, pk, row) for pk, row in rows.items()]
         self.tables[table] = TableInfo(max(1, len(rows)), incomplete)
 
-    def _row(self, where: str, table: str, pk: str, value: Any) -> StoredRow:
+    def _row(self, where: str, table: str, pk: str, value: object) -> StoredRow:
         found = self._list(where, value)
         if len(found) != 3:
             raise _misfit(where, "a list of shape, time and value", found)
@@ -393,7 +393,7 @@ class _Loading:
         data = None if stored is None else encode_exactly(stored)
         return StoredRow(table, pk, 0, 0, self._at(f"{where}[1]", times), self._text(f"{where}[0]", shape), data, 0)
 
-    def _result(self, where: str, key: str, value: Any) -> StoredResult:
+    def _result(self, where: str, key: str, value: object) -> StoredResult:
         found = self._list(where, value)
         if len(found) not in (3, 4):
             raise _misfit(where, "a list of shape, time, whether it is invalidated, and value", found)
@@ -403,35 +403,35 @@ class _Loading:
         shape, times = self._text(f"{where}[0]", found[0]), self._at(f"{where}[1]", found[1])
         return StoredResult(key, 0, times, shape, found[2], data, 0)
 
-    def _at(self, where: str, place: Any) -> Meta:
+    def _at(self, where: str, place: object) -> Meta:
         if type(place) is not int or not 0 <= place < len(self._times):
             raise _misfit(where, f"the index of one of {len(self._times)} times", place)
         times = self._times[place]
         return times._replace(expires_at=min(times.expires_at, _STALE)) if self._is_stale else times
 
-    def _meta(self, where: str, value: Any) -> Meta:
+    def _meta(self, where: str, value: object) -> Meta:
         times = self._list(where, value)
         if len(times) != 3 or not all(time is None or type(time) in (int, float) for time in times):
             raise _misfit(where, "three times in ms, or null for infinity", times)
         return Meta(*(inf if time is None else float(time) for time in times))
 
-    def _list(self, where: str, value: Any) -> list[Any]:
+    def _list(self, where: str, value: object) -> list[Any]:
         if not is_list(value):
             raise _misfit(where, "a list", value)
         return value
 
-    def _dict(self, where: str, value: Any) -> dict[str, Any]:
+    def _dict(self, where: str, value: object) -> dict[str, Any]:
         if not is_dict(value):
             raise _misfit(where, "an object", value)
         return value
 
-    def _text(self, where: str, value: Any) -> str:
+    def _text(self, where: str, value: object) -> str:
         if not isinstance(value, str):
             raise _misfit(where, "a string", value)
         return value
 
 
-def _misfit(where: str, expected: str, found: Any) -> StorageError:
+def _misfit(where: str, expected: str, found: object) -> StorageError:
     return StorageError(f"invalid dump: {where} is {described(found)}, {found!r:.80}; expected {expected}")
 
 

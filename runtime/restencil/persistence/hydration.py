@@ -98,7 +98,7 @@ class Hydrator(Provenance):
         return Intake(self._store_state.base)
 
     def take_rows(
-        self, cells: Collection[EntityPath], loaded: Loaded, nodes: Mapping[EntityPath, Any], intake: Intake
+        self, cells: Collection[EntityPath], loaded: Loaded, nodes: Mapping[EntityPath, object], intake: Intake
     ) -> None:
         """Add the loaded rows of these cells to an intake, and note those that are absent."""
         known, entities = self._connection.known, self._store_state.base.entities
@@ -123,7 +123,7 @@ class Hydrator(Provenance):
             self._take_new(table, rows, nodes, intake.new)
         self._connection.count.loaded_rows += len(loaded.rows)
 
-    def _whole(self, row: StoredRow, value: Any, times: Meta) -> Whole:
+    def _whole(self, row: StoredRow, value: object, times: Meta) -> Whole:
         """Return the response that last contained the complete row, with numbers of this store."""
         number = self._connection.known.timeline.number_of(row.whole_rev)
         whole = whole_of(value, self._whole_notes.pop((row.table, row.pk), None), times, number)

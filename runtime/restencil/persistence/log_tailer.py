@@ -131,7 +131,7 @@ def _wait_for_changes(
         return False
 
 
-def _given(found: Any) -> Any:
+def _given(found: object) -> Any:
     if isinstance(found, Exception):
         raise found
     return found

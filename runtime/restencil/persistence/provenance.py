@@ -167,7 +167,7 @@ class Provenance:
         """Return the schema fingerprint of the endpoint that has read a key here; None if none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
-    def misses_members(self, node: Schema | None, cell: EntityPath, stored: Any) -> bool:
+    def misses_members(self, node: Schema | None, cell: EntityPath, stored: object) -> bool:
         """Whether a row misses members that its class declares, and memory does not have them either."""
         left = self.left_out.get(cell)
         entity = None if node is None else node.entity
@@ -221,7 +221,7 @@ class Provenance:
         return list(islice(self.unverified_keys, number))
 
 
-def _has(record: Any, path: tuple[str, ...]) -> bool:
+def _has(record: object, path: tuple[str, ...]) -> bool:
     """Whether a record has a member that was left out of its row; members in lists are not checked."""
     for name in path:
         if is_list(record) or not is_dict(record) or name not in record:

@@ -56,7 +56,7 @@ class ReadSet:
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
-    def begin(self, schema: Schema, stored: Any, *, from_storage: bool) -> None:
+    def begin(self, schema: Schema, stored: object, *, from_storage: bool) -> None:
         """Begin the walk at a stored value."""
         self._from_storage = from_storage
         self.visit(schema, stored)
@@ -138,7 +138,7 @@ class ReadSet:
                 if type(entry) is not str:
                     self.visit(schema, entry)
 
-    def _guarded(self, follow: Callable[..., Any], *args: Any) -> None:
+    def _guarded(self, follow: Callable[..., object], *args: object) -> None:
         """Call a function and ignore errors of conversion, which the read itself raises."""
         try:
             follow(*args)
@@ -165,7 +165,7 @@ class ReadSet:
             self._note(schema, (pk,))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> Any:
         self._inside(schema, [record])
         return UNDEFINED
 
@@ -173,7 +173,7 @@ class ReadSet:
         self._note(schema, (pk,))
         return UNDEFINED
 
-    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> Any:
         return UNDEFINED
 
     def has(self, table: str, pk: str) -> bool:

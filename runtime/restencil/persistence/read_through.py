@@ -78,7 +78,7 @@ class ReadThrough:
             lambda waits: self._of_request(request, waits=waits, state=state), ("request", request.key, request.args)
         )
 
-    def ensure_value_loaded(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
+    def ensure_value_loaded(self, schema: object, args: tuple[object, ...], state: State | None = None) -> bool:
         """Load the rows that the value of a schema needs; False if it must not be returned."""
         node = schema_of(schema)
         if node is None:
@@ -165,7 +165,7 @@ class ReadThrough:
         storage = self._connection.storage
         return 0 if running_loop() is not None and not getattr(storage, "is_in_memory", False) else self._most
 
-    def _here(self, begin: Callable[[bool], StorageWork[bool]], name: tuple[Any, ...]) -> bool:
+    def _here(self, begin: Callable[[bool], StorageWork[bool]], name: tuple[object, ...]) -> bool:
         """Run a query in this thread if that is allowed; else start it in the background and return False.
 
         `name` identifies the query, so that equal ones are started once.
@@ -229,7 +229,7 @@ class ReadThrough:
         self,
         schema: Schema,
         request: Request | None,
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         *,
         waits: bool,
         state: State | None = None,

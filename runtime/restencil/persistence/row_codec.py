@@ -274,7 +274,7 @@ def _through(place: _Place) -> Iterable[_Place]:
     return waiting
 
 
-def _is_declared(declared: Any, name: str) -> bool:
+def _is_declared(declared: object, name: str) -> bool:
     if isinstance(declared, Model):
         return declared.to_python.get(name, name) in declared.fields and name not in declared.to_json
     if isinstance(declared, Object):
@@ -282,7 +282,7 @@ def _is_declared(declared: Any, name: str) -> bool:
     return name in _hints(declared)
 
 
-def _declared(declared: Any, name: str) -> tuple[str, int | None, list[Any]]:
+def _declared(declared: object, name: str) -> tuple[str, int | None, list[Any]]:
     """Return the Python name of a member of an object, its `persist`, and its schemas and type."""
     if isinstance(declared, Model):
         python = declared.to_python.get(name, name)
@@ -298,7 +298,7 @@ def _declared(declared: Any, name: str) -> tuple[str, int | None, list[Any]]:
 
 
 @lru_cache(maxsize=256)
-def _hints(cls: Any) -> Mapping[str, Any]:
+def _hints(cls: object) -> Mapping[str, Any]:
     kind = kind_of_class(cls)
     try:
         hints = typing.get_type_hints(cls)
@@ -387,7 +387,7 @@ def _whole(details: Any, date: float, number: float) -> Whole:
         ) from error
 
 
-def whole_of(value: Any, details: Any, times: Meta, number: float) -> Whole:
+def whole_of(value: object, details: object, times: Meta, number: float) -> Whole:
     """Return the response that last contained the complete row.
 
     `details` is the `$whole` of its JSON; without it, that response has the `times` of the row. `number` is the local
@@ -447,7 +447,7 @@ def misses_declared(model: EntityModel, left: LeftOut) -> bool:
     return bool(left) and any(map(_Place((), objects=(model,)).declares, left))
 
 
-def with_left_out(record: dict[str, Any], left: LeftOut, known: Any) -> dict[str, Any]:
+def with_left_out(record: dict[str, Any], left: LeftOut, known: object) -> dict[str, Any]:
     """Return a loaded record with the members that were left out of it, from `known`, the value in memory."""
     if not left or not is_dict(known := record_of(known)):
         return record
@@ -457,7 +457,7 @@ def with_left_out(record: dict[str, Any], left: LeftOut, known: Any) -> dict[str
     return found
 
 
-def _filled(value: Any, known: Any, path: tuple[str, ...]) -> Any:
+def _filled(value: object, known: object, path: tuple[str, ...]) -> Any:
     name, *rest = path
     if is_list(value) and is_list(known) and len(value) == len(known):
         return [_filled(item, other, path) for item, other in zip(value, known, strict=True)]
@@ -472,7 +472,7 @@ def _filled(value: Any, known: Any, path: tuple[str, ...]) -> Any:
     return {key: _filled(item, known.get(key), path) for key, item in value.items()}  # a map of such objects
 
 
-def _kept(value: Any, place: _Place, path: tuple[str, ...], left: dict[tuple[str, ...], None]) -> Any:
+def _kept(value: object, place: _Place, path: tuple[str, ...], left: dict[tuple[str, ...], None]) -> Any:
     """Return a value without the members that are not stored; their paths are added to `left`."""
     if is_list(value):
         return [_kept(item, place.of_items, path, left) for item in value]
@@ -493,7 +493,7 @@ def _kept(value: Any, place: _Place, path: tuple[str, ...], left: dict[tuple[str
 # -- collections and results -------------------------------------------------------------------------------------------
 
 
-def encode_collection(stored: Any) -> bytes:
+def encode_collection(stored: object) -> bytes:
     """Return the JSON of a list or map of primary keys, without generated ones. Raises Unstorable if it has none."""
     data = _encoded(stored)
     if _OWN_MARK in data:
@@ -504,7 +504,7 @@ def encode_collection(stored: Any) -> bytes:
     return _encoded({_PARTIAL: _escaped(stored)}) if is_partial(stored) else data
 
 
-def encode_result(value: Any, schema: Schema | None = None, others: frozenset[str] = _NO_NAMES) -> bytes | None:
+def encode_result(value: object, schema: Schema | None = None, others: frozenset[str] = _NO_NAMES) -> bytes | None:
     """Return the JSON of a result, by the schema of its endpoint; None for no value.
 
     Raises Unstorable if it has no exact JSON form, or if a declared object in it has a secret: a result is stored
@@ -635,7 +635,7 @@ def _terms(value: Any, times: Meta) -> Terms:
         raise ValueError(f"{value!r:.80} is not a valid lifetime of a result") from error
 
 
-def _others_of(value: Any) -> Any:
+def _others_of(value: object) -> Any:
     """Return a value without references to generated primary keys; UNDEFINED for such a reference itself."""
     if isinstance(value, str):
         return UNDEFINED if _OWN_PK.fullmatch(value) else value
@@ -652,20 +652,20 @@ def _others_of(value: Any) -> Any:
 # -- names that begin with `$` -----------------------------------------------------------------------------------------
 
 
-def _encoded(value: Any) -> bytes:
+def _encoded(value: object) -> bytes:
     try:
         return encode_exactly(value)
     except ValueError as error:
         raise Unstorable(str(error)) from None
 
 
-def _escaped(value: Any) -> Any:
+def _escaped(value: object) -> Any:
     if is_dict(value):
         return {f"${name}" if name[:1] == "$" else name: _escaped(item) for name, item in value.items()}
     return [_escaped(item) for item in value] if is_list(value) else value
 
 
-def _unescaped(value: Any) -> Any:
+def _unescaped(value: object) -> Any:
     if is_dict(value):
         return {name[1:] if name[:2] == "$$" else name: _unescaped(item) for name, item in value.items()}
     return [_unescaped(item) for item in value] if is_list(value) else value

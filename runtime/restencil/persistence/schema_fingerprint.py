@@ -78,7 +78,7 @@ def fingerprint_of_endpoint(rules: Rules) -> str:
     return found[1]
 
 
-def _digest(description: Mapping[str, Any]) -> str:
+def _digest(description: Mapping[str, object]) -> str:
     text = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
     digest: str = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
     return digest
@@ -124,7 +124,7 @@ def kind_of_field(model: Model, declared: Field) -> str:
     return _kind(model.kinds.get(declared.name))
 
 
-def _kind(annotation: Any) -> str:
+def _kind(annotation: object) -> str:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is None:
         return _kind_of_type(annotation)
@@ -140,7 +140,7 @@ def _kind(annotation: Any) -> str:
     return kinds.pop() if len(kinds) == 1 else "any"
 
 
-def _kind_of_type(annotation: Any) -> str:
+def _kind_of_type(annotation: object) -> str:
     if not isinstance(annotation, type):
         return "any"
     kind: type[Any] = annotation

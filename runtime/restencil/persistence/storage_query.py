@@ -102,7 +102,7 @@ class StorageStep:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
-        def answered(answer: Any) -> None:
+        def answered(answer: object) -> None:
             if not future.done():
                 future.set_result(answer)
 
@@ -165,7 +165,7 @@ class LoaderThread:
             asking.close()
             self._store.tell()
 
-    def begin(self, name: tuple[Any, ...], begin: Callable[[], StorageWork[bool]]) -> None:
+    def begin(self, name: tuple[object, ...], begin: Callable[[], StorageWork[bool]]) -> None:
         """Run storage work in the background and notify listeners after it; ignored while one of this name runs."""
         marked = repr(name)
         with self._lock:

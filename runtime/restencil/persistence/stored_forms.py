@@ -63,7 +63,7 @@ class StoredForms:
 
     # -- to memory
 
-    def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> StoredEntry | None:
+    def held(self, row: StoredRow, times: Meta, number: float, known: object = None) -> StoredEntry | None:
         """Convert a row to the form of memory; None if no known class can read it. Raises ValueError for invalid JSON.
 
         Members that were left out of it come from `known`, the value in memory; `number` is the number of its request.

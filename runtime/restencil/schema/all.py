@@ -64,7 +64,7 @@ class All(Schema):
     def title(self) -> str:
         return title_of(self.item, "All")
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         check_shape(self, value, writer, "a list")
         return value
 
@@ -89,7 +89,7 @@ class All(Schema):
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         return _WHOLE
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
+    def denormalize(self, stored: object, reader: Reader) -> Any:
         tables: dict[str, list[EntitySchema]] = {}
         for schema in self.listed():
             tables.setdefault(schema.table_key, []).append(schema)
@@ -104,7 +104,7 @@ class All(Schema):
                     found.append(entity)
         return ReadOnlyList(found)
 
-    def _shown_as(self, schemas: list[EntitySchema], stored: Any) -> EntitySchema:
+    def _shown_as(self, schemas: list[EntitySchema], stored: object) -> EntitySchema:
         """The type of a record, of several that share a table; each record is listed once."""
         chosen = None
         if self.item is not None and len(self.item.entities) > 1 and not isinstance(stored, Sentinel):

@@ -125,7 +125,7 @@ def entity(
     return declare if cls is None else declare(cls)
 
 
-def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allow_mutable: bool) -> DeclaredModel:
+def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, object], allow_mutable: bool) -> DeclaredModel:
     name = getattr(cls, "__name__", repr(cls))
     if isinstance(cls, RecordMeta) or cls in declared_classes:
         raise TypeError(f"{name} is an entity (or object) already")
@@ -149,12 +149,12 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allo
     return DeclaredModel(cls, kind, settings, own, hooks)
 
 
-def _fields_of(cls: Any, kind: type[Kind]) -> dict[str, tuple[str, str | None, Any]]:
+def _fields_of(cls: object, kind: type[Kind]) -> dict[str, tuple[str, str | None, Any]]:
     """Return the fields of a class by name, each with its name in `build`, its JSON name or None, and its default."""
     return {name: (argument, alias, default) for name, argument, alias, default in kind.fields(cls)}
 
 
-def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -> None:
+def _check_names(owner: str, word: str, mentioned: object, fields: Iterable[str]) -> None:
     names: list[Any] = [] if isinstance(mentioned, str) or not isinstance(mentioned, Iterable) else [*mentioned]
     if (not names and mentioned not in ((), [], {})) or not all(isinstance(found, str) for found in names):
         raise TypeError(f"{word} of {owner} is {mentioned!r:.80}; expected names of fields")
@@ -165,8 +165,8 @@ def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -
             )
 
 
-def _check_values(owner: str, settings: Mapping[str, Any], hooks: Mapping[str, Any]) -> None:
-    def refuse(word: str, expected: str, found: Any) -> TypeError:
+def _check_values(owner: str, settings: Mapping[str, Any], hooks: Mapping[str, object]) -> None:
+    def refuse(word: str, expected: str, found: object) -> TypeError:
         return TypeError(f"{word} of {owner}: expected {expected}, found {found!r:.80}")
 
     if not settings["pk"]:
@@ -281,7 +281,7 @@ class DeclaredModel(EntityModel):
             )
         return found
 
-    def _schema_of(self, name: str, kind: Any) -> Any:
+    def _schema_of(self, name: str, kind: object) -> Any:
         if kind is None:
             raise TypeError(
                 f"the type of field {name!r} of {self.cls.__name__} is unknown: its annotation cannot be evaluated at "
@@ -298,7 +298,7 @@ class DeclaredModel(EntityModel):
     # -- instances ---------------------------------------------------------------------------------------------------
 
     def construct(
-        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+        self, record: Mapping[str, object], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
         """Create the instance for a record; `INVALID` if a required field is absent.
 
@@ -319,7 +319,7 @@ class DeclaredModel(EntityModel):
                 nested[relation.name] = shown
         return self.built(record, nested, pk)
 
-    def built(self, record: Mapping[str, Any], nested: Mapping[str, Any], pk: str | None) -> Any:
+    def built(self, record: Mapping[str, object], nested: Mapping[str, object], pk: str | None) -> Any:
         """Create an instance by the constructor or validator of the class. Raises ProcessingError if that fails."""
         try:
             members = (self._as_sent if self.kind.converts else self._decoded)(record, pk)
@@ -351,7 +351,7 @@ class DeclaredModel(EntityModel):
             if name not in related
         ]
 
-    def _decoded(self, record: Mapping[str, Any], pk: str | None) -> dict[str, Any]:
+    def _decoded(self, record: Mapping[str, object], pk: str | None) -> dict[str, Any]:
         """Return the constructor arguments for a JSON record, of a class that does not decode JSON itself."""
         members: dict[str, Any] = {}
         for json_name, argument, name, codec, shape in self._steps:
@@ -372,7 +372,7 @@ class DeclaredModel(EntityModel):
         pairs = [(self.to_json.get(name, name), argument) for name, argument in self._arguments.items()]
         return [(json_name, argument) for json_name, argument in pairs if json_name != argument]
 
-    def _as_sent(self, record: Mapping[str, Any], pk: str | None) -> dict[str, Any]:
+    def _as_sent(self, record: Mapping[str, object], pk: str | None) -> dict[str, Any]:
         """Rename the members of a JSON record for a class that decodes JSON itself, and remove its relations."""
         members: dict[str, Any] = {**record}
         if holds_containers(members):
@@ -388,7 +388,7 @@ class DeclaredModel(EntityModel):
             members.update(found)
         return members
 
-    def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
+    def echoed(self, record: Mapping[str, object], visit: Callable[[Schema | None, Any], object]) -> Any:
         """Create an instance from a response. Raises ConversionError if a required field is absent."""
         missing = self._required - record.keys()
         if missing:
@@ -398,7 +398,7 @@ class DeclaredModel(EntityModel):
         nested = {name: None if value is UNDEFINED else value for name, value in found.items()}
         return self.built(record, nested, self.pk_in(record))
 
-    def from_record(self, record: Mapping[str, Any]) -> Any:
+    def from_record(self, record: Mapping[str, object]) -> Any:
         """Create an instance for a record outside of a store, with instances of nested entities."""
         nested = {
             relation.name: nested_instance(relation.node, record[relation.in_json])
@@ -407,7 +407,7 @@ class DeclaredModel(EntityModel):
         }
         return self.built(record, nested, self.pk_in(record))
 
-    def wire_form(self, instance: Any) -> dict[str, Any]:
+    def wire_form(self, instance: object) -> dict[str, Any]:
         """Convert an instance to its JSON record, without unset fields of a pydantic model."""
         members: Mapping[str, Any] = members_of(instance, to_wire)
         names = self._written
@@ -425,7 +425,7 @@ class DeclaredModel(EntityModel):
         written = self.kind.written(self.cls)
         return written or {argument: name for name, argument in self._arguments.items()}
 
-    def pk_of_instance(self, instance: Any) -> str | None:
+    def pk_of_instance(self, instance: object) -> str | None:
         """Return the primary key of an instance; None if it has none."""
         return self.pk(self.wire_form(instance), None, None, ())
 
@@ -438,7 +438,7 @@ _MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
 _UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
 
 
-def _bare(kind: Any) -> Any:
+def _bare(kind: object) -> Any:
     """Return a type without `Annotated`, `Final` and None."""
     kind = _unqualified(kind)
     if typing.get_origin(kind) in _UNIONS:
@@ -447,7 +447,7 @@ def _bare(kind: Any) -> Any:
     return kind
 
 
-def _is_open(kind: Any) -> bool:
+def _is_open(kind: object) -> bool:
     """Whether a type contains a forward reference that is not evaluated."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
@@ -456,14 +456,14 @@ def _is_open(kind: Any) -> bool:
     return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
-def _unqualified(kind: Any) -> Any:
+def _unqualified(kind: object) -> Any:
     """Return a type without `Annotated` and `Final`."""
     while typing.get_origin(kind) in (typing.Annotated, typing.Final):
         kind = typing.get_args(kind)[0]
     return kind
 
 
-def _takes_none(kind: Any) -> bool:
+def _takes_none(kind: object) -> bool:
     kind = _unqualified(kind)
     return typing.get_origin(kind) in _UNIONS and type(None) in typing.get_args(kind)
 
@@ -476,7 +476,7 @@ def _item(kind: Any) -> Any:
     return arguments[1] if typing.get_origin(kind) in _MAPS and len(arguments) == 2 else None
 
 
-def _schemas_in(kind: Any) -> list[Any]:
+def _schemas_in(kind: object) -> list[Any]:
     """Return the entity classes in an annotation."""
     kind = _bare(kind)
     if isinstance(kind, type) and typing.get_origin(kind) is None:
@@ -487,7 +487,7 @@ def _schemas_in(kind: Any) -> list[Any]:
     return [] if item is None else _schemas_in(item)
 
 
-def _shape(kind: Any) -> Any:
+def _shape(kind: object) -> Any:
     """Return the schema for an annotation that contains one entity class."""
     kind = _bare(kind)
     item = _item(kind)
@@ -513,7 +513,7 @@ def _value_codec(cls: Any, kind: type[Kind]) -> Codec:
     """Return the conversion of a class whose instances have no identity."""
     model = DeclaredModel(cls, kind, {"pk": "", "schema": {}}, _fields_of(cls, kind), {})
 
-    def decode(value: Any) -> Any:
+    def decode(value: object) -> Any:
         return model.built(value, {}, None) if is_mapping(value) else value
 
     def encode(value: Any) -> Any:
@@ -523,7 +523,7 @@ def _value_codec(cls: Any, kind: type[Kind]) -> Codec:
 
 
 def _list_codec(item: Codec) -> Codec:
-    def decode(value: Any) -> Any:
+    def decode(value: object) -> Any:
         return [entry if entry is None else item.decode(entry) for entry in value] if is_list(value) else value
 
     def encode(value: Any) -> Any:
@@ -533,7 +533,7 @@ def _list_codec(item: Codec) -> Codec:
 
 
 def _map_codec(item: Codec) -> Codec:
-    def decode(value: Any) -> Any:
+    def decode(value: object) -> Any:
         if not is_dict(value):
             return value
         return {name: entry if entry is None else item.decode(entry) for name, entry in value.items()}
@@ -545,7 +545,7 @@ def _map_codec(item: Codec) -> Codec:
 
 
 @notation.register(type)
-def _class(raw: type[Any]) -> Schema:
+def _class(raw: type[object]) -> Schema:
     """Return the schema of a class: that of an entity if it was declared so, else a conversion, as for a function."""
     model = declared_classes.get(raw)
     return Conversion(raw) if model is None else model.node

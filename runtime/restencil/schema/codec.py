@@ -43,7 +43,7 @@ sending: Final[ContextVar[str | None]] = ContextVar("restencil_body_of", default
 """The name of the strict endpoint whose request body is being encoded; None at all other times."""
 
 
-def encode_datetime(value: Any) -> Any:
+def encode_datetime(value: object) -> Any:
     """Encode a datetime as an RFC 3339 string, with `Z` for UTC; other values are returned unchanged.
 
     A datetime without a time zone is UTC. Raises ValueError for one in the request body of a strict endpoint.
@@ -77,7 +77,7 @@ def has_format(format: str | None) -> bool:
 def _decode_since(unit: int) -> Convert:
     """Return a decoder of Unix time, a number or a numeric string in units of 1/`unit` seconds."""
 
-    def decode(value: Any) -> datetime.datetime:
+    def decode(value: object) -> datetime.datetime:
         if isinstance(value, datetime.datetime):
             return value
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -108,7 +108,7 @@ def _epoch() -> datetime.datetime:
     return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
-def _decode_rfc2822(value: Any) -> datetime.datetime:
+def _decode_rfc2822(value: object) -> datetime.datetime:
     if isinstance(value, datetime.datetime):
         return value
     if not isinstance(value, str):
@@ -116,7 +116,7 @@ def _decode_rfc2822(value: Any) -> datetime.datetime:
     return _utc(email_utils.parsedate_to_datetime(value))
 
 
-def _encode_rfc2822(value: Any) -> Any:
+def _encode_rfc2822(value: object) -> Any:
     if not isinstance(value, datetime.datetime):
         return value
     moment = _utc(_known_zone(value))
@@ -148,11 +148,11 @@ def decode_time(value: Any) -> datetime.time:
     return value if isinstance(value, datetime.time) else datetime.time.fromisoformat(value)
 
 
-def _encode_iso(value: Any) -> Any:
+def _encode_iso(value: object) -> Any:
     return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else value
 
 
-def decode_decimal(value: Any) -> decimal.Decimal:
+def decode_decimal(value: object) -> decimal.Decimal:
     """Decode a JSON string or number to a Decimal with the same digits. Raises ValueError, TypeError."""
     try:
         if type(value) is str:
@@ -164,11 +164,11 @@ def decode_decimal(value: Any) -> decimal.Decimal:
         raise ValueError(f"not a decimal number: {value!r}") from error
 
 
-def _encode_decimal(value: Any) -> Any:
+def _encode_decimal(value: object) -> Any:
     return str(value) if isinstance(value, decimal.Decimal) else value
 
 
-def decode_uuid(value: Any) -> uuid.UUID:
+def decode_uuid(value: object) -> uuid.UUID:
     """Decode a JSON string to a UUID. Raises ValueError, TypeError."""
     if isinstance(value, uuid.UUID):
         return value
@@ -177,7 +177,7 @@ def decode_uuid(value: Any) -> uuid.UUID:
     return uuid.UUID(value)
 
 
-def _encode_uuid(value: Any) -> Any:
+def _encode_uuid(value: object) -> Any:
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
@@ -185,7 +185,7 @@ UNCHANGING: Final = frozenset({decode_datetime, decode_date, decode_time, decode
 """Decoders that return immutable values, which need not be made read-only."""
 
 
-def encode_any(value: Any) -> Any:
+def encode_any(value: object) -> Any:
     """Encode a value of a type with a built-in conversion; other values are returned unchanged."""
     if type(value) in SCALARS:
         return value
@@ -201,7 +201,7 @@ def encode_any(value: Any) -> Any:
 
 
 def _enum_codec(kind: type[enum.Enum]) -> Codec:
-    def decode(value: Any) -> Any:
+    def decode(value: object) -> Any:
         try:
             return kind(value)
         except ValueError:
@@ -220,7 +220,7 @@ _BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
 """Built-in conversions by module and class name; importing the modules is slow. (Benchmark: cold first typed read.)"""
 
 
-def codec_of(kind: Any, format: str | None = None) -> Codec | None:
+def codec_of(kind: object, format: str | None = None) -> Codec | None:
     """Return the conversion for values of a type; None if its JSON values are returned unchanged.
 
     Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`. A class may define its own conversion as

@@ -38,11 +38,11 @@ def _item_text(item: Any) -> str:
     return _json_text(item) if is_mapping(item) else str(search_text(item))
 
 
-def _json_text(value: Any) -> str:
+def _json_text(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=text_of)
 
 
-def identity_text(members: Mapping[str, Any]) -> str:
+def identity_text(members: Mapping[str, object]) -> str:
     """Encode the identity of a collection as its primary key: compact JSON with sorted keys, without `None` members."""
     if not members:
         return "{}"
@@ -62,7 +62,7 @@ def is_selected(table: str, pk: str) -> bool:
     return not table.endswith(("]", "}")) or bool(identity_of_text(pk))
 
 
-def first_argument(*args: Any) -> Mapping[str, Any]:
+def first_argument(*args: object) -> Mapping[str, Any]:
     """Return the default identity of a collection: a copy of the first argument, `{}` without one."""
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
@@ -72,7 +72,7 @@ class _Whole(CollectionNode):
 
     is_map: bool
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         check_shape(self, value, writer, "an object" if self.is_map else "a list")
         return value
 
@@ -147,7 +147,7 @@ class Collection(_Whole):
     def children(self) -> Iterable[Schema | None]:
         return (self.inner,)
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         return ["collection", self.table_key, of(self.inner)]
 
     @property
@@ -163,11 +163,11 @@ class Collection(_Whole):
 
     # -- identity ------------------------------------------------------------------------------------------------
 
-    def args_key(self, *args: Any) -> Mapping[str, Any]:
+    def args_key(self, *args: object) -> Mapping[str, Any]:
         """Return the identity for the arguments of an endpoint."""
         return self._args_key(*args) if self._args_key is not None else first_argument(*args)
 
-    def nest_key(self, parent: Any, key: str | None) -> Mapping[str, Any] | None:
+    def nest_key(self, parent: object, key: str | None) -> Mapping[str, Any] | None:
         """Return the identity for an enclosing entity; None to derive it from the arguments."""
         return self._nest_key(parent, key) if self._nest_key is not None else None
 
@@ -193,7 +193,7 @@ class Collection(_Whole):
             return bool(rule(name))
         return name in rule
 
-    def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
+    def create_collection_filter(self, *args: object) -> Callable[[Identity], bool]:
         """Return a function that decides by identity which collections an addition joins.
 
         By default every member of the identity must equal an argument of the call, unless it is no filter.
@@ -216,9 +216,9 @@ class Collection(_Whole):
         self,
         schema: EntitySchema,
         name: str,
-        value: Any,
-        record: Mapping[str, Any] | None,
-        params: Mapping[str, Any],
+        value: object,
+        record: Mapping[str, object] | None,
+        params: Mapping[str, object],
     ) -> bool | None:
         """Whether a record matches an argument of the list; None if that is unknown.
 
@@ -247,7 +247,7 @@ class Collection(_Whole):
         writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer), self)
         return pk
 
-    def normalize_items(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize_items(self, value: object, parent: object, key: str | None, writer: Writer) -> Any:
         """Normalize the items and return their stored form: a list or dict of primary keys."""
         if not isinstance(value, (list, Mapping)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
@@ -263,7 +263,7 @@ class Collection(_Whole):
         # A number or boolean is neither a list nor the primary key of one.
         return self.inner.denormalize(stored, reader) if isinstance(stored, (list, dict)) else UNDEFINED
 
-    def opened(self, stored: Any, reader: Reader) -> Any:
+    def opened(self, stored: object, reader: Reader) -> Any:
         return reader.visit(self.inner, stored)
 
     def echo(self, value: Any, echo: Echo) -> Any:
@@ -294,7 +294,7 @@ class Collection(_Whole):
         _refuse(self, "assign", not self.is_map)
         return Adder(self, overlay)
 
-    def add_with(self, merge: Callable[[Any, Any], Any], create_collection_filter: Filter | None = None) -> Adder:
+    def add_with(self, merge: Callable[[Any, Any], object], create_collection_filter: Filter | None = None) -> Adder:
         """Return a schema that adds items with a custom merge: `merge(existing, new) -> all`, in stored form."""
         return Adder(self, _of_copies(merge), create_collection_filter)
 
@@ -308,11 +308,11 @@ class Collection(_Whole):
         """The schema that moves an entity from the collections that it matched before to those that it matches now."""
         return Mover(self, append)
 
-    def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
+    def move_with(self, merge: Callable[[Any, Any], object]) -> Mover:
         """Return a schema that moves an entity, and adds it with a custom `merge(existing, new) -> all`."""
         return Mover(self, _of_copies(merge))
 
-    def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:
+    def paged(self, remove_cursor: Callable[..., Iterable[object]]) -> PagedCollection:
         """Return a schema of pages, which are appended to the collection with the arguments `remove_cursor(*args)`."""
         return PagedCollection(self, remove_cursor)
 
@@ -366,10 +366,10 @@ def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return existing if same_json(existing, merged) else like(existing, merged)
 
 
-def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _of_copies(merge: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]:
     """Wrap a user's merge so that it gets copies, since stored values must not be changed in place."""
 
-    def merged(existing: Any, new: Any) -> Any:
+    def merged(existing: object, new: object) -> Any:
         kind: type[Any] = dict if is_dict(existing) else list
         found = merge(kind(existing), kind(new))
         return existing if same_json(existing, found) else like(existing, found)
@@ -415,7 +415,7 @@ class Adder(Schema):
     def subject(self) -> Schema | None:
         return self.collection.item
 
-    def subjects(self, result: Any) -> Iterator[Subject]:
+    def subjects(self, result: object) -> Iterator[Subject]:
         item = self.collection.item
         for entry in entries_of(result):
             found = None if item is None else item.referred(entry)
@@ -424,7 +424,7 @@ class Adder(Schema):
             elif item is not None:
                 yield from item.subjects(entry)
 
-    def _wrapped(self, value: Any) -> Any:
+    def _wrapped(self, value: object) -> Any:
         return value if self.collection.is_map or is_list(value) else [value]
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
@@ -454,7 +454,7 @@ class Adder(Schema):
                 else:
                     writer.change_collection(table, pk, merge(existing, new))
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
+    def denormalize(self, stored: object, reader: Reader) -> Any:
         collection = self.collection
         whole = isinstance(stored, dict if collection.is_map else list)
         return reader.visit(collection.inner if whole else collection.item, stored)
@@ -479,7 +479,7 @@ class _Move(NamedTuple):
     now: Mapping[str, Any] | None
 
 
-def _corrected(args: tuple[Any, ...], record: Mapping[str, Any]) -> list[Any]:
+def _corrected(args: tuple[object, ...], record: Mapping[str, object]) -> list[Any]:
     """Return the arguments of a call, with the values of a record for members of the same names."""
     return [
         {name: record.get(name, value) for name, value in argument.items()} if is_mapping(argument) else argument
@@ -524,7 +524,7 @@ class Mover(Adder):
                 writer.change_collection(collection.table_key, pk, changed)
         return new
 
-    def _moved(self, move: _Move, identity: Identity, existing: Any, args: tuple[Any, ...]) -> Any:
+    def _moved(self, move: _Move, identity: Identity, existing: Any, args: tuple[object, ...]) -> Any:
         """Return a collection after an entity has left or joined it; the same object if it does neither."""
         collection, was, now = self.collection, move.was, move.now
         one: Any = [move.entry] if move.name is None else {move.name: move.entry}
@@ -536,7 +536,7 @@ class Mover(Adder):
             return overlay(existing, one) if collection.is_map else self.merge(existing, one)
         return existing
 
-    def _cell(self, entry: Any) -> tuple[str, str]:
+    def _cell(self, entry: object) -> tuple[str, str]:
         """Return the table and the primary key of an item; empty strings if it refers to no entity."""
         item = self.collection.item
         found = None if item is None else item.referred(entry)
@@ -551,16 +551,16 @@ class PagedCollection(Collection):
         self.base = base
         self.remove_cursor = remove_cursor
 
-    def args_key(self, *args: Any) -> Mapping[str, Any]:
+    def args_key(self, *args: object) -> Mapping[str, Any]:
         return self.base.args_key(*self.remove_cursor(*args))
 
-    def nest_key(self, parent: Any, key: str | None) -> Mapping[str, Any] | None:
+    def nest_key(self, parent: object, key: str | None) -> Mapping[str, Any] | None:
         return self.base.nest_key(parent, key)
 
     def non_filter_argument_keys(self, name: str) -> bool:
         return self.base.non_filter_argument_keys(name)
 
-    def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
+    def create_collection_filter(self, *args: object) -> Callable[[Identity], bool]:
         return self.base.create_collection_filter(*args)
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
@@ -604,7 +604,7 @@ def list_result(schema: Schema | None, result: Any, args: tuple[Any, ...]) -> An
     return result
 
 
-def find_collection(raw: Any) -> Collection | None:
+def find_collection(raw: object) -> Collection | None:
     """Return the first collection of a schema, depth-first through dicts and `Object`s; None if there is none."""
     return _first_collection(schema_of(raw), frozenset())
 
@@ -620,7 +620,7 @@ def _first_collection(schema: Schema | None, above: frozenset[int]) -> Collectio
     return None
 
 
-def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> Schema:
+def paginated_schema(raw: object, remove_cursor: Callable[..., Iterable[object]]) -> Schema:
     """Return the schema with each collection in it replaced by one of pages. Raises ValueError if there is none."""
     schema = schema_of(raw)
     if find_collection(schema) is None:
@@ -631,7 +631,7 @@ def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> S
     return _changed(cast(Schema, schema), lambda collection: collection.paged(remove_cursor), frozenset())
 
 
-def with_collections(raw: Any, change: Callable[[Collection], Collection]) -> Any:
+def with_collections(raw: object, change: Callable[[Collection], Collection]) -> Any:
     """Return the schema with `change` applied to each collection in it; unchanged if there is none."""
     schema = schema_of(raw)
     return raw if find_collection(schema) is None else _changed(cast(Schema, schema), change, frozenset())

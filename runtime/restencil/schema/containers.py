@@ -54,7 +54,7 @@ class Choice(Schema):
             self._resolved = found = {name: schema_of(raw) for name, raw in self.raw.items()}
         return found
 
-    def define(self, definition: Mapping[Any, Any]) -> None:
+    def define(self, definition: Mapping[Any, object]) -> None:
         """Add further schemas, replacing those of equal values."""
         self.raw.update(definition)
         self._resolved = None
@@ -63,7 +63,7 @@ class Choice(Schema):
     def children(self) -> Iterable[Schema | None]:
         return self.mapping.values()
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         names = {str(name): of(one) for name, one in self.mapping.items()}
         return ["choice", self.attribute if isinstance(self.attribute, str) else "code", names]
 
@@ -116,7 +116,7 @@ class Choice(Schema):
             return UNDEFINED if value is None or type(value) not in SCALARS else value
         return UNDEFINED if schema is None else schema.keys(value, decode=decode)
 
-    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+    def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON, as the selected entity does."""
         _, schema = self.select(members, None, None)
         if schema is None and isinstance(self.attribute, str):
@@ -152,7 +152,7 @@ class Choice(Schema):
             return True
         return name is None
 
-    def warn_of(self, value: Any) -> None:
+    def warn_of(self, value: object) -> None:
         """Log a warning for an item without an entry in the mapping."""
         logger.warning(
             "%s: no schema for an item whose attribute %r is %r; it is kept unchanged. Known: %s",
@@ -179,7 +179,7 @@ class Choice(Schema):
         _, schema = self.select(stored, None, None)
         return read_only(stored) if schema is None else reader.visit(schema, stored)
 
-    def chosen(self, value: Any, echo: Echo) -> Schema | None:
+    def chosen(self, value: object, echo: Echo) -> Schema | None:
         """The schema with which an item of the response was normalized; None if there was none."""
         found = echo.chosen.get((id(value), id(self)))
         return self.select(value, None, None)[1] if found is None and not callable(self.attribute) else found
@@ -263,7 +263,7 @@ def item_identity(schema: Schema | None) -> Any:
     return schema
 
 
-def check_shape(schema: Schema, value: Any, writer: Writer, expected: str) -> None:
+def check_shape(schema: Schema, value: object, writer: Writer, expected: str) -> None:
     """Raise ProcessingError for a value that does not have the expected shape, if the writer is strict."""
     if writer.strict and value is not None:
         kinds = {
@@ -297,7 +297,7 @@ class List(ItemHolder):
     many = True
     keeps_null = True
 
-    def subjects(self, result: Any) -> Iterator[Subject]:
+    def subjects(self, result: object) -> Iterator[Subject]:
         item = self.item
         if item is not None:
             for entry in entries_of(result):
@@ -314,7 +314,7 @@ class List(ItemHolder):
             )
         super().__init__(raw[0], None, "list")
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         check_shape(self, value, writer, "a list")
         return value
 
@@ -387,12 +387,12 @@ class Values(ItemHolder):
     def conversion(self) -> Codec | None:
         return dict_codec(None if self.item is None else self.item.conversion())
 
-    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+    def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert the values of entries to JSON; their keys are data and stay unchanged."""
         model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         check_shape(self, value, writer, "an object")
         return value
 
@@ -467,7 +467,7 @@ class Object(Schema):
         self._names = {json_name: name for name, json_name in self.wire.items()}
         self._members: dict[str, Schema] | None = None
 
-    def define(self, definition: Mapping[str, Any]) -> None:
+    def define(self, definition: Mapping[str, object]) -> None:
         """Add further members, replacing those of equal names."""
         self.definition.update(definition)
         self._members = None
@@ -501,7 +501,7 @@ class Object(Schema):
         for name, member in self.members.items() if is_dict(result) else ():
             yield from member.subjects(result.get(name))
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         return ["object", {name: of(member) for name, member in self.members.items()}]
 
     def value_types(self, of: ValueTypes) -> None:
@@ -516,7 +516,7 @@ class Object(Schema):
     def wire_model(self) -> Any:
         return self
 
-    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+    def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON; members that are JSON already stay unchanged."""
         out: dict[str, Any] = {}
         for name, value in members.items():
@@ -530,7 +530,7 @@ class Object(Schema):
                 out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
         return out
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         check_shape(self, value, writer, "an object")
         return value
 

@@ -74,7 +74,7 @@ class Invalidate(Schema):
         return pk
 
     def _invalidate_held(
-        self, item: Choice, value: Any, pk_of: Callable[[EntitySchema], str | None], writer: Writer
+        self, item: Choice, value: object, pk_of: Callable[[EntitySchema], str | None], writer: Writer
     ) -> Any:
         """Invalidate a value of unknown type in each table that has its primary key.
 
@@ -99,10 +99,10 @@ class Invalidate(Schema):
     def subject(self) -> Schema | None:
         return self.item
 
-    def subjects(self, result: Any) -> Iterator[Subject]:
+    def subjects(self, result: object) -> Iterator[Subject]:
         return iter(()) if self.item is None else self.item.subjects(result)
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         item = self.item
         if isinstance(value, bool) or value == "":
             return value
@@ -114,7 +114,7 @@ class Invalidate(Schema):
             return pk
         return value
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
+    def denormalize(self, stored: object, reader: Reader) -> Any:
         return reader.visit(self.item, stored)
 
     def echo(self, value: Any, echo: Echo) -> Any:
@@ -153,7 +153,7 @@ class Query(Schema):
     def children(self) -> Iterable[Schema | None]:
         return (self.inner,)
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         return of(self.inner)  # the result of `process` is never stored
 
     def value_types(self, of: ValueTypes) -> None:
@@ -166,10 +166,10 @@ class Query(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         return writer.visit(self.inner, value, parent, key)
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         return writer.visit(self.inner, value, None, None)
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
+    def denormalize(self, stored: object, reader: Reader) -> Any:
         found = reader.visit(self.inner, stored)
         if found is UNDEFINED or found is INVALID:
             return found

@@ -14,7 +14,7 @@ from typing import Any
 from ..base.values import UNDEFINED, kind_of
 
 
-def is_foreign(value: Any) -> bool:
+def is_foreign(value: object) -> bool:
     """Whether a value is an instance of such a class, but not a stream: some libraries define streams with attrs."""
     kind: Any = kind_of(value)
     if any(callable(getattr(kind, name, None)) for name in ("read", "__next__", "__aiter__")):
@@ -27,7 +27,7 @@ def is_foreign(value: Any) -> bool:
     )
 
 
-def is_pydantic(kind: Any) -> bool:
+def is_pydantic(kind: object) -> bool:
     """Whether a class is a pydantic model."""
     return hasattr(kind, "__pydantic_validator__") and hasattr(kind, "model_dump")
 

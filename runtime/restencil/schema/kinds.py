@@ -33,7 +33,7 @@ class Kind:
         return {}
 
     @staticmethod
-    def is_frozen(declared: Any) -> bool:
+    def is_frozen(declared: object) -> bool:
         """Whether instances are immutable."""
         raise NotImplementedError
 
@@ -84,7 +84,7 @@ class Attrs(Kind):
                 yield found.name, alias, found.metadata.get("wire") or alias, default
 
     @staticmethod
-    def is_frozen(declared: Any) -> bool:
+    def is_frozen(declared: object) -> bool:
         properties = getattr(declared, "__attrs_props__", None)
         if properties is not None:
             return bool(properties.is_frozen)
@@ -147,11 +147,11 @@ class Struct(Kind):
         return bool(declared.__struct_config__.frozen)
 
     @staticmethod
-    def build(declared: Any, members: dict[str, Any]) -> Any:
+    def build(declared: object, members: dict[str, Any]) -> Any:
         return sys.modules["msgspec"].convert(members, declared)
 
 
-def kind_of_class(cls: Any) -> type[Kind] | None:
+def kind_of_class(cls: object) -> type[Kind] | None:
     """Return the `Kind` of a foreign class; None if it is of no such library or cannot be an entity."""
     if not isinstance(cls, type):
         return None

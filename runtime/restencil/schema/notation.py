@@ -46,7 +46,7 @@ class Conversion(Schema):
         """Convert a stored value; lists and dicts are passed in and returned read-only."""
         return read_only(self.convert(read_only(value)))
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
+    def denormalize(self, stored: object, reader: Reader) -> Any:
         try:
             return self.converted(stored)
         except ConversionError:
@@ -98,7 +98,7 @@ class Lazy(Schema):
         return f"Lazy({self._raw if self._raw is not UNDEFINED else self._resolve!r})"
 
 
-def schema_of(raw: Any) -> Schema | None:
+def schema_of(raw: object) -> Schema | None:
     """Return the schema that a value declares; None for a value without meaning as a schema.
 
     The same list or dict object always returns the same schema object. Raises TypeError for a list that does not have
@@ -114,7 +114,7 @@ def schema_of(raw: Any) -> Schema | None:
 
 
 @singledispatch
-def notation(raw: Any) -> Schema | None:
+def notation(raw: object) -> Schema | None:
     """Return the schema for a value that is not a schema object; each kind of schema registers its notation."""
     return Conversion(raw) if callable(raw) else None
 
@@ -149,13 +149,13 @@ def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
             check_shorthand(member, (*above, raw))
 
 
-def body_model(raw: Any) -> Any:
+def body_model(raw: object) -> Any:
     """Return the model that `to_wire` converts request bodies with, for an endpoint with this schema."""
     schema = schema_of(raw)
     return None if schema is None else schema.body_model
 
 
-def schema_name(raw: Any) -> str:
+def schema_name(raw: object) -> str:
     """Return the name of a schema, as endpoint names contain it."""
     return title_of(schema_of(raw), type(raw).__name__)
 

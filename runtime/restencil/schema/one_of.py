@@ -46,7 +46,7 @@ def needed_of(model: Model) -> frozenset[str]:
     )
 
 
-def is_constant(kind: Any) -> bool:
+def is_constant(kind: object) -> bool:
     """Whether an annotation is a `Literal` of one value."""
     return typing.get_origin(kind) is typing.Literal and len(typing.get_args(kind)) == 1
 
@@ -87,11 +87,11 @@ class Alternative:
         """Whether values are entities, which are stored in a table."""
         return isinstance(self.schema, EntityNode)
 
-    def has_constants(self, value: Mapping[str, Any]) -> bool:
+    def has_constants(self, value: Mapping[str, object]) -> bool:
         """Whether the type has constants and a value has all of them."""
         return bool(self.constants) and all(_same(value.get(key), fixed) for key, fixed in self.constants.items())
 
-    def may_be(self, value: Mapping[str, Any]) -> bool:
+    def may_be(self, value: Mapping[str, object]) -> bool:
         """Whether a value contradicts no constant of the type."""
         return all(key not in value or _same(value[key], fixed) for key, fixed in self.constants.items())
 
@@ -151,7 +151,7 @@ class OneOf(Schema):
         _ = self.alternatives  # resolves them
         return self._entities
 
-    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: object, parent: object, key: str | None) -> tuple[Any, Schema | None]:
         found = self.of(value)
         return (None, None) if found is None or not found.is_entity else (found.name, found.schema)
 
@@ -193,7 +193,7 @@ class OneOf(Schema):
             return candidates[0] if candidates else None
         return next((one for one in candidates if _decodes(one, value)), None)
 
-    def _object(self, value: Mapping[str, Any]) -> Alternative | None:
+    def _object(self, value: Mapping[str, object]) -> Alternative | None:
         candidates = self.alternatives and self._by_kind.get(OBJECT, ())
         if len(candidates) < 2:
             return candidates[0] if candidates else None
@@ -205,7 +205,7 @@ class OneOf(Schema):
         whole = (one for one in candidates if one.needed <= value.keys() and one.may_be(value))
         return next(marked, None) or next(whole, None)
 
-    def _sent(self, members: Mapping[str, Any]) -> Alternative | None:
+    def _sent(self, members: Mapping[str, object]) -> Alternative | None:
         """Return the type of an object in a request body, which may have Python names and omit fields."""
         found = self._object(members)
         if found is not None:
@@ -222,7 +222,7 @@ class OneOf(Schema):
     def children(self) -> Iterable[Schema | None]:
         return [one.schema for one in self.alternatives]
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         return ["one of", self.attribute, {one.name: of(one.schema) for one in self.alternatives}]
 
     def value_types(self, of: ValueTypes) -> None:
@@ -266,7 +266,7 @@ class OneOf(Schema):
     def _listed(self) -> tuple[Alternative, ...]:
         return tuple(one for one in self.alternatives if LIST_KIND in one.kinds)
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value: object) -> Any:
         """Decode a value outside of a store."""
         found = self.of(value)
         if found is None:
@@ -275,7 +275,7 @@ class OneOf(Schema):
             return nested_instance(found.schema, value)
         return read_only(value) if found.decode is None else found.decode(value)
 
-    def nested(self, value: Any) -> Any:
+    def nested(self, value: object) -> Any:
         return None if value is None else self.decode(value)
 
     def conversion(self) -> Codec | None:
@@ -303,7 +303,7 @@ class OneOf(Schema):
         stored = writer.visit(found.schema, value, parent, key)
         return {"id": stored, "schema": found.name} if found.is_entity else self._literal(stored)
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         found = self.of(value)
         if found is None or not found.is_entity or found.schema is None or value == "":
             return value
@@ -367,7 +367,7 @@ def _names(one: Alternative) -> frozenset[str]:
     return frozenset()
 
 
-def _decodes(one: Alternative, value: Any) -> bool:
+def _decodes(one: Alternative, value: object) -> bool:
     if one.decode is None:
         return True
     try:
@@ -419,10 +419,10 @@ _SCALARS: Final[Mapping[Any, tuple[tuple[str, ...], Callable[[Any], Any] | None]
 }
 
 
-def _literals(values: tuple[Any, ...], name: str) -> Alternative:
+def _literals(values: tuple[object, ...], name: str) -> Alternative:
     """Return the alternative for a `Literal`; unknown values are left to the types declared after it."""
 
-    def decode(value: Any) -> Any:
+    def decode(value: object) -> Any:
         if not any(_same(value, known) for known in values):
             raise ValueError(f"{value!r} is not one of the values")
         return value

@@ -98,13 +98,13 @@ class Plain:
         return value if members is UNDEFINED else self.value(members)
 
 
-def _holds_records(value: Any) -> bool:
+def _holds_records(value: object) -> bool:
     if is_list(value):
         return any(map(_holds_records, value))
     return any(map(_holds_records, value.values())) if is_dict(value) else hasattr(kind_of(value), "__model__")
 
 
-def json_text(record: Any, other: Callable[[Any], Any], wire: bool, indent: int | None) -> str:
+def json_text(record: object, other: Callable[[Any], object], wire: bool, indent: int | None) -> str:
     """Encode a record as a JSON string, with JSON names if `wire`. Raises TypeError or ValueError if it cannot."""
     text = encode_json(Plain(other, deep=True, names=wire, values=True).members(record), other)
     return text if indent is None else json.dumps(json.loads(text), indent=indent, ensure_ascii=text.isascii())

@@ -245,11 +245,11 @@ class Schema:
         """Convert a response value to its stored form, and pass the entities in it to the writer."""
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         """Convert a scalar to its stored form: unchanged, except for entities and `Invalidate`."""
         return value
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
+    def denormalize(self, stored: object, reader: Reader) -> Any:
         """Convert a stored form to objects; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         raise NotImplementedError(f"{type(self).__name__} has no denormalize")
 
@@ -261,7 +261,7 @@ class Schema:
         """The codec of values outside of a store, if the schema determines it; None if the annotation does."""
         return None
 
-    def nested(self, value: Any) -> Any:
+    def nested(self, value: object) -> Any:
         """The Python form of a value outside of a store; `UNDEFINED` if the schemas inside determine it."""
         return UNDEFINED
 
@@ -311,7 +311,7 @@ class Schema:
         """The schema of the entity that a response is about: the added or removed one, else this schema."""
         return self
 
-    def subjects(self, result: Any) -> Iterator[Subject]:
+    def subjects(self, result: object) -> Iterator[Subject]:
         """The entities that a stored result is about, without entities nested in them."""
         found = self.referred(result)
         return iter(() if found is None else (Subject(*found),))
@@ -338,7 +338,7 @@ class Schema:
     fingerprint_name: ClassVar[str] = ""
     """The name of the kind in fingerprints; empty to use the name of the class."""
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         """A JSON value that changes with the stored form; `of` returns the fingerprint of a schema inside."""
         return [self.fingerprint_name or type(self).__name__, *map(of, self.children())]
 
@@ -362,11 +362,11 @@ class Schema:
         """The entities that a value may be, by their names in stored references; the key None if there is one only."""
         return {}
 
-    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: object, parent: object, key: str | None) -> tuple[Any, Schema | None]:
         """The name and the schema of the entity that a JSON value is; (None, None) if it is none."""
         return None, None
 
-    def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
+    def undecided(self, value: object, parent: object, key: str | None) -> bool:
         """Whether a value does not determine which of several entities it is."""
         return False
 
@@ -449,7 +449,7 @@ class EntityNode(Schema):
         """The values directly inside entries of the table, grouped by their schemas."""
         raise NotImplementedError
 
-    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: object, parent: object, key: str | None) -> tuple[Any, Schema | None]:
         return None, self
 
     def referred(self, stored: Any) -> tuple[Any, str] | None:
@@ -491,20 +491,20 @@ class EntityNode(Schema):
         """The table entry for a new record; the store owns the record from then on."""
         raise NotImplementedError
 
-    def joined(self, earlier: Mapping[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    def joined(self, earlier: Mapping[str, object], record: dict[str, Any]) -> dict[str, Any]:
         """Merge two records of the same entity in one response."""
         raise NotImplementedError
 
-    def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+    def merged(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
         """Merge a record into the table entry `before`, and return the new entry with its times."""
         raise NotImplementedError
 
-    def replaced(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+    def replaced(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
         """Replace the table entry `before` by a record, and return the new entry with its times."""
         raise NotImplementedError
 
     def instance(
-        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+        self, record: Mapping[str, object], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
         """The object for a record; `INVALID` if it is unusable.
 
@@ -537,7 +537,7 @@ class CollectionNode(Schema):
         """A key that is equal for collections that share their lists or dicts."""
         raise NotImplementedError
 
-    def opened(self, stored: Any, reader: Reader) -> Any:
+    def opened(self, stored: object, reader: Reader) -> Any:
         """The list or dict for its stored items."""
         raise NotImplementedError
 

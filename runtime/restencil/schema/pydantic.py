@@ -59,7 +59,7 @@ def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema
 
 
 @cache
-def serializer_of(cls: type[Any]) -> Any:
+def serializer_of(cls: type[object]) -> Any:
     """Return the serializer of a record class, for values whose type pydantic does not know.
 
     pydantic calls this, so it was imported already.
@@ -194,7 +194,7 @@ def _validator(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
     return validate
 
 
-def _aware(value: Any) -> Any:
+def _aware(value: object) -> Any:
     """Return a value with datetimes without a time zone set to UTC, as in responses."""
     if isinstance(value, datetime.datetime):
         return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
@@ -214,7 +214,7 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
     )
     circular = _leads_back(cls)
 
-    def chosen(record: Any, info: Any) -> dict[str, Any]:
+    def chosen(record: object, info: Any) -> dict[str, Any]:
         own: dict[str, Any] = record.__dict__
         known = getattr(record, "_record", None)
         if type(known) is _Key:
@@ -228,7 +228,7 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
             if name in own or name not in absent
         }
 
-    def write(record: Any, handler: Callable[[Any], Any], info: Any) -> Any:
+    def write(record: object, handler: Callable[[Any], object], info: Any) -> Any:
         if not isinstance(record, cls):
             raise PydanticSerializationUnexpectedValue(f"expected {cls.__name__}, found {type(record).__name__}")
         members = record.__dict__
@@ -247,7 +247,7 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
     return write
 
 
-def _leads_back(cls: type[Any]) -> bool:
+def _leads_back(cls: type[object]) -> bool:
     """Whether an instance of the class can contain itself."""
     seen: set[type[Any]] = set()
     waiting = [cls]
@@ -264,7 +264,7 @@ def _leads_back(cls: type[Any]) -> bool:
     return False
 
 
-def _without_return(value: Any, around: tuple[int, ...]) -> Any:
+def _without_return(value: object, around: tuple[int, ...]) -> Any:
     """Return a value with enclosing entities replaced by the fields of their primary keys."""
     if is_list(value):
         return [_without_return(item, around) for item in value]
@@ -273,7 +273,7 @@ def _without_return(value: Any, around: tuple[int, ...]) -> Any:
     return _key_alone(value) if id(value) in around and hasattr(kind_of(value), "__model__") else value
 
 
-def _key_alone(entity: Any) -> Any:
+def _key_alone(entity: object) -> Any:
     cls: Any = kind_of(entity)
     own: dict[str, Any] = entity.__dict__
     only = _Key((name, own[name]) for name in cls.__model__.pk_fields if name in own)

@@ -113,12 +113,12 @@ if TYPE_CHECKING:
 
 def field(
     *,
-    default: Any = UNDEFINED,
-    default_factory: Callable[[], Any] | None = None,
-    schema: Any = None,
+    default: object = UNDEFINED,
+    default_factory: Callable[[], object] | None = None,
+    schema: object = None,
     wire: str | None = None,
-    decode: Callable[[Any], Any] | None = None,
-    encode: Callable[[Any], Any] | None = None,
+    decode: Callable[[Any], object] | None = None,
+    encode: Callable[[Any], object] | None = None,
     required: bool = False,
     send: str | None = None,
     format: str | None = None,
@@ -152,7 +152,7 @@ def field(
 
 
 def _write_only(
-    owner: str, parents: list[Model], own: Mapping[str, Any] | None, fields: Mapping[str, Field]
+    owner: str, parents: list[Model], own: Mapping[str, object] | None, fields: Mapping[str, Field]
 ) -> dict[str, Field]:
     """Return the write-only fields of a class and its bases. Raises TypeError for a value that is not a field."""
     found: dict[str, Field] = {}
@@ -167,7 +167,7 @@ def _write_only(
     return found
 
 
-def _sent_only(declared: Field, value: Any) -> Any:
+def _sent_only(declared: Field, value: object) -> Any:
     """Encode the value of a write-only field for a request body."""
     if declared.encode is not None:
         return declared.encode(value)
@@ -242,7 +242,7 @@ def class_record(kind: type[Any]) -> Model | None:
     return declared_classes.get(kind) if found is None else found
 
 
-def is_instance(value: Any) -> bool:
+def is_instance(value: object) -> bool:
     """Whether a value is an instance of a record class, or of a class decorated with `entity`."""
     return isinstance(value, Record) or type(value) in declared_classes
 
@@ -354,7 +354,7 @@ class Model:
             for base in self.cls.__mro__[1:-1]
         ]
 
-    def setting(self, name: str, default: Any = None) -> Any:
+    def setting(self, name: str, default: object = None) -> Any:
         """Return a setting of the class, or of its nearest base that has it."""
         if name in self.settings:
             return self.settings[name]
@@ -467,11 +467,11 @@ class Model:
         """Return the primary key of an instance; None for plain records."""
         return None
 
-    def pk_in(self, record: Mapping[str, Any]) -> str | None:
+    def pk_in(self, record: Mapping[str, object]) -> str | None:
         """Return the primary key in a JSON record, for error messages; None for plain records."""
         return None
 
-    def attributes(self, record: Mapping[str, Any], pk: str | None = None) -> dict[str, Any]:
+    def attributes(self, record: Mapping[str, object], pk: str | None = None) -> dict[str, Any]:
         """Convert a JSON record to instance members: Python names, Python values, and read-only containers.
 
         Raises ProcessingError if a value cannot be decoded, with the class, primary key, field and value.
@@ -492,7 +492,7 @@ class Model:
         return members
 
     def decode(
-        self, name: str, codec: Codec, value: Any, pk: str | None, record: Mapping[str, Any] | None = None
+        self, name: str, codec: Codec, value: object, pk: str | None, record: Mapping[str, object] | None = None
     ) -> Any:
         """Decode a value of a field. Raises ProcessingError with the class, primary key, field and value."""
         try:
@@ -514,7 +514,7 @@ class Model:
             failure.field = name
             raise failure from error
 
-    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+    def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON; members that are JSON already stay unchanged."""
         to_json, codecs, fields = self.to_json, self.codecs, self.fields
         keys = self.sends_keys if self.sends_keys and sending.get() is not None else ()
@@ -586,7 +586,7 @@ class Model:
         return None
 
 
-def _entity_node(kind: Any) -> Any:
+def _entity_node(kind: object) -> Any:
     """Return the schema of the entity class in an annotation; None if there is none."""
     model: Model | None = getattr(kind, "__model__", None)
     if model is not None:
@@ -684,7 +684,7 @@ def wire_members(instance: Record) -> dict[str, Any]:
     return type(instance).__model__.encoded(instance.__dict__) if record is None else dict(record)
 
 
-def _other_to_wire(value: Any, model: Any) -> Any:
+def _other_to_wire(value: object, model: object) -> Any:
     """Convert a value that is neither a container nor a scalar to JSON."""
     encoded = encode_any(value)
     if encoded is not value:
@@ -711,7 +711,7 @@ def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _is_class_variable(annotation: Any) -> bool:
+def _is_class_variable(annotation: object) -> bool:
     if isinstance(annotation, str):
         return re.match(r"\s*(\w+\.)*ClassVar\b", annotation) is not None
     return typing.get_origin(annotation) is typing.ClassVar or annotation is typing.ClassVar
@@ -833,7 +833,7 @@ class Record(metaclass=RecordMeta):
             set_record(self, model.encoded(members))  # values of factories, created later, do not count as set
 
     @classmethod
-    def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
+    def from_js(cls, props: Mapping[str, object] | None = None) -> Self:
         """Create an instance from JSON members, declared or not; absent fields have their defaults.
 
         Raises ProcessingError if a value cannot be decoded.
@@ -845,7 +845,7 @@ class Record(metaclass=RecordMeta):
         return instance
 
     @classmethod
-    def from_dict(cls, props: Mapping[str, Any] | None = None) -> Self:
+    def from_dict(cls, props: Mapping[str, object] | None = None) -> Self:
         """Create an instance from JSON members; the same as `from_js`."""
         return cls.from_js(props)
 
@@ -899,7 +899,7 @@ class Record(metaclass=RecordMeta):
 
         return cls.from_js(json_object(text, cls.__name__, cls.__model__.to_json))
 
-    def replace(self, /, **changes: Any) -> Self:
+    def replace(self, /, **changes: object) -> Self:
         """Return a copy with other values of the given fields. Raises TypeError for an unknown field."""
         model = type(self).__model__
         unknown = changes.keys() - model.fields.keys()
@@ -916,7 +916,7 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def __codec__(cls) -> Codec:
-        def decode(value: Any) -> Any:
+        def decode(value: object) -> Any:
             return cls.from_js(value) if is_mapping(value) else value
 
         def encode(value: Any) -> Any:
@@ -1030,7 +1030,7 @@ def _suggest(name: str, names: Iterable[str]) -> str:
     return f"{name!r}; did you mean {near[0]!r}?" if near else f"{name!r}"
 
 
-def _equal_members(left: Any, right: Any) -> bool:
+def _equal_members(left: object, right: object) -> bool:
     if left is right:
         return True
     if isinstance(left, Record):

@@ -41,7 +41,7 @@ class RecordSchema(Schema):
     def children(self) -> Iterable[Schema | None]:
         return [relation.node for relation in self.model.relations]
 
-    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
         return ["record", {relation.in_json: of(relation.node) for relation in self.model.relations}]
 
     def value_types(self, of: ValueTypes) -> None:
@@ -67,7 +67,7 @@ class RecordSchema(Schema):
                 record[name] = writer.visit(relation.node, record[name], record, name)
         return record
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
         check_shape(self, value, writer, "an object")
         return value
 
@@ -110,7 +110,7 @@ class RecordSchema(Schema):
 
     # -- without a store -----------------------------------------------------------------------------------------------
 
-    def nested(self, value: Any) -> Any:
+    def nested(self, value: object) -> Any:
         return self.cls.from_js(value) if is_mapping(value) else read_only(value)
 
     def conversion(self) -> Codec | None:

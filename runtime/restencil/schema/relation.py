@@ -66,7 +66,7 @@ class Relation:
         """Whether `node` was used; until then nothing was normalized or denormalized with the schema."""
         return not isinstance(self._node, Sentinel)
 
-    def converts(self, props: Mapping[str, Any]) -> bool:
+    def converts(self, props: Mapping[str, object]) -> bool:
         """Whether a record has a value in the field whose Python form differs from JSON."""
         node = self.node
         is_converted = node is not None and type(node).nested is not Schema.nested
@@ -82,7 +82,7 @@ class Relation:
         except ConversionError as error:
             raise self.failure(entry, cls, pk, error) from error.__cause__ or error
 
-    def failure(self, entry: Any, cls: type[Any], pk: str | None, error: ConversionError) -> ConversionError:
+    def failure(self, entry: object, cls: type[object], pk: str | None, error: ConversionError) -> ConversionError:
         """The error for a stored value of the field that cannot be converted."""
         failure = ConversionError(
             f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__ or error}); "
@@ -116,7 +116,7 @@ def object_schema_in(model: Model, declared: Field) -> Any:
     return _object_schema(model.kinds.get(declared.name))
 
 
-def _object_schema(kind: Any) -> Any:
+def _object_schema(kind: object) -> Any:
     """Return the schema of an annotation that contains a record class, in the same places as `codec_of` looks into."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is None:
@@ -136,7 +136,7 @@ def _object_schema(kind: Any) -> Any:
     return None
 
 
-def leads_to_entities(raw: Any) -> bool:
+def leads_to_entities(raw: object) -> bool:
     """Whether a value of a declared schema can contain entities; a lazy reference counts as an entity."""
     waiting: list[Any] = [raw]
     seen: set[int] = set()
@@ -159,7 +159,9 @@ def leads_to_entities(raw: Any) -> bool:
     return False
 
 
-def shown_relations(model: Model, record: Mapping[str, Any], pk: str | None, reader: Reader) -> dict[str, Any] | None:
+def shown_relations(
+    model: Model, record: Mapping[str, object], pk: str | None, reader: Reader
+) -> dict[str, Any] | None:
     """Denormalize the relations of a record, by field name; None if a required entity is unusable."""
     shown: dict[str, Any] = {}
     is_usable = True
@@ -173,7 +175,7 @@ def shown_relations(model: Model, record: Mapping[str, Any], pk: str | None, rea
     return shown if is_usable else None
 
 
-def replace_relations(model: Model, members: dict[str, Any], shown: Mapping[str, Any]) -> None:
+def replace_relations(model: Model, members: dict[str, Any], shown: Mapping[str, object]) -> None:
     """Replace stored values by denormalized relations in the members of an instance."""
     for relation in model.relations:
         if relation.name in shown:

@@ -16,23 +16,23 @@ def record_of(stored: Any) -> Any:
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
-def known_record(stored: Any) -> Mapping[str, Any] | None:
+def known_record(stored: object) -> Mapping[str, Any] | None:
     """Return the JSON record of a table entry; None for sentinels, as there is no record."""
     record: Mapping[str, Any] | None = None if isinstance(stored, Sentinel) else record_of(stored)
     return record
 
 
-def entry_key(entry: Any) -> Any:
+def entry_key(entry: object) -> Any:
     """Return a hashable key of an entry of a stored list; polymorphic entries are dicts, compared by value."""
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
 
 
-def entries_of(stored: Any) -> Iterable[Any]:
+def entries_of(stored: object) -> Iterable[Any]:
     """Return the entries of a stored list or map; none for other values."""
     return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
-def is_falsy(value: Any) -> bool:
+def is_falsy(value: object) -> bool:
     """Whether a value is None, False, zero or an empty string; an empty list or dict is not falsy."""
     return value is None or (type(value) in SCALARS and not value)
 

@@ -48,7 +48,7 @@ class Misfit(NamedTuple):
 _warned: Final[set[tuple[str, str, str]]] = set()
 
 
-def validate(schema: Schema, response: Any, mode: str, address: str) -> None:
+def validate(schema: Schema, response: object, mode: str, address: str) -> None:
     """Validate a response: with `strict` raise ProcessingError for the first misfit, with `warn` log each once.
 
     `address` is the method and URL of the request, for messages.
@@ -64,7 +64,7 @@ def validate(schema: Schema, response: Any, mode: str, address: str) -> None:
             logger.warning("%s: the response does not fit its schema: %s", address, misfit)
 
 
-def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Record] | None:
+def one_of(kinds: Sequence[type[Record]], record: Mapping[str, object]) -> type[Record] | None:
     """Return the class that a JSON record is an instance of; None if it matches none of the given classes.
 
     Of several it is the first whose constants the record has, else the first whose fields that may not be None it has.
@@ -79,7 +79,7 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Rec
 
 
 def fitting_members(
-    model: EntityModel, body: Mapping[str, Any], is_known: Callable[[EntitySchema, Any], bool] | None = None
+    model: EntityModel, body: Mapping[str, object], is_known: Callable[[EntitySchema, Any], bool] | None = None
 ) -> dict[str, Any]:
     """Return the members of a request body that have the types of an entity's fields, and those that are no fields.
 
@@ -90,7 +90,7 @@ def fitting_members(
     relations = {relation.in_json: relation.node for relation in model.relations}
     kinds = {model.to_json.get(name, name): kind for name, kind in model.kinds.items()}
 
-    def fits_field(name: str, value: Any) -> bool:
+    def fits_field(name: str, value: object) -> bool:
         if value is None or name not in kinds:
             return True
         if name in relations:
@@ -100,7 +100,7 @@ def fitting_members(
     return {name: value for name, value in body.items() if fits_field(name, value)}
 
 
-def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema, Any], bool] | None) -> bool:
+def _refers(schema: Schema | None, value: object, is_known: Callable[[EntitySchema, Any], bool] | None) -> bool:
     """Whether the scalars in place of entities can be primary keys of these."""
     if isinstance(schema, EntitySchema) and type(value) in (str, int):
         model = schema.model
@@ -121,12 +121,12 @@ def _names(kind: type[Record], *, constant: bool) -> set[str]:
     return {*(constants_of(kind.__model__) if constant else needed_of(kind.__model__))}
 
 
-def _has_any(kind: type[Record], record: Mapping[str, Any]) -> bool:
+def _has_any(kind: type[Record], record: Mapping[str, object]) -> bool:
     model = kind.__model__
     return any(model.to_json.get(name, name) in record for name in model.fields)
 
 
-def fits(kind: type[Record], record: Mapping[str, Any]) -> bool:
+def fits(kind: type[Record], record: Mapping[str, object]) -> bool:
     """Whether a JSON record has all required fields of a class and no value of another type."""
     model = kind.__model__
     required = (name for name, declared in model.fields.items() if declared.required)
@@ -137,7 +137,7 @@ def _parts(path: str) -> list[str]:
     return path.replace("[", "].").replace("]", ".").split(".")
 
 
-def misfits(schema: Schema | None, value: Any, path: str) -> Iterator[Misfit]:
+def misfits(schema: Schema | None, value: object, path: str) -> Iterator[Misfit]:
     """Yield the places where a value does not match its schema."""
     if schema is None or value is None:
         return
@@ -148,7 +148,7 @@ def misfits(schema: Schema | None, value: Any, path: str) -> Iterator[Misfit]:
         yield from check(schema, value, path)
 
 
-def _entity(schema: EntitySchema, value: Any, path: str) -> Iterator[Misfit]:
+def _entity(schema: EntitySchema, value: object, path: str) -> Iterator[Misfit]:
     if is_mapping(value):
         if schema.model.process is None:
             yield from _record(schema.model, value, path)
@@ -156,14 +156,14 @@ def _entity(schema: EntitySchema, value: Any, path: str) -> Iterator[Misfit]:
         yield Misfit(path, value, f"an object or the primary key of {with_article(schema.title)}")
 
 
-def _record_class(schema: RecordSchema, value: Any, path: str) -> Iterator[Misfit]:
+def _record_class(schema: RecordSchema, value: object, path: str) -> Iterator[Misfit]:
     if is_mapping(value):
         yield from _record(schema.model, value, path)
     elif not isinstance(value, Record):
         yield Misfit(path, value, "an object")
 
 
-def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misfit]:
+def _record(model: Model, record: Mapping[str, object], path: str) -> Iterator[Misfit]:
     relations = {relation.name: relation.node for relation in model.relations}
     for name, kind in model.kinds.items():
         json_name = model.to_json.get(name, name)
@@ -176,7 +176,7 @@ def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misf
             yield from _kind_misfits(kind, record[json_name], f"{path}.{json_name}")
 
 
-def _nulls(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
+def _nulls(kind: object, value: object, path: str) -> Iterator[Misfit]:
     """Yield the nulls in place of an entity, or of a list of entities, that is not nullable."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (list, Sequence):
@@ -190,7 +190,7 @@ def _nulls(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
         yield Misfit(path, value, f"an object{other}")
 
 
-def _list(schema: List | Values | All, value: Any, path: str) -> Iterator[Misfit]:
+def _list(schema: List | Values | All, value: object, path: str) -> Iterator[Misfit]:
     if is_mapping(value):
         yield from _each(schema.item, ((f"{path}.{name}", entry) for name, entry in value.items()))
     elif is_list(value):
@@ -199,12 +199,12 @@ def _list(schema: List | Values | All, value: Any, path: str) -> Iterator[Misfit
         yield Misfit(path, value, "an object" if isinstance(schema, Values) else "a list")
 
 
-def _each(schema: Schema | None, entries: Iterable[tuple[str, Any]]) -> Iterator[Misfit]:
+def _each(schema: Schema | None, entries: Iterable[tuple[str, object]]) -> Iterator[Misfit]:
     for path, entry in entries:
         yield from misfits(schema, entry, path)
 
 
-def _object(schema: Object, value: Any, path: str) -> Iterator[Misfit]:
+def _object(schema: Object, value: object, path: str) -> Iterator[Misfit]:
     if not is_mapping(value):
         yield Misfit(path, value, "an object")
         return
@@ -212,11 +212,11 @@ def _object(schema: Object, value: Any, path: str) -> Iterator[Misfit]:
         yield from misfits(member, value.get(name), f"{path}.{name}")
 
 
-def _choice(schema: Choice, value: Any, path: str) -> Iterator[Misfit]:
+def _choice(schema: Choice, value: object, path: str) -> Iterator[Misfit]:
     yield from misfits(schema.select(value, None, None)[1], value, path)
 
 
-def _one_of(schema: OneOf, value: Any, path: str) -> Iterator[Misfit]:
+def _one_of(schema: OneOf, value: object, path: str) -> Iterator[Misfit]:
     found = schema.of(value)
     if found is None:
         yield Misfit(path, value, f"one of {', '.join(one.name for one in schema.alternatives)}")
@@ -226,24 +226,24 @@ def _one_of(schema: OneOf, value: Any, path: str) -> Iterator[Misfit]:
         yield from misfits(found.schema, value, path)
 
 
-def _adder(schema: Adder, value: Any, path: str) -> Iterator[Misfit]:
+def _adder(schema: Adder, value: object, path: str) -> Iterator[Misfit]:
     collection = schema.collection
     whole = collection.is_map or is_list(value)
     yield from misfits(collection.inner if whole else collection.item, value, path)
 
 
-def _conversion(schema: Conversion, value: Any, path: str) -> Iterator[Misfit]:
+def _conversion(schema: Conversion, value: object, path: str) -> Iterator[Misfit]:
     try:
         schema.converted(value)
     except Exception:  # conversions of users may raise anything
         yield Misfit(path, value, f"a value that {schema.title} can convert")
 
 
-def _collection(schema: Collection, value: Any, path: str) -> Iterator[Misfit]:
+def _collection(schema: Collection, value: object, path: str) -> Iterator[Misfit]:
     return _list(schema.inner, value, path)
 
 
-def _query(schema: Query, value: Any, path: str) -> Iterator[Misfit]:
+def _query(schema: Query, value: object, path: str) -> Iterator[Misfit]:
     return misfits(schema.inner, value, path)
 
 
@@ -287,7 +287,7 @@ _DECODED: Final[Mapping[Any, str]] = {
 _codec: Final = cache(codec_of)
 
 
-def _kind_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
+def _kind_misfits(kind: object, value: object, path: str) -> Iterator[Misfit]:
     """Yield the places where a value does not match an annotation; an unknown annotation matches every value."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Annotated, typing.Final):
@@ -305,7 +305,7 @@ def _kind_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
         yield from _class_misfits(kind, value, path)
 
 
-def _class_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
+def _class_misfits(kind: object, value: object, path: str) -> Iterator[Misfit]:
     if kind in _PLAIN:
         fits, expected = _PLAIN[kind]
         if not fits(value):
@@ -325,7 +325,7 @@ def _class_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
             yield Misfit(path, value, "an object")
 
 
-def _union_misfits(kinds: tuple[Any, ...], value: Any, path: str) -> Iterator[Misfit]:
+def _union_misfits(kinds: tuple[object, ...], value: object, path: str) -> Iterator[Misfit]:
     others = [kind for kind in kinds if kind is not type(None)]
     if value is None and len(others) != len(kinds):
         return
@@ -337,7 +337,7 @@ def _union_misfits(kinds: tuple[Any, ...], value: Any, path: str) -> Iterator[Mi
         yield Misfit(path, value, " or ".join(dict.fromkeys(misfits[0].expected for misfits in found)))
 
 
-def _list_misfits(item: Any, value: Any, path: str) -> Iterator[Misfit]:
+def _list_misfits(item: object, value: object, path: str) -> Iterator[Misfit]:
     if not is_list(value):
         yield Misfit(path, value, "a list")
         return
@@ -345,7 +345,7 @@ def _list_misfits(item: Any, value: Any, path: str) -> Iterator[Misfit]:
         yield from _kind_misfits(item, entry, f"{path}[{place}]")
 
 
-def _dict_misfits(item: Any, value: Any, path: str) -> Iterator[Misfit]:
+def _dict_misfits(item: object, value: object, path: str) -> Iterator[Misfit]:
     if not is_dict(value):
         yield Misfit(path, value, "an object")
         return

@@ -72,18 +72,18 @@ def committed_at(text: Any) -> float | None:
         return None
 
 
-def _mark(value: Any) -> Mark:
+def _mark(value: object) -> Mark:
     kind, name, pk = _texts(value)
     return kind, name, pk
 
 
-def _lists(value: Any) -> dict[str, list[str]]:
+def _lists(value: object) -> dict[str, list[str]]:
     if not is_dict(value):
         raise TypeError
     return {table: _texts(pks) for table, pks in value.items()}
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     if not is_list(value) or not all(isinstance(text, str) for text in value):
         raise TypeError
     return value

@@ -147,7 +147,7 @@ def _never() -> bool:
 
 
 def _drop_results(
-    database: Database, which: str, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never
+    database: Database, which: str, bound: tuple[object, ...], end: float, is_done: Callable[[], bool] = _never
 ) -> int:
     """Drop the results that a statement finds, in at least one short transaction, until the time `end`."""
 
@@ -166,7 +166,7 @@ def _drop_results(
     return dropped
 
 
-def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
+def _drop_rows(database: Database, bound: tuple[object, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
     """Drop rows in at least one short transaction, until the time `end`.
 
     `bound` is (born after, born until, last used until, tombstones dated before).
@@ -200,7 +200,7 @@ def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: l
         database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, False))
 
 
-def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def _tidy_index(database: Database, after: tuple[object, ...]) -> tuple[Any, ...] | None:
     """Delete some index entries without a row, after a position; return the next position, None at the end."""
 
     def drop(cursor: Cursor) -> list[tuple[Any, ...]]:

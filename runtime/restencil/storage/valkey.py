@@ -479,7 +479,7 @@ class Server:
         timeout = _options_of(self._reach(True)).get("socket_timeout")
         return inf if timeout is None else timeout * 500
 
-    def run(self, script: str, keys: Sequence[bytes], arguments: Sequence[Any]) -> list[Any]:
+    def run(self, script: str, keys: Sequence[bytes], arguments: Sequence[object]) -> list[Any]:
         """Run a script and return its reply, with strings as bytes."""
         digest = _digest_of(script)
         patient = script == lua.COMMIT
@@ -495,7 +495,7 @@ class Server:
         found: list[Any] = _as_bytes(reply)
         return found
 
-    def command(self, *words: Any, patient: bool = False) -> Any:
+    def command(self, *words: object, patient: bool = False) -> Any:
         """Run a command and return its reply; `patient` ones have a longer timeout."""
         try:
             return self._call(patient, *words)
@@ -529,7 +529,7 @@ class Server:
             with suppress(Exception):
                 client.connection_pool.disconnect()
 
-    def _call(self, patient: bool, *words: Any) -> Any:
+    def _call(self, patient: bool, *words: object) -> Any:
         client = self._reach(patient)
         try:
             return client.execute_command(*words, NEVER_DECODE=True)
@@ -600,7 +600,7 @@ def _digest_of(script: str) -> str:
     return str(hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest())
 
 
-def _with_timeout(client: Any, seconds: float) -> Any:
+def _with_timeout(client: object, seconds: float) -> Any:
     """Return a client of the same server with a timeout and without retries; the same one if its pool is custom."""
     pool: Any = getattr(client, "connection_pool", None)
     kinds = {kind.__module__: kind for kind in type(client).__mro__ if kind.__module__ in _CLIENTS}
@@ -625,7 +625,7 @@ def _options_of(client: Any) -> dict[str, Any]:
     return dict(getattr(pool, "connection_kwargs", {}))
 
 
-def _where(client: Any) -> str:
+def _where(client: object) -> str:
     options = _options_of(client)
     if "path" in options:
         return f"unix:{options['path']}"
@@ -660,7 +660,7 @@ def _check_installed() -> None:
     )
 
 
-def _check_name(namespace: Any) -> None:
+def _check_name(namespace: object) -> None:
     if not isinstance(namespace, str) or not namespace:
         found = "empty" if namespace == "" else described(namespace)
         raise ValueError(f"namespace is {found}; expected a name for the shared data, such as 'news'")
@@ -710,7 +710,7 @@ def _reason_of(error: BaseException) -> str:
     return type(error).__name__
 
 
-def _as_bytes(reply: Any) -> Any:
+def _as_bytes(reply: object) -> Any:
     """Convert strings in a reply to bytes, for clients that decode them."""
     if is_list(reply):
         return [_as_bytes(item) for item in reply]

@@ -315,7 +315,7 @@ class FakeClock:
 
         loop.call_soon_threadsafe(loop.keep, attempt())
 
-    def _attempt(self, work: Callable[[], Any], task: Task[Any]) -> None:
+    def _attempt(self, work: Callable[[], object], task: Task[Any]) -> None:
         try:
             value = work()
         except Exception as error:

@@ -85,7 +85,7 @@ class _ListUpdate:
         """Return whether the mutation of the entity may change lists."""
         raise NotImplementedError
 
-    def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
+    def update(self, path: EntityPath, existing: object, listings: list[ListBinding]) -> None:
         """Updates one list, which these keys contain."""
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class _ListUpdate:
         item = collection.item
         return None if item is None else item.reference(self.subject.schema, self.subject.pk)
 
-    def fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
+    def fits(self, collection: Collection, pk: str, record: Mapping[str, object] | None) -> bool | None:
         """Return whether a record belongs to a list; None if an argument of the list cannot be evaluated."""
         if collection.apart != self.subject.apart:
             return None  # its endpoint selects by more than its arguments
@@ -130,7 +130,7 @@ class _ListUpdate:
         self.writer.change_collection(*path, append(existing, [entry]))
         self.writer.note_joins(*path, _always, lambda pk, items: append(items, [entry]))
 
-    def remove(self, path: EntityPath, existing: Any, entry: Any) -> None:
+    def remove(self, path: EntityPath, existing: object, entry: object) -> None:
         """Remove the entity from a list."""
         self.writer.change_collection(*path, without(existing, [entry]))
         self.writer.note_joins(*path, _always, lambda pk, items: without(items, [entry]))
@@ -153,7 +153,7 @@ class ExactListUpdate(_ListUpdate):
         """Return whether the response contained the complete record, or deleted it."""
         return self.now is None or self.writer.is_whole_in_response(self.table, self.subject.pk)
 
-    def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
+    def update(self, path: EntityPath, existing: object, listings: list[ListBinding]) -> None:
         """Updates one list, which these keys contain."""
         first = listings[0]
         collection, entry = first.collection, self.entry(first.collection)
@@ -185,7 +185,7 @@ class ExactListUpdate(_ListUpdate):
         return self.was is not None and same_json(self.was, self.now)
 
     def _fits_exactly(
-        self, listing: ListBinding, pk: str, record: Mapping[str, Any] | None
+        self, listing: ListBinding, pk: str, record: Mapping[str, object] | None
     ) -> tuple[bool, bool | None]:
         """Return whether a list has arguments that sort it, and whether a record belongs to it; None: unknown."""
         collection = listing.collection
@@ -212,7 +212,7 @@ class LenientListUpdate(_ListUpdate):
         """Return whether the record has changed."""
         return self.was is None or self.now is None or not same_json(self.was, self.now)
 
-    def update(self, path: EntityPath, existing: Any, listings: list[ListBinding]) -> None:
+    def update(self, path: EntityPath, existing: object, listings: list[ListBinding]) -> None:
         """Updates one list, which these keys contain."""
         collection = listings[0].collection
         was, now = self.fits(collection, path[1], self.was), self.fits(collection, path[1], self.now)
@@ -246,7 +246,7 @@ class LenientListUpdate(_ListUpdate):
                 change.key_metas[listing.key] = meta.with_expiry(1)
 
 
-def _counted(result: Any, path: tuple[str, ...], moved: int) -> Any:
+def _counted(result: object, path: tuple[str, ...], moved: int) -> Any:
     """Return a result with the number at a path changed by `moved`."""
     if not path:
         return max(0, result + moved) if type(result) is int else result

@@ -60,12 +60,12 @@ def validate_response(tx: Transaction) -> None:
         validate(rules.schema, tx.response, mode, tx.request.label)
 
 
-def is_empty(response: Any, request: Request) -> bool:
+def is_empty(response: object, request: Request) -> bool:
     """Whether a response without content counts as a success that contains nothing."""
     return response is None and request.rules.response.empty in ("merge", "none")
 
 
-def fitting(schema: Schema, value: Any) -> Any:
+def fitting(schema: Schema, value: object) -> Any:
     """Return a value that fits a schema: an object, a list, or a scalar if accepted. Raises ProcessingError if not."""
     if isinstance(value, (DICT, LIST, TUPLE, MAPPING)) or is_instance(value):
         return value
@@ -111,7 +111,7 @@ def _written(tx: Transaction, schema: Schema) -> Any:
     return tx.writer.write(schema, fitting(schema, tx.response))
 
 
-def _decoded(returns: Schema | None, value: Any, underlying: State, args: tuple[Any, ...]) -> Any:
+def _decoded(returns: Schema | None, value: object, underlying: State, args: tuple[object, ...]) -> Any:
     """Return a value without entities, converted by its declared type."""
     if returns is None or value is None or not _is_json(value):
         return value
@@ -152,7 +152,7 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
 
 
 def _by_fields(
-    deletion: Invalidate, request: Request, params: Mapping[str, Any], writer: Normalization
+    deletion: Invalidate, request: Request, params: Mapping[str, object], writer: Normalization
 ) -> list[AddressedEntity]:
     """Return the only entity whose fields have the values of the path parameters; each parameter must be a field."""
     siblings = request.rules.siblings
@@ -176,7 +176,7 @@ def _by_fields(
     return found if len(found) == 1 else []
 
 
-def known_before(tx: Transaction, response: Any, read: Callable[[EntitySchema, str], Any]) -> Any:
+def known_before(tx: Transaction, response: object, read: Callable[[EntitySchema, str], object]) -> Any:
     """Return the value of a delete: the entity as it was before, else as a complete response has it, else None."""
     for schema, pk in tx.deleted:
         found = read(schema, pk)
