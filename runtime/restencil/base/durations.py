@@ -113,7 +113,7 @@ def timeout_of(value: object, what: str) -> Any:
     return _checked(value, what)
 
 
-def _checked(value: object, what: str) -> Any:
+def _checked(value: object, what: str) -> object:
     limit = milliseconds(value, what)
     if not isinstance(limit, int | float) or isinstance(limit, bool):
         raise TypeError(

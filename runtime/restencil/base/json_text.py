@@ -37,7 +37,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 @cache
-def _fast() -> Callable[[bytes], Any] | None:
+def _fast() -> Callable[[bytes], object] | None:
     try:
         import orjson
     except ImportError:
@@ -46,7 +46,7 @@ def _fast() -> Callable[[bytes], Any] | None:
 
 
 @cache
-def _standard() -> Callable[[str], Any]:
+def _standard() -> Callable[[str], object]:
     return json.JSONDecoder(parse_constant=_no_constant).decode
 
 
@@ -70,7 +70,7 @@ def decode_json(data: bytes) -> Any:
     return decode_json_standard(data)
 
 
-def decode_json_standard(data: bytes) -> Any:
+def decode_json_standard(data: bytes) -> object:
     """Decode JSON as `decode_json` does, with the standard library alone."""
     text = data.decode("utf-8-sig")
     try:
@@ -80,7 +80,7 @@ def decode_json_standard(data: bytes) -> Any:
     return value if len(data) <= 2 * _LEVELS else _of_some_depth(value, data)
 
 
-def _of_some_depth(value: object, data: bytes) -> Any:
+def _of_some_depth(value: object, data: bytes) -> object:
     """Return a decoded value. Raises ValueError if it is nested too deep, at the same depth for both decoders."""
     if not (is_dict(value) or is_list(value)):
         return value
@@ -108,7 +108,7 @@ def encode_json(value: object, convert: Callable[[Any], object]) -> str:
     Raises TypeError for a value without a JSON form, and ValueError for NaN and infinities.
     """
 
-    def default(item: Any) -> Any:
+    def default(item: Any) -> object:
         return _plain(item, convert)
 
     text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode(value)
@@ -188,7 +188,7 @@ def _check_exact(value: Any, level: int) -> None:
             raise ValueError(f"{described(item)} has no JSON form")
 
 
-def _plain(item: Any, convert: Callable[[Any], object]) -> Any:
+def _plain(item: Any, convert: Callable[[Any], object]) -> object:
     if is_mapping(item):
         return dict(item)
     if hasattr(item, "__dataclass_fields__") and not isinstance(item, type):

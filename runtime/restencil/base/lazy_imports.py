@@ -54,7 +54,7 @@ def lazy_package(
     reasons = deprecated or {}
     namespace = vars(sys.modules[package])
 
-    def look_up(name: str) -> Any:
+    def look_up(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name in reasons:

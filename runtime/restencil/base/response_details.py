@@ -152,7 +152,7 @@ def credential_hider(response: object) -> Callable[[str], str]:
     return str if sent is None else sent.credential_hider()
 
 
-def _data_in(response: object, hide: Callable[[str], str]) -> Any:
+def _data_in(response: object, hide: Callable[[str], str]) -> object:
     content = content_of(response)
     if len(content) > DATA_LENGTH or not _may_be_json(response, content):
         return None
@@ -166,7 +166,7 @@ def _may_be_json(response: Any, content: bytes) -> bool:
     return "json" in str(response.headers.get("content-type", "")).lower() or content.lstrip()[:1] in (b"{", b"[")
 
 
-def _hidden(value: object, hide: Callable[[str], str]) -> Any:
+def _hidden(value: object, hide: Callable[[str], str]) -> object:
     if isinstance(value, str):
         return hide(value)
     if is_list(value):
@@ -192,7 +192,7 @@ def without_secrets(response: object, text: str) -> str:
     return text if sent is None else sent.secrets_hider()(text)
 
 
-def _texts_in(data: object) -> Iterator[Any]:
+def _texts_in(data: object) -> Iterator[object]:
     if not is_dict(data):
         return
     for name in _TELLING:

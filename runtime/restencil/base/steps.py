@@ -111,7 +111,7 @@ class Outcome:
         self.hook = hook
         self.value = value
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         """Return the value. Raises TypeError for an awaitable, as the synchronous client never starts an event loop."""
         if not inspect.isawaitable(self.value):
             return self.value
@@ -122,7 +122,7 @@ class Outcome:
             "the synchronous client cannot await it, use the asynchronous one or a plain function"
         )
 
-    async def take_async(self, transport: AwaitingTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> object:
         """Return the value, awaited if it is awaitable."""
         return await self.value if inspect.isawaitable(self.value) else self.value
 
@@ -138,11 +138,11 @@ class HookCall:
         self._function = function
         self._args = args
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         """Call the hook. Raises TypeError if it returns an awaitable."""
         return Outcome(self._owner, self._hook, self._function(*self._args)).take(transport)
 
-    async def take_async(self, transport: AwaitingTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> object:
         """Call the hook and await its result if that is awaitable."""
         return await Outcome(self._owner, self._hook, self._function(*self._args)).take_async(transport)
 

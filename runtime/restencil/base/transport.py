@@ -124,7 +124,7 @@ class Transport:
         """Read the body of a response whose content raised `error` as not read yet; an awaitable under asyncio."""
         raise error
 
-    def streamed(self, response: object) -> Any:
+    def streamed(self, response: object) -> object:
         """Return the response for a user of an endpoint with `content="stream"`; its body is not read yet."""
         raise NotImplementedError
 

@@ -108,13 +108,13 @@ class CellTrace(_StateReader):
                 self._next.append((schema, path, record_of(stored)))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> Any:
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> object:
         """Trace a record that was never normalized."""
         for inner, entries in schema.inside([record]):
             self.items(inner, entries)
         return UNDEFINED
 
-    def collection(self, schema: CollectionNode, pk: str) -> Any:
+    def collection(self, schema: CollectionNode, pk: str) -> object:
         """Record the cell of a collection, and trace its items."""
         path, identity = (schema.table_key, pk), schema.identity()
         self._note(path)
@@ -127,7 +127,7 @@ class CellTrace(_StateReader):
         self._place = outside
         return UNDEFINED
 
-    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
         """Trace nothing: a computed value depends only on the value and the arguments."""
         return UNDEFINED
 
@@ -248,7 +248,7 @@ class Denormalization(_StateReader):
         self._cut.clear()
         self.current, self.depth, self.truncated = None, 0, False
 
-    def _result(self, schema: Schema, stored: Any, slot: object) -> Any:
+    def _result(self, schema: Schema, stored: Any, slot: object) -> object:
         home: dict[Any, Node] = self._own.results
         place = (slot, schema)
         self.scope = slot
@@ -339,7 +339,7 @@ class Denormalization(_StateReader):
         trace.read(schema, pk)
         return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in trace.cells)
 
-    def _taken(self, shared: DependencyGraph, schema: Schema, home: dict[str, Node], pk: str) -> Any:
+    def _taken(self, shared: DependencyGraph, schema: Schema, home: dict[str, Node], pk: str) -> object:
         """Return the object of the view; this state keeps it, even if the view changes."""
         node = Node(home, pk)
         node.parents = self.current
@@ -375,7 +375,7 @@ class Denormalization(_StateReader):
         self.truncated = self.truncated or truncated_outside
         return value
 
-    def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: object) -> Any:
+    def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: object) -> object:
         """Complete an entity of a cycle; if it turns out to be unusable, the read is restarted."""
         if place in self.unusable:
             self._link_all(schema, pk, node)
@@ -411,11 +411,11 @@ class Denormalization(_StateReader):
         """Register an instance that is being built, which cycles then refer to."""
         self.building[place] = (instance, node)
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> Any:
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> object:
         """Return the instance for a record that was never normalized."""
         return schema.instance(record, None, self, None)
 
-    def collection(self, schema: CollectionNode, pk: str) -> Any:
+    def collection(self, schema: CollectionNode, pk: str) -> object:
         """Return the list or dict of a stored collection; all collection schemas over one entity share it."""
         table = schema.table_key
         stored = self.state.get(table, pk)
@@ -445,7 +445,7 @@ class Denormalization(_StateReader):
             node.parents = linked(node.parents, current)
         return node.value
 
-    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
         """Return the result of a `Query`: the identical object for the identical value and arguments."""
         home: dict[Any, Node] = self._own.results
         self.used_args = True

@@ -91,7 +91,7 @@ class CompiledDenormalization(Denormalization):
             build = compile_entity(schema)
         return build(self, pk, stored, home, current)
 
-    def interpreted(self, schema: EntityNode, pk: str, current: Node | None) -> Any:
+    def interpreted(self, schema: EntityNode, pk: str, current: Node | None) -> object:
         """Return the entity by the interpreter, which handles cycles and depth; `current` is its parent node."""
         outside, self.current = self.current, current
         try:
@@ -99,7 +99,7 @@ class CompiledDenormalization(Denormalization):
         finally:
             self.current = outside
 
-    def inside(self, node: Node, operation: Callable[..., object], *args: object) -> Any:
+    def inside(self, node: Node, operation: Callable[..., object], *args: object) -> object:
         """Call an operation while a compiled function builds the entity of a node, which becomes the current node."""
         outside, self.current = self.current, node
         self.depth += 1

@@ -112,7 +112,7 @@ def _recorded(store_state: StoreState, request: Request, error: Exception, meta:
     return change
 
 
-def not_awaitable(value: Any, request: Request, hook: str) -> Any:
+def not_awaitable(value: Any, request: Request, hook: str) -> object:
     """Return the value of a hook; raise TypeError for an awaitable, because hooks run under the lock of the store."""
     if hasattr(value, "__await__"):
         if hasattr(value, "close"):

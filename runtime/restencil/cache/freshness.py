@@ -446,7 +446,7 @@ class _Judge:
         siblings = self._rules.siblings
         return None if siblings is None else siblings.get_request(*cell, self._record(cell))
 
-    def _record(self, cell: EntityPath) -> Mapping[str, Any] | None:
+    def _record(self, cell: EntityPath) -> Mapping[str, object] | None:
         return known_record(self._base.get(*cell))
 
     def _whole(self, cell: EntityPath) -> tuple[float, float]:

@@ -69,7 +69,7 @@ def _each(*names: Iterable[object]) -> list[Any]:
     return list(dict.fromkeys(name for some in names for name in some))
 
 
-def _copied(value: object) -> Any:
+def _copied(value: object) -> object:
     if is_mapping(value):
         return {name: _copied(item) for name, item in value.items()}
     if is_sequence(value):

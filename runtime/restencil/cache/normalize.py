@@ -73,7 +73,7 @@ class Normalization(RecordWriter):
         self._placeholders = 0
         self._nested: set[tuple[str, str]] = set()
 
-    def write(self, schema: Schema, response: object) -> Any:
+    def write(self, schema: Schema, response: object) -> object:
         """Normalize a whole response; return the result to store, or `UNDEFINED` for none.
 
         Raises ProcessingError if the response does not match the schema.
@@ -113,7 +113,7 @@ class Normalization(RecordWriter):
             return schema.normalize(value, parent, key, self)
         return value
 
-    def created(self, normalize: Callable[..., object], *args: object) -> Any:
+    def created(self, normalize: Callable[..., object], *args: object) -> object:
         """Normalize the response of a creation: a record without a primary key gets a placeholder."""
         self._creating += 1
         try:
@@ -162,7 +162,7 @@ class Normalization(RecordWriter):
         """Create a table, even if it is empty, because the response was the complete list of its entities."""
         self.change.open_table(table)
 
-    def stored_collection(self, table: str, pk: str) -> Any:
+    def stored_collection(self, table: str, pk: str) -> object:
         """Return the list or dict of a collection at this point of the pass; None if there is none."""
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else found

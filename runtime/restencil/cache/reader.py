@@ -243,7 +243,7 @@ class CacheReader:
 
         return Denormalization(state, args, memo, shared=store_state.memo, differs=differs)
 
-    def value_in(self, reader: Denormalization, raw: object, args: tuple[object, ...]) -> Any:
+    def value_in(self, reader: Denormalization, raw: object, args: tuple[object, ...]) -> object:
         """Return the value of a schema in the state of the reader; None if it is missing or invalid (locked)."""
         schema = schema_of(raw)
         if schema is None:
@@ -257,7 +257,7 @@ class CacheReader:
             self.store_state.interrupted(error)
             raise
 
-    def _value(self, reader: Denormalization, schema: Schema, args: tuple[object, ...]) -> Any:
+    def _value(self, reader: Denormalization, schema: Schema, args: tuple[object, ...]) -> object:
         retention = self.store_state.retention
         with self.store_state.hooks:
             stored = schema.query_key(args, reader)
@@ -429,7 +429,7 @@ def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
     return is_error_fresh(base, request, meta)
 
 
-def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
+def _query_key(reader: Denormalization, schema: Schema, request: Request) -> object:
     """Return the query key for a result that was never requested; UNDEFINED if only a response can provide it."""
     rules = request.rules
     if (rules.read.members_need_response or rules.lists.total) and schema.plain_members:
@@ -468,7 +468,7 @@ def _is_of(hot: HotResult, request: Request) -> bool:
 
 def _memoized(
     base: Tables, memo: DependencyGraph, request: Request, persistence: PersistencePort | None
-) -> tuple[Any, Shown | None, Any] | None:
+) -> tuple[object, Shown | None, object] | None:
     """Return the memoized data of a request, the paths that it was built from if known, and its stored form.
 
     None if a full read is needed. No hook runs here, and nothing changes. With a storage, all of the data must be known

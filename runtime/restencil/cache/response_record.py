@@ -8,7 +8,7 @@ identical body or a 304 would change nothing, so polling an unchanged list is ch
 from __future__ import annotations
 
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..base.values import UNDEFINED, Sentinel
 from ..schema.collection import Collection as CollectionSchema
@@ -90,7 +90,7 @@ class ResponseRecord:
             all(map(is_, map(base.entities.get(table, EMPTY).get, pks), stored)) for table, pks, stored in self._cells
         )
 
-    def cells(self) -> Iterator[tuple[EntityPath, Any]]:
+    def cells(self) -> Iterator[tuple[EntityPath, object]]:
         """Iterate over the cells that the response wrote, with their values."""
         for table, pks, stored in self._cells:
             yield from (((table, pk), value) for pk, value in zip(pks, stored, strict=True))

@@ -33,7 +33,7 @@ _LISTS: Final = frozenset({List, Array, Values})
 """Schemas that omit values which cannot be decoded."""
 
 
-def outcome_of(reader: CacheReader, outcome: Outcome) -> Any:
+def outcome_of(reader: CacheReader, outcome: Outcome) -> object:
     """Return or raise the outcome of an action after its transition is committed."""
     if isinstance(outcome, Echo):
         return echo(reader, outcome)
@@ -62,7 +62,7 @@ def echo(reader: CacheReader, outcome: Echo) -> Any:
     return None if isinstance(value, Sentinel) else value
 
 
-def read_back(reader: CacheReader, outcome: ReadBack) -> Any:
+def read_back(reader: CacheReader, outcome: ReadBack) -> object:
     """Return the value of a fetch with an unchanged response, from the store."""
     request, change = outcome
     store_state, schema = reader.store_state, request.rules.schema
@@ -82,7 +82,7 @@ def _objects_of(reader: CacheReader, request: Request, change: ChangeSet, result
     return reader_of(reader.store_state.view, request.args, reader.store_state.memo)
 
 
-def own_value(request: Request, writer: Normalization, response: object) -> Any:
+def own_value(request: Request, writer: Normalization, response: object) -> object:
     """Return the value of a fetch built from its own response only."""
     if request.rules.schema is None:
         return read_only(response)
@@ -107,7 +107,7 @@ def overtaken_value(tx: Transaction) -> Value | None:
         return Value(own_value(request, writer, tx.response))
 
 
-def deleted_value(tx: Transaction, response: object) -> Any:
+def deleted_value(tx: Transaction, response: object) -> object:
     """Return the value of a delete: the entity as it was before."""
     store_state = tx.store_state
     store_state.refresh()

@@ -145,7 +145,7 @@ class Parameters:
                 query[param.name] = value
         return headers, query
 
-    def _value(self, name: str, param: ClientParam) -> Any:
+    def _value(self, name: str, param: ClientParam) -> object:
         value = self._given.get(name)
         if value is None and param.env is not None:
             value = os.environ.get(param.env) or None

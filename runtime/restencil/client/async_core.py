@@ -139,7 +139,7 @@ class AsyncCore(Core):
         answer: Response[Any] = await drive_async(steps, in_flight.transport)
         return answer
 
-    async def complete(self, in_flight: object, /) -> Any:
+    async def complete(self, in_flight: object, /) -> object:
         """Send the request in a separate task, unless it was sent; return the value of the fetch once it is stored."""
         if not isinstance(in_flight, InFlight):
             return in_flight  # a manager handled the fetch itself

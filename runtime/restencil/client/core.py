@@ -118,7 +118,7 @@ class Core(ABC):
 
     # resources
 
-    def resource(self, name: str) -> Any:
+    def resource(self, name: str) -> object:
         """Return the class of the client's resource with this name, or None."""
         client = self.home if self.home is not None or self.host is None else self.host()
         found = None if client is None else getattr(client, name, None)
@@ -180,7 +180,7 @@ class Core(ABC):
     def sibling(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
         """Return the core of a partition: a copy of this one with another store, managers and transport."""
 
-    def transport_with(self, token: object, *, own_cookies: bool) -> Any:
+    def transport_with(self, token: object, *, own_cookies: bool) -> object:
         """Return a transport that sends this token (or a dict of them by scheme) and shares the connections."""
         credentials = token if is_mapping(token) else {SHORT: token}
         preparation = self.preparation
@@ -220,7 +220,7 @@ class Core(ABC):
 
     # fetching
 
-    def start(self, request: Request, within: float | None = None) -> Any:
+    def start(self, request: Request, within: float | None = None) -> object:
         """Start a fetch, or join one of the same identity; return the request in flight, for `complete`.
 
         Returns a value instead if a manager handles the fetch itself. `within` is the maximum age, in ms, of a response
@@ -275,7 +275,7 @@ class Core(ABC):
         except Exception:
             logger.exception("background fetch of %r could not start", request.endpoint.name)
 
-    def fetch_in_background(self, request: Request, within: float = WHAT_IS_FRESH) -> Any:
+    def fetch_in_background(self, request: Request, within: float = WHAT_IS_FRESH) -> object:
         """Fetch without waiting; return the request in flight, which may be another caller's."""
         store = self.store
         if store.in_flight.joinable:
@@ -291,7 +291,7 @@ class Core(ABC):
         return in_flight
 
     @abstractmethod
-    def complete(self, in_flight: object, /) -> Any:
+    def complete(self, in_flight: object, /) -> object:
         """Send the request, unless it was sent; return the value of the fetch once it is stored."""
 
     @abstractmethod
@@ -335,7 +335,7 @@ class Core(ABC):
                 logger.debug("a fetch in flight failed", exc_info=True)
 
 
-def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> tuple[object, ...]:
     """Bind the arguments of a call. Raises ValueError for `""` as a whole path segment."""
     bound = endpoint.bind_args(args, kwargs)
     refuse_empty(endpoint, bound)
@@ -395,7 +395,7 @@ def _looks_at_requests(manager: Manager) -> bool:
     return not own or getattr(type(manager), "handle", None) not in (SubscriptionManager.handle, LogoutManager.handle)
 
 
-def _link(manager: Manager, following: Callable[[Action], object]) -> Callable[[Action], Any]:
+def _link(manager: Manager, following: Callable[[Action], object]) -> Callable[[Action], object]:
     handle = manager.handle
     return lambda action: handle(action, following)
 

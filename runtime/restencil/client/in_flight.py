@@ -196,11 +196,11 @@ class WaitFor:
     def __init__(self, future: SharedFuture[Any]) -> None:
         self._future = future
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         """Block until it is settled."""
         return self._future.wait()
 
-    async def take_async(self, transport: AwaitingTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> object:
         """Wait until it is settled."""
         return await self._future.wait_async()
 
@@ -503,10 +503,10 @@ class Completion:
         self._completer = completer
         self._in_flight = in_flight
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         """Block until then."""
         return self._completer.complete(self._in_flight)
 
-    async def take_async(self, transport: AwaitingTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> object:
         """Wait until then."""
         return await self._completer.complete(self._in_flight)

@@ -121,7 +121,7 @@ def core_of(controller: Any) -> Any:
     return controller._core
 
 
-def client_of(controller: object) -> Any:
+def client_of(controller: object) -> object:
     """Return the controller itself, given what its managers receive; functions of users are called with it."""
     return controller.__dict__.get("_controller", controller)
 

@@ -200,7 +200,7 @@ class NetworkManager(Manager):
                 _drop(started)
         return started
 
-    def _receive(self, action: SetResponse | SetError, next: Next) -> Any:
+    def _receive(self, action: SetResponse | SetError, next: Next) -> object:
         store = self._attached().store
         completed: InFlight | None
         if action.fetch_id is not None:
@@ -220,14 +220,14 @@ class NetworkManager(Manager):
             completed.settle(value, action.error if isinstance(action, SetError) else None)
         return value
 
-    def _receive_again(self, action: Freshen, next: Next) -> Any:
+    def _receive_again(self, action: Freshen, next: Next) -> object:
         value = next(action)
         completed: InFlight | None = self._attached().store.in_flight.by_id.get(action.fetch_id)
         if completed is not None and value is not UNDEFINED:
             completed.settle(value)
         return value
 
-    def _reset(self, action: Action, next: Next) -> Any:
+    def _reset(self, action: Action, next: Next) -> object:
         store = self._attached().store
         try:
             return next(action)

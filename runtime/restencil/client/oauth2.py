@@ -217,7 +217,7 @@ class Ledger:
         needed = _needed(self._server)
         return all(self._rotated is not None or self._source(name) is not None for name in needed)
 
-    def _source(self, name: str) -> Any:
+    def _source(self, name: str) -> object:
         given = getattr(self._given, name)
         if given is not None:
             return given
@@ -325,10 +325,10 @@ class _Renewing:
         self._renewal = renewal
         self._credentials = credentials
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         return drive(self._ledger.steps(self._renewal, self._credentials), transport)
 
-    async def take_async(self, transport: AwaitingTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> object:
         task = asyncio.get_running_loop().create_task(self._run(transport))
         _tasks.add(task)
         task.add_done_callback(self._ended)
@@ -341,7 +341,7 @@ class _Renewing:
         else:
             task.exception()  # marks it as retrieved; waiting callers got it already
 
-    async def _run(self, transport: AwaitingTransport) -> Any:
+    async def _run(self, transport: AwaitingTransport) -> object:
         cancellable()
         return await drive_async(self._ledger.steps(self._renewal, self._credentials), transport)
 

@@ -173,7 +173,7 @@ def merged(
     )
 
 
-def _tokens(base: Options, given: object, own: object, *, vary: bool) -> tuple[Any, Any]:
+def _tokens(base: Options, given: object, own: object, *, vary: bool) -> tuple[object, object]:
     """Return the token of the partition, None for the client's own, and the token that is sent instead of it."""
     if given is None:
         return base.token, base.quiet_token
@@ -231,14 +231,14 @@ def _retries(given: object) -> int | RetryPolicy:
     return given
 
 
-def own_token(api: Api | None, credentials: Mapping[str, object]) -> Any:
+def own_token(api: Api | None, credentials: Mapping[str, object]) -> object:
     """Return the token of a client in the form of the argument of `with_options`; None if it has none."""
     if not credentials or api is None:
         return None
     return credentials if isinstance(api.auth, Schemes) else credentials[SHORT]
 
 
-def _checked_token(token: object, kind: str, api: Api | None) -> Any:
+def _checked_token(token: object, kind: str, api: Api | None) -> object:
     """Return the token, or dict of tokens by scheme. Raises TypeError if it is invalid or not supported by the API."""
     if api is None:
         raise TypeError(f"{kind} has no API, so it cannot use a token; pass it to a generated client")

@@ -83,7 +83,7 @@ class FetchedPage:
         return self._layout.items(self.value) or ()
 
     @property
-    def sent_items(self) -> Sequence[Any] | None:
+    def sent_items(self) -> Sequence[object] | None:
         """Its items in the JSON of the response; None if that is unknown."""
         layout = self._layout
         body = self._body if layout.envelope is None else at_path(self._body, layout.envelope)
@@ -286,7 +286,7 @@ def _member_schema(schema: Schema | None, json_name: str) -> Schema | None:
     return None if schema is None else schema.members.get(json_name)
 
 
-def _list_in(value: object) -> Sequence[Any] | None:
+def _list_in(value: object) -> Sequence[object] | None:
     """Return the list in a page without a Collection: the value itself, or its first member that is a list."""
     if isinstance(value, list | tuple):
         return cast("Sequence[Any]", value)
@@ -294,12 +294,12 @@ def _list_in(value: object) -> Sequence[Any] | None:
     return next((cast("Sequence[Any]", one) for one in members if isinstance(one, list | tuple)), None)
 
 
-def member_of(value: object, name: str) -> Any:
+def member_of(value: object, name: str) -> object:
     """Return the member of a mapping or record with this name, or None."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value).get(name)
     return getattr(value, name, None)
 
 
-def _unchanged(*args: object) -> tuple[Any, ...]:
+def _unchanged(*args: object) -> tuple[object, ...]:
     return args

@@ -82,7 +82,7 @@ class SyncCore(Core):
             self.stop()
             self.transport.close()
 
-    def wait_for(self, steps: Steps) -> Any:
+    def wait_for(self, steps: Steps) -> object:
         """Run steps to their end, blocking while they wait, and return their result."""
         return drive(steps, self.transport)
 

@@ -18,7 +18,7 @@ from ..schema.record import Record, RecordMeta, class_record, is_instance, to_wi
 from .options import ANY
 
 
-def model_of(body: object, schema: object) -> Any:
+def model_of(body: object, schema: object) -> object:
     """Return the model that names and converts the members of a body: a record class, an `Object`, or None.
 
     `body` is the option of the endpoint; `schema` is its schema, which is used without that option.
@@ -76,7 +76,7 @@ def check_shape(body: object, model: object, *, is_list: bool, owner: str) -> No
             )
 
 
-def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> Any:
+def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> object:
     """Convert a body to the wire form of its `model`; `form` is the option `body_format`.
 
     Raises ValueError for invalid values: entities without the primary key that must be sent, and, with `strict_for`

@@ -310,11 +310,11 @@ def parse(endpoint: Lifecycle, response: Any) -> Any:
     return _parsed(endpoint, response, content)
 
 
-async def _parsed_later(endpoint: Lifecycle, response: object, content: Awaitable[bytes]) -> Any:
+async def _parsed_later(endpoint: Lifecycle, response: object, content: Awaitable[bytes]) -> object:
     return _parsed(endpoint, response, await content)
 
 
-def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
+def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> object:
     schema, wanted = endpoint.schema, endpoint.content
     may_be_odd, may_be_empty = getattr(schema, "takes_anything", False), endpoint.empty in ("merge", "none")
     if not content and (may_be_odd or may_be_empty) and (has_schema(schema) or not endpoint.side_effect):

@@ -64,7 +64,7 @@ def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) 
     return Arguments(_with_keyed(own, keyed, has_body=endpoint.has_body) if keyed else own, own, options)
 
 
-def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: bool) -> tuple[Any, ...]:
+def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: bool) -> tuple[object, ...]:
     """Add headers that are part of keys to the parameters in bound arguments."""
     only_body = has_body and len(own) == 1
     params: Mapping[str, Any] = {} if only_body or not own else own[0] or {}
@@ -229,7 +229,7 @@ class ViewOptions:
             found = self._forms.setdefault(endpoint, self._form(endpoint))
         return cast("E", found)
 
-    def _form(self, whole: Any) -> Any:
+    def _form(self, whole: Any) -> object:
         rules = whole.rules  # shared, so that reads of both find the same cached results
         members: dict[str, Any] = {"view_options": self}
         if self.timeout is not None:
@@ -282,7 +282,7 @@ class ViewOptions:
             made.__dict__["bind_args"] = partial(_bound, plain, self.query)
 
 
-def _refuse_query(name: str, parameter: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+def _refuse_query(name: str, parameter: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
     if parameter:
         raise ValueError(
             f"the query of with_options has {parameter!r}, which is a path parameter of endpoint {name!r}; "
@@ -293,7 +293,9 @@ def _refuse_query(name: str, parameter: str, args: tuple[object, ...], kwargs: M
     )
 
 
-def _bound(plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+def _bound(
+    plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[object, ...]:
     """Bind the arguments of a call, with query parameters of the view as defaults."""
     own: tuple[Any, ...] = plain.bind_args(args, kwargs)
     params: Any

@@ -281,7 +281,7 @@ class Endpoint(Generic[P, R]):
             name = "lambda"
         return name
 
-    def bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, ...]:
         """Return the arguments for an override of `key` or `url`: the bound ones, for `url` only the parameters."""
         if not kwargs and (args or not self._defaults):
             return args
@@ -489,7 +489,7 @@ class Endpoint(Generic[P, R]):
             values = _formatted(values, self.formats)
         return bind_headers(self, self._bind(args, rest, defaults), values)
 
-    def _bound_body(self, args: tuple[object, ...]) -> tuple[Any, ...]:
+    def _bound_body(self, args: tuple[object, ...]) -> tuple[object, ...]:
         """Convert the body, which is the last argument, to wire form."""
         return args
 
@@ -625,7 +625,9 @@ def _warn(endpoint: Endpoint[..., Any], args: tuple[object, ...], kwargs: Mappin
             _warn_deprecated(f"the parameter {name!r} of {endpoint.name}", reason)
 
 
-def _with_names(given: Mapping[str, object], wire: Mapping[str, str], types: Mapping[str, object]) -> Mapping[str, Any]:
+def _with_names(
+    given: Mapping[str, object], wire: Mapping[str, str], types: Mapping[str, object]
+) -> Mapping[str, object]:
     """Convert keywords that are objects in the query string, so that their members have their JSON names."""
     models = {name: types[wire.get(name, name)] for name in given if wire.get(name, name) in types}
     return {**given, **{name: to_wire(given[name], model_of(kind, None)) for name, kind in models.items()}}
@@ -688,7 +690,7 @@ def _option_with_keywords(
     return call
 
 
-def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., object]:
     """Wrap a method `key` or `url` of a subclass, so that it accepts keywords like the method that it overrides."""
 
     @functools.wraps(function)

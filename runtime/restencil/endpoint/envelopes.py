@@ -50,14 +50,14 @@ def opened(endpoint: Enveloped, value: object, response: object) -> Any:
     return found
 
 
-def at_path(value: object, path: str) -> Any:
+def at_path(value: object, path: str) -> object:
     """Return the value at a path of a response; None if there is none."""
     for step in path.split("."):
         value = _step(value, step)
     return None if value is _NOTHING else value
 
 
-def _step(value: object, step: str) -> Any:
+def _step(value: object, step: str) -> object:
     """Return the member of an object with this name, or the item of a list with this index."""
     if is_mapping(value):
         return value.get(step, _NOTHING)
@@ -79,7 +79,7 @@ def _missing_envelope(endpoint: Enveloped, path: str, value: object, response: o
     return ProcessingError(message, response=value)
 
 
-def enclosed(body: object, path: str) -> Any:
+def enclosed(body: object, path: str) -> object:
     """Wrap a body in objects with the members of a path."""
     for step in reversed(path.split(".")):
         body = {step: body}

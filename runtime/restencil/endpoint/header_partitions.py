@@ -21,13 +21,13 @@ _OWN_ARGUMENTS: Final = {"resolve": 2, "set_error": 1, "set_response": 1}
 
 
 @functools.cache
-def partitioned(form: type[object]) -> type[Any]:
+def partitioned(form: type[object]) -> type[object]:
     """Return a subclass of this class of bound endpoints that delegates calls to the view with their headers."""
     members = {name: _routed(getattr(form, name), name) for name in _OPERATIONS if hasattr(form, name)}
     return type(form.__name__, (form,), {**members, "__module__": form.__module__})
 
 
-def _routed(operation: Any, name: str) -> Any:
+def _routed(operation: Any, name: str) -> object:
     before = _OWN_ARGUMENTS.get(name, 0)
 
     @functools.wraps(operation)

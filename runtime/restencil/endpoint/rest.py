@@ -203,7 +203,7 @@ class RestEndpoint(Endpoint[P, R]):
         """
         return self._has_body
 
-    def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _bound_body(self, args: tuple[Any, ...]) -> tuple[object, ...]:
         body = args[-1]
         if body is None:
             return args

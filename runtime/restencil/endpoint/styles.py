@@ -49,7 +49,7 @@ def styled_string(params: Mapping[str, object], styles: Mapping[str, str]) -> st
     return "&".join(pair_of(name, text) for name, text in found)
 
 
-def styled_form(fields: Mapping[str, object], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
+def styled_form(fields: Mapping[str, object], styles: Mapping[str, str] | None) -> Mapping[str, object]:
     """Return the fields of a form as they are sent: each name with a string or a list of strings.
 
     By default, lists have the style `repeat` and objects the style `brackets`. Only the style `json` encodes null.
@@ -148,7 +148,7 @@ def _json(value: object) -> str:
     )
 
 
-def _without_none(value: object) -> Any:
+def _without_none(value: object) -> object:
     if is_mapping(value):
         return {str(name): _without_none(item) for name, item in value.items() if item is not None}
     if is_items(value):

@@ -388,7 +388,7 @@ class _Awaited:
     def __init__(self, value: Any) -> None:
         self._value = value
 
-    def take(self, transport: object) -> Any:
+    def take(self, transport: object) -> object:
         if inspect.iscoroutine(self._value):
             self._value.close()
         raise TypeError(
@@ -396,7 +396,7 @@ class _Awaited:
             "pass a plain function or use the asynchronous client"
         )
 
-    async def take_async(self, transport: object) -> Any:
+    async def take_async(self, transport: object) -> object:
         return await self._value
 
 
@@ -409,10 +409,10 @@ class _Sent:
         self._send = send
         self._prepared = prepared
 
-    def take(self, transport: object) -> Any:
+    def take(self, transport: object) -> object:
         return self._send(self._prepared)
 
-    async def take_async(self, transport: object) -> Any:
+    async def take_async(self, transport: object) -> object:
         return await self._send(self._prepared)
 
 

@@ -126,7 +126,7 @@ def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
     return headers
 
 
-def _limits(client: AnyClient, timeout: float | Timeout) -> Mapping[str, Any]:
+def _limits(client: AnyClient, timeout: float | Timeout) -> Mapping[str, object]:
     """Return the extensions of a request with its own timeout, which is in milliseconds."""
     usual = client.timeout.as_dict() if isinstance(timeout, Timeout) else {}
     return {"timeout": seconds_by_step(timeout, usual)}

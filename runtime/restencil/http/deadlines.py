@@ -174,7 +174,7 @@ class _Stream:
             raise
         return _Stream(self._core, self._stream.start_tls(ssl_context, server_hostname, left))
 
-    def get_extra_info(self, info: str) -> Any:
+    def get_extra_info(self, info: str) -> object:
         return self._stream.get_extra_info(info)
 
 
@@ -221,7 +221,7 @@ class _AsyncStream:
             raise
         return _AsyncStream(self._core, await self._stream.start_tls(ssl_context, server_hostname, left))
 
-    def get_extra_info(self, info: str) -> Any:
+    def get_extra_info(self, info: str) -> object:
         return self._stream.get_extra_info(info)
 
 
@@ -242,7 +242,7 @@ class _PoolTransport:
             network_backend=backend(self._core),
         )
 
-    def _request(self, request: RawRequest) -> Any:
+    def _request(self, request: RawRequest) -> object:
         url = request.url
         target = self._core.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         return self._core.Request(

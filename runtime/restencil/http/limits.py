@@ -193,7 +193,7 @@ class _Limited:
         self._limit = limit
 
     @property
-    def elapsed(self) -> Any:
+    def elapsed(self) -> object:
         """The duration of the request: httpx2 reads it from the stream, httpx sets it on the response."""
         return getattr(self._stream, "elapsed", None)
 

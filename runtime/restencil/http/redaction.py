@@ -70,7 +70,7 @@ class _RedactingFilter(logging.Filter):
             record.msg = _LOGGED_HEADER.sub(_redacted_header, record.msg)
         return True
 
-    def _redacted(self, argument: object, shown: str | None) -> Any:
+    def _redacted(self, argument: object, shown: str | None) -> object:
         """Redact an argument of a log record: remove user name, password and secret parameters from a URL."""
         if not isinstance(argument, self._library.URL):
             return argument

@@ -178,7 +178,7 @@ class _HttpTransport(Transport):
 
         return renewing(prepared, init.get("body"), send, lambda: self._prepared(url, init))
 
-    def _send(self, url: str, init: RequestInit, prepared: Any, timeout: Any, stream: bool) -> Any:
+    def _send(self, url: str, init: RequestInit, prepared: Any, timeout: Any, stream: bool) -> object:
         """Send a prepared request and return the response, or an awaitable of it."""
         raise NotImplementedError
 

@@ -288,7 +288,7 @@ class Hydrator(Provenance):
         change = intake.new if before is UNDEFINED or stored is before else intake.other
         write_entry(change, cell, StoredEntry(stored, times, whole))
 
-    def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
+    def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> object:
         """Return the new value of a cell in memory; members that were left out of the row stay."""
         left = self.left_out.get(cell)
         if left is not None and is_dict(value) and not isinstance(before, Sentinel):
@@ -306,7 +306,7 @@ class Hydrator(Provenance):
             return {row.pk: self._value_of(row) for row in rows}
         return dict(zip([row.pk for row in rows], found, strict=True))
 
-    def _value_of(self, row: StoredRow) -> Any:
+    def _value_of(self, row: StoredRow) -> object:
         """Return the value of a row; UNDEFINED if it is unusable."""
         cell = row.table, row.pk
         self.left_out.pop(cell, None)
@@ -590,7 +590,7 @@ def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
         base.metas[table][pk] = arrived(times, now)
 
 
-def _stored(value: Any, node: Schema | None, before: Any) -> Any:
+def _stored(value: Any, node: Schema | None, before: Any) -> object:
     """Convert a value to the form of its table: an instance if the class of its reads is known."""
     if not is_dict(value) or is_partial(value):
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ..base.logs import logger
 
@@ -131,7 +131,7 @@ def _wait_for_changes(
         return False
 
 
-def _given(found: object) -> Any:
+def _given(found: object) -> object:
     if isinstance(found, Exception):
         raise found
     return found

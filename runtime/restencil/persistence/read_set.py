@@ -165,15 +165,15 @@ class ReadSet:
             self._note(schema, (pk,))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> Any:
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> object:
         self._inside(schema, [record])
         return UNDEFINED
 
-    def collection(self, schema: CollectionNode, pk: str) -> Any:
+    def collection(self, schema: CollectionNode, pk: str) -> object:
         self._note(schema, (pk,))
         return UNDEFINED
 
-    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
         return UNDEFINED
 
     def has(self, table: str, pk: str) -> bool:

@@ -395,5 +395,5 @@ class ReadThrough:
 _NO_TIMES: Final = Meta(0, 0, 0)
 
 
-def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, Any, Iterable[str]]]:
+def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, object, Iterable[str]]]:
     return ((node.table_key, node, pks) for node, _, pks in level)

@@ -161,7 +161,7 @@ def _kind_of_type(annotation: object) -> str:
 # -- forms of schemas --------------------------------------------------------------------------------------------------
 
 
-def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> Any:
+def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> object:
     """Return the structure of a schema: kinds and table keys."""
     if schema is None:
         return None

@@ -93,11 +93,11 @@ class StorageStep:
         self._loader = loader
         self._work = work
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         """Run the query in this thread."""
         return self._ask(self._work)
 
-    async def take_async(self, transport: AwaitingTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> object:
         """Run the query in the loader thread and await its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()

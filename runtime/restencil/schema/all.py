@@ -64,7 +64,7 @@ class All(Schema):
     def title(self) -> str:
         return title_of(self.item, "All")
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "a list")
         return value
 
@@ -86,7 +86,7 @@ class All(Schema):
         """The entity types whose tables are read, in mapping order."""
         return [] if self.item is None else [*self.item.entities.values()]
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
         return _WHOLE
 
     def denormalize(self, stored: object, reader: Reader) -> Any:

@@ -213,7 +213,7 @@ class DeclaredModel(EntityModel):
     def _settings_above(self) -> list[Mapping[str, Any]]:
         return []
 
-    def _hook(self, name: str) -> Callable[..., Any] | None:
+    def _hook(self, name: str) -> Callable[..., object] | None:
         return self._hooks.get(name)
 
     # -- annotations -------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ class DeclaredModel(EntityModel):
                 hints[name] = self._annotation(name)
         return {name: hints.get(name) for name in self.fields}
 
-    def _annotation(self, name: str) -> Any:
+    def _annotation(self, name: str) -> object:
         for owner in self.cls.__mro__:
             try:
                 written = inspect.get_annotations(owner)[name]
@@ -281,7 +281,7 @@ class DeclaredModel(EntityModel):
             )
         return found
 
-    def _schema_of(self, name: str, kind: object) -> Any:
+    def _schema_of(self, name: str, kind: object) -> object:
         if kind is None:
             raise TypeError(
                 f"the type of field {name!r} of {self.cls.__name__} is unknown: its annotation cannot be evaluated at "
@@ -299,7 +299,7 @@ class DeclaredModel(EntityModel):
 
     def construct(
         self, record: Mapping[str, object], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
-    ) -> Any:
+    ) -> object:
         """Create the instance for a record; `INVALID` if a required field is absent.
 
         Raises ProcessingError for a value that the class rejects.
@@ -319,7 +319,7 @@ class DeclaredModel(EntityModel):
                 nested[relation.name] = shown
         return self.built(record, nested, pk)
 
-    def built(self, record: Mapping[str, object], nested: Mapping[str, object], pk: str | None) -> Any:
+    def built(self, record: Mapping[str, object], nested: Mapping[str, object], pk: str | None) -> object:
         """Create an instance by the constructor or validator of the class. Raises ProcessingError if that fails."""
         try:
             members = (self._as_sent if self.kind.converts else self._decoded)(record, pk)
@@ -388,7 +388,7 @@ class DeclaredModel(EntityModel):
             members.update(found)
         return members
 
-    def echoed(self, record: Mapping[str, object], visit: Callable[[Schema | None, Any], object]) -> Any:
+    def echoed(self, record: Mapping[str, object], visit: Callable[[Schema | None, Any], object]) -> object:
         """Create an instance from a response. Raises ConversionError if a required field is absent."""
         missing = self._required - record.keys()
         if missing:
@@ -398,7 +398,7 @@ class DeclaredModel(EntityModel):
         nested = {name: None if value is UNDEFINED else value for name, value in found.items()}
         return self.built(record, nested, self.pk_in(record))
 
-    def from_record(self, record: Mapping[str, object]) -> Any:
+    def from_record(self, record: Mapping[str, object]) -> object:
         """Create an instance for a record outside of a store, with instances of nested entities."""
         nested = {
             relation.name: nested_instance(relation.node, record[relation.in_json])
@@ -438,7 +438,7 @@ _MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
 _UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
 
 
-def _bare(kind: object) -> Any:
+def _bare(kind: object) -> object:
     """Return a type without `Annotated`, `Final` and None."""
     kind = _unqualified(kind)
     if typing.get_origin(kind) in _UNIONS:
@@ -456,7 +456,7 @@ def _is_open(kind: object) -> bool:
     return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
-def _unqualified(kind: object) -> Any:
+def _unqualified(kind: object) -> object:
     """Return a type without `Annotated` and `Final`."""
     while typing.get_origin(kind) in (typing.Annotated, typing.Final):
         kind = typing.get_args(kind)[0]
@@ -468,7 +468,7 @@ def _takes_none(kind: object) -> bool:
     return typing.get_origin(kind) in _UNIONS and type(None) in typing.get_args(kind)
 
 
-def _item(kind: Any) -> Any:
+def _item(kind: Any) -> object:
     """Return the type of the items of a list type, or of the values of a map type; None for other types."""
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) in _LISTS and arguments:
@@ -487,7 +487,7 @@ def _schemas_in(kind: object) -> list[Any]:
     return [] if item is None else _schemas_in(item)
 
 
-def _shape(kind: object) -> Any:
+def _shape(kind: object) -> object:
     """Return the schema for an annotation that contains one entity class."""
     kind = _bare(kind)
     item = _item(kind)

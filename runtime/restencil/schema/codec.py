@@ -43,7 +43,7 @@ sending: Final[ContextVar[str | None]] = ContextVar("restencil_body_of", default
 """The name of the strict endpoint whose request body is being encoded; None at all other times."""
 
 
-def encode_datetime(value: object) -> Any:
+def encode_datetime(value: object) -> object:
     """Encode a datetime as an RFC 3339 string, with `Z` for UTC; other values are returned unchanged.
 
     A datetime without a time zone is UTC. Raises ValueError for one in the request body of a strict endpoint.
@@ -116,7 +116,7 @@ def _decode_rfc2822(value: object) -> datetime.datetime:
     return _utc(email_utils.parsedate_to_datetime(value))
 
 
-def _encode_rfc2822(value: object) -> Any:
+def _encode_rfc2822(value: object) -> object:
     if not isinstance(value, datetime.datetime):
         return value
     moment = _utc(_known_zone(value))
@@ -148,7 +148,7 @@ def decode_time(value: Any) -> datetime.time:
     return value if isinstance(value, datetime.time) else datetime.time.fromisoformat(value)
 
 
-def _encode_iso(value: object) -> Any:
+def _encode_iso(value: object) -> object:
     return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else value
 
 
@@ -164,7 +164,7 @@ def decode_decimal(value: object) -> decimal.Decimal:
         raise ValueError(f"not a decimal number: {value!r}") from error
 
 
-def _encode_decimal(value: object) -> Any:
+def _encode_decimal(value: object) -> object:
     return str(value) if isinstance(value, decimal.Decimal) else value
 
 
@@ -177,7 +177,7 @@ def decode_uuid(value: object) -> uuid.UUID:
     return uuid.UUID(value)
 
 
-def _encode_uuid(value: object) -> Any:
+def _encode_uuid(value: object) -> object:
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
@@ -185,7 +185,7 @@ UNCHANGING: Final = frozenset({decode_datetime, decode_date, decode_time, decode
 """Decoders that return immutable values, which need not be made read-only."""
 
 
-def encode_any(value: object) -> Any:
+def encode_any(value: object) -> object:
     """Encode a value of a type with a built-in conversion; other values are returned unchanged."""
     if type(value) in SCALARS:
         return value

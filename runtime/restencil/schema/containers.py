@@ -63,7 +63,7 @@ class Choice(Schema):
     def children(self) -> Iterable[Schema | None]:
         return self.mapping.values()
 
-    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> object:
         names = {str(name): of(one) for name, one in self.mapping.items()}
         return ["choice", self.attribute if isinstance(self.attribute, str) else "code", names]
 
@@ -76,7 +76,7 @@ class Choice(Schema):
         return self
 
     @property
-    def body_model(self) -> Any:
+    def body_model(self) -> object:
         return self
 
     @property
@@ -91,10 +91,10 @@ class Choice(Schema):
         names = (name for name, one in self.entities.items() if one.cls is entity.cls)
         return next(({"id": pk, "schema": name} for name in names), None)
 
-    def identity(self) -> Any:
+    def identity(self) -> object:
         return (tuple(self.raw.items()), self.attribute)
 
-    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: Any, parent: Any, key: str | None) -> tuple[object, Schema | None]:
         """The name and the schema for an item; (None, None) if the mapping has none."""
         attribute = self.attribute
         try:
@@ -187,7 +187,7 @@ class Choice(Schema):
     def echo(self, value: Any, echo: Echo) -> Any:
         return echo.visit(self.chosen(value, echo), value)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
         if not args or args[0] is None:
             return UNDEFINED
         name, schema = self.select(args[0], None, None)
@@ -247,11 +247,11 @@ class ItemHolder(Schema):
     def plain_items(self) -> Schema | None:
         return self.item
 
-    def identity(self) -> Any:
+    def identity(self) -> object:
         return (type(self), item_identity(self.item))
 
 
-def item_identity(schema: Schema | None) -> Any:
+def item_identity(schema: Schema | None) -> object:
     """Return a hashable key that is equal for schemas that denormalize the same stored form to the same object."""
     if isinstance(schema, Choice):
         try:
@@ -284,7 +284,7 @@ def check_shape(schema: Schema, value: object, writer: Writer, expected: str) ->
         )
 
 
-def items_of(value: Any) -> Iterator[Any]:
+def items_of(value: Any) -> Iterator[object]:
     """Iterate over the items of a list, or over the values of a dict."""
     return iter(value.values()) if isinstance(value, MAPPING) else iter(value)
 
@@ -314,7 +314,7 @@ class List(ItemHolder):
             )
         super().__init__(raw[0], None, "list")
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "a list")
         return value
 
@@ -392,7 +392,7 @@ class Values(ItemHolder):
         model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "an object")
         return value
 
@@ -501,7 +501,7 @@ class Object(Schema):
         for name, member in self.members.items() if is_dict(result) else ():
             yield from member.subjects(result.get(name))
 
-    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> object:
         return ["object", {name: of(member) for name, member in self.members.items()}]
 
     def value_types(self, of: ValueTypes) -> None:
@@ -530,7 +530,7 @@ class Object(Schema):
                 out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
         return out
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "an object")
         return value
 
@@ -577,7 +577,7 @@ class Object(Schema):
             out[names.get(name, name)] = None if found is UNDEFINED else found
         return ReadOnlyDict(out)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
         if id(self) in reader.asking:
             return UNDEFINED  # a recursive schema has no end that could be known here
         reader.asking.add(id(self))

@@ -42,7 +42,7 @@ class Conversion(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         return value
 
-    def converted(self, value: Any) -> Any:
+    def converted(self, value: Any) -> object:
         """Convert a stored value; lists and dicts are passed in and returned read-only."""
         return read_only(self.convert(read_only(value)))
 
@@ -149,7 +149,7 @@ def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
             check_shorthand(member, (*above, raw))
 
 
-def body_model(raw: object) -> Any:
+def body_model(raw: object) -> object:
     """Return the model that `to_wire` converts request bodies with, for an endpoint with this schema."""
     schema = schema_of(raw)
     return None if schema is None else schema.body_model

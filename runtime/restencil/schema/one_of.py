@@ -30,7 +30,7 @@ _SCALAR_KINDS: Final = frozenset({TEXT, NUMBER, BOOLEAN})
 _REFERENCE: Final = frozenset({"id", "schema"})
 
 
-def constants_of(model: Model) -> Mapping[str, Any]:
+def constants_of(model: Model) -> Mapping[str, object]:
     """Return the fields of a class that are a `Literal` of one value, as JSON name → value."""
     return {
         model.to_json.get(name, name): typing.get_args(kind)[0]
@@ -151,7 +151,7 @@ class OneOf(Schema):
         _ = self.alternatives  # resolves them
         return self._entities
 
-    def select(self, value: object, parent: object, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: object, parent: object, key: str | None) -> tuple[object, Schema | None]:
         found = self.of(value)
         return (None, None) if found is None or not found.is_entity else (found.name, found.schema)
 
@@ -161,7 +161,7 @@ class OneOf(Schema):
         node = self.entities.get(stored["schema"])
         return None if node is None else node.referred(stored["id"])
 
-    def reference(self, entity: EntityNode, pk: str) -> Any:
+    def reference(self, entity: EntityNode, pk: str) -> object:
         names = (name for name, one in self.entities.items() if one.cls is entity.cls)
         return next(({"id": pk, "schema": name} for name in names), None)
 
@@ -222,7 +222,7 @@ class OneOf(Schema):
     def children(self) -> Iterable[Schema | None]:
         return [one.schema for one in self.alternatives]
 
-    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> object:
         return ["one of", self.attribute, {one.name: of(one.schema) for one in self.alternatives}]
 
     def value_types(self, of: ValueTypes) -> None:
@@ -238,10 +238,10 @@ class OneOf(Schema):
         return self
 
     @property
-    def body_model(self) -> Any:
+    def body_model(self) -> object:
         return self
 
-    def encode_one(self, value: Any) -> Any:
+    def encode_one(self, value: Any) -> object:
         """Encode a value as JSON; the constants of its class are added to an instance."""
         if isinstance(value, Record) or is_instance(value):
             model = class_record(kind_of(value))
@@ -275,7 +275,7 @@ class OneOf(Schema):
             return nested_instance(found.schema, value)
         return read_only(value) if found.decode is None else found.decode(value)
 
-    def nested(self, value: object) -> Any:
+    def nested(self, value: object) -> object:
         return None if value is None else self.decode(value)
 
     def conversion(self) -> Codec | None:
@@ -303,13 +303,13 @@ class OneOf(Schema):
         stored = writer.visit(found.schema, value, parent, key)
         return {"id": stored, "schema": found.name} if found.is_entity else self._literal(stored)
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         found = self.of(value)
         if found is None or not found.is_entity or found.schema is None or value == "":
             return value
         return {"id": found.schema.normalize_scalar(value, writer), "schema": found.name}
 
-    def _literal(self, value: Any) -> Any:
+    def _literal(self, value: Any) -> object:
         """The stored form of a value that is no entity; one that looks like a reference is wrapped."""
         if self.entities and isinstance(value, DICT) and value.keys() == _REFERENCE:
             return {"id": value, "schema": None}
@@ -340,7 +340,7 @@ class OneOf(Schema):
             return value if found.decode is None else found.decode(value)
         return read_only(value) if found.schema is None else visitor.visit(found.schema, value)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
         for one in self.alternatives:
             if one.is_entity and one.schema is not None:
                 found = one.schema.query_key(args, reader)

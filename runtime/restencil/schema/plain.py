@@ -62,7 +62,7 @@ class Plain:
                     members[name] = self.value(value)
         return members
 
-    def _field(self, record: Any, model: Any, declared: Any, stored: Any, relation: Any) -> Any:
+    def _field(self, record: Any, model: Any, declared: Any, stored: Any, relation: Any) -> object:
         """Return the value of a field as JSON; `UNDEFINED` if it has neither a value nor a default."""
         name: str = declared.name
         own: dict[str, Any] = record.__dict__

@@ -245,7 +245,7 @@ class Schema:
         """Convert a response value to its stored form, and pass the entities in it to the writer."""
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         """Convert a scalar to its stored form: unchanged, except for entities and `Invalidate`."""
         return value
 
@@ -261,11 +261,11 @@ class Schema:
         """The codec of values outside of a store, if the schema determines it; None if the annotation does."""
         return None
 
-    def nested(self, value: object) -> Any:
+    def nested(self, value: object) -> object:
         """The Python form of a value outside of a store; `UNDEFINED` if the schemas inside determine it."""
         return UNDEFINED
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
         """The stored form of the result for these arguments, found in the tables alone; `UNDEFINED` if unknown."""
         return UNDEFINED
 
@@ -302,7 +302,7 @@ class Schema:
         """The table of the values; None if they are stored inside the value that contains them."""
         return None
 
-    def identity(self) -> Any:
+    def identity(self) -> object:
         """A key that is equal for schemas that denormalize the same stored form to the same object."""
         return self
 
@@ -331,14 +331,14 @@ class Schema:
         """The item schema of a list or map that is stored inside the value that contains it; None for other values."""
         return None
 
-    def written_children(self) -> Iterable[Any]:
+    def written_children(self) -> Iterable[object]:
         """The schemas directly inside this one as they were declared, without resolving lazy references."""
         return self.children()
 
     fingerprint_name: ClassVar[str] = ""
     """The name of the kind in fingerprints; empty to use the name of the class."""
 
-    def fingerprint(self, of: Callable[[Schema | None], object]) -> Any:
+    def fingerprint(self, of: Callable[[Schema | None], object]) -> object:
         """A JSON value that changes with the stored form; `of` returns the fingerprint of a schema inside."""
         return [self.fingerprint_name or type(self).__name__, *map(of, self.children())]
 
@@ -362,7 +362,7 @@ class Schema:
         """The entities that a value may be, by their names in stored references; the key None if there is one only."""
         return {}
 
-    def select(self, value: object, parent: object, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: object, parent: object, key: str | None) -> tuple[object, Schema | None]:
         """The name and the schema of the entity that a JSON value is; (None, None) if it is none."""
         return None, None
 
@@ -374,7 +374,7 @@ class Schema:
         """The entity and the primary key that a stored value refers to; None if it refers to none."""
         return None
 
-    def reference(self, entity: EntityNode, pk: str) -> Any:
+    def reference(self, entity: EntityNode, pk: str) -> object:
         """The stored value that refers to an entity; None if a value cannot be that entity."""
         return None
 
@@ -389,7 +389,7 @@ class Schema:
         return None
 
     @property
-    def body_model(self) -> Any:
+    def body_model(self) -> object:
         """The model that `to_wire` converts a request body with: that of list items, else of the one entity inside."""
         if self.many:
             return self.wire_model
@@ -433,7 +433,7 @@ class EntityNode(Schema):
     def own_table(self) -> str | None:
         return self.table_key
 
-    def identity(self) -> Any:
+    def identity(self) -> object:
         return self.cls
 
     @property
@@ -449,13 +449,13 @@ class EntityNode(Schema):
         """The values directly inside entries of the table, grouped by their schemas."""
         raise NotImplementedError
 
-    def select(self, value: object, parent: object, key: str | None) -> tuple[Any, Schema | None]:
+    def select(self, value: object, parent: object, key: str | None) -> tuple[object, Schema | None]:
         return None, self
 
     def referred(self, stored: Any) -> tuple[Any, str] | None:
         return (self, stored) if isinstance(stored, str) else None
 
-    def reference(self, entity: EntityNode, pk: str) -> Any:
+    def reference(self, entity: EntityNode, pk: str) -> object:
         return pk
 
     def drop_compiled(self) -> None:
@@ -487,7 +487,7 @@ class EntityNode(Schema):
         """The maximum number of entities nested in each other."""
         raise NotImplementedError
 
-    def to_store(self, record: dict[str, Any]) -> Any:
+    def to_store(self, record: dict[str, Any]) -> object:
         """The table entry for a new record; the store owns the record from then on."""
         raise NotImplementedError
 
@@ -499,7 +499,7 @@ class EntityNode(Schema):
         """Merge a record into the table entry `before`, and return the new entry with its times."""
         raise NotImplementedError
 
-    def replaced(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+    def replaced(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[object, Meta]:
         """Replace the table entry `before` by a record, and return the new entry with its times."""
         raise NotImplementedError
 
@@ -533,7 +533,7 @@ class CollectionNode(Schema):
         """The values directly inside entries of the table, grouped by their schemas."""
         raise NotImplementedError
 
-    def identity(self) -> Any:
+    def identity(self) -> object:
         """A key that is equal for collections that share their lists or dicts."""
         raise NotImplementedError
 

@@ -59,7 +59,7 @@ def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema
 
 
 @cache
-def serializer_of(cls: type[object]) -> Any:
+def serializer_of(cls: type[object]) -> object:
     """Return the serializer of a record class, for values whose type pydantic does not know.
 
     pydantic calls this, so it was imported already.
@@ -97,7 +97,7 @@ def _field(cls: type[Any], declared: Any, handler: Callable[[Any], Any]) -> core
     )
 
 
-def _kind(cls: type[Any], declared: Any) -> Any:
+def _kind(cls: type[Any], declared: Any) -> object:
     """Return the type of a field, resolving names that its module imports only under TYPE_CHECKING."""
     node = next((relation.node for relation in cls.__model__.relations if relation.name == declared.name), None)
     found = _annotation(cls, declared, {entity.__name__: entity for entity in _entities(node)})
@@ -106,7 +106,7 @@ def _kind(cls: type[Any], declared: Any) -> Any:
     return _concrete(found)
 
 
-def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> Any:
+def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> object:
     """Evaluate the annotation of a field; `UNDEFINED` if it cannot be evaluated."""
     owner = declared.owner or cls
     module = sys.modules.get(owner.__module__)
@@ -131,7 +131,7 @@ def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> Any:
     return UNDEFINED
 
 
-def _entities(node: Schema | None) -> Iterable[type[Any]]:
+def _entities(node: Schema | None) -> Iterable[type[object]]:
     """The entity classes in the schema of a field."""
     seen: set[int] = set()
     waiting = [node]
@@ -146,7 +146,7 @@ def _entities(node: Schema | None) -> Iterable[type[Any]]:
             waiting += schema.children()
 
 
-def _kind_of_node(node: Schema) -> Any:
+def _kind_of_node(node: Schema) -> object:
     """Return the type of a field from its schema, for a field whose annotation is unknown."""
     if isinstance(node, EntityNode):
         return node.cls | None
@@ -160,7 +160,7 @@ _CONTAINERS: Final[Mapping[Any, Any]] = {Sequence: list, Mapping: dict}
 """The concrete types of values with abstract annotations, since pydantic selects serializers by concrete type."""
 
 
-def _concrete(kind: Any) -> Any:
+def _concrete(kind: Any) -> object:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(map(_concrete, arguments))]  # noqa: UP007 - its members are known at run time only
@@ -176,11 +176,11 @@ def _concrete(kind: Any) -> Any:
 # -- validation and output -------------------------------------------------------------------------------------------
 
 
-def _validator(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
+def _validator(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any]], object]:
     abstract = getattr(cls.__model__, "abstract", False)
     converted = cls.__model__.codecs.keys()
 
-    def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
+    def validate(value: Any, handler: Callable[[Any], Any]) -> object:
         if isinstance(value, cls):
             return value
         if abstract:
@@ -194,7 +194,7 @@ def _validator(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
     return validate
 
 
-def _aware(value: object) -> Any:
+def _aware(value: object) -> object:
     """Return a value with datetimes without a time zone set to UTC, as in responses."""
     if isinstance(value, datetime.datetime):
         return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
@@ -203,7 +203,7 @@ def _aware(value: object) -> Any:
     return {name: _aware(item) for name, item in value.items()} if is_dict(value) else value
 
 
-def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
+def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], object]:
     model = cls.__model__
     names = tuple(model.fields)
     every = frozenset(names)
@@ -228,7 +228,7 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
             if name in own or name not in absent
         }
 
-    def write(record: object, handler: Callable[[Any], object], info: Any) -> Any:
+    def write(record: object, handler: Callable[[Any], object], info: Any) -> object:
         if not isinstance(record, cls):
             raise PydanticSerializationUnexpectedValue(f"expected {cls.__name__}, found {type(record).__name__}")
         members = record.__dict__
@@ -264,7 +264,7 @@ def _leads_back(cls: type[object]) -> bool:
     return False
 
 
-def _without_return(value: object, around: tuple[int, ...]) -> Any:
+def _without_return(value: object, around: tuple[int, ...]) -> object:
     """Return a value with enclosing entities replaced by the fields of their primary keys."""
     if is_list(value):
         return [_without_return(item, around) for item in value]
@@ -273,7 +273,7 @@ def _without_return(value: object, around: tuple[int, ...]) -> Any:
     return _key_alone(value) if id(value) in around and hasattr(kind_of(value), "__model__") else value
 
 
-def _key_alone(entity: object) -> Any:
+def _key_alone(entity: object) -> object:
     cls: Any = kind_of(entity)
     own: dict[str, Any] = entity.__dict__
     only = _Key((name, own[name]) for name in cls.__model__.pk_fields if name in own)

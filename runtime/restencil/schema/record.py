@@ -76,7 +76,7 @@ class Field:
         """The JSON name of the field."""
         return self.wire or self.name
 
-    def default_value(self) -> Any:
+    def default_value(self) -> object:
         """Return the value of the field if a record does not have it: the default, or a new one of the factory."""
         if self.factory is not None:
             return read_only(self.factory())
@@ -167,7 +167,7 @@ def _write_only(
     return found
 
 
-def _sent_only(declared: Field, value: object) -> Any:
+def _sent_only(declared: Field, value: object) -> object:
     """Encode the value of a write-only field for a request body."""
     if declared.encode is not None:
         return declared.encode(value)
@@ -190,7 +190,7 @@ class _Required:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
+    def __get__(self, instance: Record | None, owner: type[Record]) -> object:
         if instance is None:
             raise AttributeError(f"required field {self._name!r} of {owner.__name__!r} has no default")
         raise MissingFieldError(owner.__name__, identity_of(instance), self._name, self._reason(instance, owner))
@@ -214,7 +214,7 @@ class _Made:
     def __init__(self, made: Field) -> None:
         self._field = made
 
-    def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
+    def __get__(self, instance: Record | None, owner: type[Record]) -> object:
         value = self._field.default_value()
         return value if instance is None else vars(instance).setdefault(self._field.name, value)
 
@@ -252,7 +252,7 @@ class _Serializer:
 
     __slots__ = ()
 
-    def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
+    def __get__(self, instance: Record | None, owner: type[Record]) -> object:
         if "pydantic" not in sys.modules:
             raise AttributeError("__pydantic_serializer__")
         from .pydantic import serializer_of
@@ -541,7 +541,7 @@ class Model:
             return {name: value for name, value in out.items() if name not in self.unsent}
         return out
 
-    def body_of(self, instance: Record) -> Any:
+    def body_of(self, instance: Record) -> object:
         """Convert an instance to a request body: without read-only fields and fields from path parameters.
 
         An entity keeps its primary key, which identifies it.
@@ -581,7 +581,7 @@ class Model:
             "entity that has one"
         )
 
-    def nested_model(self, name: str) -> Any:
+    def nested_model(self, name: str) -> object:
         """Return the model that `to_wire` converts values of a relation with; None, as plain records have none."""
         return None
 
@@ -618,7 +618,7 @@ def _check_setting(owner: str, word: str, value: Any) -> None:
         )
 
 
-def _same(value: Any) -> Any:
+def _same(value: Any) -> object:
     return value
 
 
@@ -628,7 +628,7 @@ def _copied(declared: Field, *, wire: str | None) -> Field:
     return made
 
 
-def annotation_of(cls: type[Record], declared: Field) -> Any:
+def annotation_of(cls: type[Record], declared: Field) -> object:
     """Return the type of a field; None if its annotation cannot be evaluated."""
     owner = declared.owner or cls
     scope = vars(sys.modules.get(owner.__module__, typing))
@@ -671,7 +671,7 @@ def to_wire(value: Any, model: Any = None) -> Any:
     return to_wire(list(value), model) if is_items(value) else _other_to_wire(value, model)
 
 
-def _record_to_wire(value: Record) -> Any:
+def _record_to_wire(value: Record) -> object:
     """Convert an instance to JSON, as a request body if one is being encoded."""
     if sending.get() is not None:
         return type(value).__model__.body_of(value)
@@ -684,7 +684,7 @@ def wire_members(instance: Record) -> dict[str, Any]:
     return type(instance).__model__.encoded(instance.__dict__) if record is None else dict(record)
 
 
-def _other_to_wire(value: object, model: object) -> Any:
+def _other_to_wire(value: object, model: object) -> object:
     """Convert a value that is neither a container nor a scalar to JSON."""
     encoded = encode_any(value)
     if encoded is not value:
@@ -698,7 +698,7 @@ def _other_to_wire(value: object, model: object) -> Any:
     return value if members is UNDEFINED else to_wire(members, model)
 
 
-def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
+def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, object]:
     if sys.version_info >= (3, 14) and "__annotations__" not in namespace:
         import annotationlib
 
@@ -772,7 +772,7 @@ class RecordMeta(type):
         return ("from_js",)
 
 
-def _class_default(declared: Field) -> Any:
+def _class_default(declared: Field) -> object:
     if declared.required:
         return _Required(declared.name)
     if declared.factory is None:
@@ -1011,7 +1011,7 @@ set_record: Final[Callable[[Any, Mapping[str, Any]], None]] = Record.__dict__["_
 _get_record: Final[Callable[[Any], Mapping[str, Any]]] = Record.__dict__["_record"].__get__
 
 
-def stored_record(instance: Record) -> Mapping[str, Any] | None:
+def stored_record(instance: Record) -> Mapping[str, object] | None:
     """Return the JSON record that an instance was created from; None if it was created from keywords."""
     try:
         return _get_record(instance)
@@ -1061,7 +1061,7 @@ class _Brief:
         return self._text
 
 
-def _brief(value: Any) -> Any:
+def _brief(value: Any) -> object:
     """Return a value for pretty printers, with nested entities replaced by their primary keys."""
     if isinstance(value, Record):
         return value if identity_of(value) is None else _Brief(_shown(value))

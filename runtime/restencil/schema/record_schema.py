@@ -35,7 +35,7 @@ class RecordSchema(Schema):
         return self.cls
 
     @property
-    def body_model(self) -> Any:
+    def body_model(self) -> object:
         return None
 
     def children(self) -> Iterable[Schema | None]:
@@ -51,7 +51,7 @@ class RecordSchema(Schema):
         """The fields of the class that contain entities."""
         return tuple(relations_of(self.model))
 
-    def written_children(self) -> Iterable[Any]:
+    def written_children(self) -> Iterable[object]:
         for declared in self.model.fields.values():
             yield declared.schema if declared.schema is not None else object_schema_in(self.model, declared)
 
@@ -67,7 +67,7 @@ class RecordSchema(Schema):
                 record[name] = writer.visit(relation.node, record[name], record, name)
         return record
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+    def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "an object")
         return value
 
@@ -91,7 +91,7 @@ class RecordSchema(Schema):
                 shown[relation.name] = None if found is UNDEFINED else found
         return self._built(value, shown)
 
-    def _built(self, record: Mapping[str, Any], shown: Mapping[str, Any]) -> Any:
+    def _built(self, record: Mapping[str, Any], shown: Mapping[str, Any]) -> object:
         """Build the object for a record, given the values of its relations."""
         model = self.model
         related = model.related
@@ -110,7 +110,7 @@ class RecordSchema(Schema):
 
     # -- without a store -----------------------------------------------------------------------------------------------
 
-    def nested(self, value: object) -> Any:
+    def nested(self, value: object) -> object:
         return self.cls.from_js(value) if is_mapping(value) else read_only(value)
 
     def conversion(self) -> Codec | None:

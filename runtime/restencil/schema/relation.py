@@ -116,7 +116,7 @@ def object_schema_in(model: Model, declared: Field) -> Any:
     return _object_schema(model.kinds.get(declared.name))
 
 
-def _object_schema(kind: object) -> Any:
+def _object_schema(kind: object) -> object:
     """Return the schema of an annotation that contains a record class, in the same places as `codec_of` looks into."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is None:

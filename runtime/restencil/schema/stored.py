@@ -22,12 +22,12 @@ def known_record(stored: object) -> Mapping[str, Any] | None:
     return record
 
 
-def entry_key(entry: object) -> Any:
+def entry_key(entry: object) -> object:
     """Return a hashable key of an entry of a stored list; polymorphic entries are dicts, compared by value."""
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
 
 
-def entries_of(stored: object) -> Iterable[Any]:
+def entries_of(stored: object) -> Iterable[object]:
     """Return the entries of a stored list or map; none for other values."""
     return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 

@@ -775,7 +775,7 @@ def _rows(cursor: Cursor, table: str, kind: int, pks: list[str], shapes: Shapes)
     return rows
 
 
-def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
+def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, object]:
     """Load all rows between the first and the last of these, if there are few others in between."""
     ends = [cursor.execute(_BORN, (kind, pk)).fetchone() for pk in (pks[0], pks[-1])]
     if None in ends:

@@ -200,7 +200,7 @@ def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: l
         database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, False))
 
 
-def _tidy_index(database: Database, after: tuple[object, ...]) -> tuple[Any, ...] | None:
+def _tidy_index(database: Database, after: tuple[object, ...]) -> tuple[object, ...] | None:
     """Delete some index entries without a row, after a position; return the next position, None at the end."""
 
     def drop(cursor: Cursor) -> list[tuple[Any, ...]]:

@@ -246,7 +246,7 @@ class LenientListUpdate(_ListUpdate):
                 change.key_metas[listing.key] = meta.with_expiry(1)
 
 
-def _counted(result: object, path: tuple[str, ...], moved: int) -> Any:
+def _counted(result: object, path: tuple[str, ...], moved: int) -> object:
     """Return a result with the number at a path changed by `moved`."""
     if not path:
         return max(0, result + moved) if type(result) is int else result

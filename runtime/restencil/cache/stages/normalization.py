@@ -65,7 +65,7 @@ def is_empty(response: object, request: Request) -> bool:
     return response is None and request.rules.response.empty in ("merge", "none")
 
 
-def fitting(schema: Schema, value: object) -> Any:
+def fitting(schema: Schema, value: object) -> object:
     """Return a value that fits a schema: an object, a list, or a scalar if accepted. Raises ProcessingError if not."""
     if isinstance(value, (DICT, LIST, TUPLE, MAPPING)) or is_instance(value):
         return value
@@ -96,7 +96,7 @@ def normalize_response(tx: Transaction) -> None:
         bind_lists(change, request)
 
 
-def _written(tx: Transaction, schema: Schema) -> Any:
+def _written(tx: Transaction, schema: Schema) -> object:
     """Normalize a response by its schema; return the result to store, UNDEFINED for none."""
     request = tx.request
     if request.rules.deletes:
@@ -111,7 +111,7 @@ def _written(tx: Transaction, schema: Schema) -> Any:
     return tx.writer.write(schema, fitting(schema, tx.response))
 
 
-def _decoded(returns: Schema | None, value: object, underlying: State, args: tuple[object, ...]) -> Any:
+def _decoded(returns: Schema | None, value: object, underlying: State, args: tuple[object, ...]) -> object:
     """Return a value without entities, converted by its declared type."""
     if returns is None or value is None or not _is_json(value):
         return value
@@ -176,7 +176,7 @@ def _by_fields(
     return found if len(found) == 1 else []
 
 
-def known_before(tx: Transaction, response: object, read: Callable[[EntitySchema, str], object]) -> Any:
+def known_before(tx: Transaction, response: object, read: Callable[[EntitySchema, str], object]) -> object:
     """Return the value of a delete: the entity as it was before, else as a complete response has it, else None."""
     for schema, pk in tx.deleted:
         found = read(schema, pk)
