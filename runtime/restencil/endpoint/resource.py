@@ -201,7 +201,7 @@ class ResourceContext:
             if get is None or params is None:
                 continue
             args = get.rules.entity_args((params,))
-            models = {} if get.rules.reach is None else get.rules.reach.models
+            models: Mapping[str, tuple[EntityModel, ...]] = {} if get.rules.reach is None else get.rules.reach.models
             named = (
                 (table, model.node.lenient_pk(args[0], args))
                 for table in tables_of(get.rules.schema)
