@@ -9,6 +9,7 @@ import pytest
 from tests.freshness.cases import CASES
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
+from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
 
 import restencil
@@ -467,3 +468,25 @@ def test_overlap_result_that_an_update_hook_writes_is_stale(late: str) -> None:
         session.step_held(1, deliver=True)
         assert session.call("stats.get")["count"] == 2
         assert session.requests("stats.get") == []
+
+
+@pytest.mark.parametrize("outcome", ["whole", "204", "500", "misfit"])
+def test_change_that_completes_after_a_reset_makes_stale_what_was_read_since(outcome: str) -> None:
+    """Its response is dropped, but the reads may have been answered before the server carried it out."""
+    spec = "resources: {items: {path: /items/:id, schema: {entity: Item, fields: {id: integer, title: string}}}}"
+    titles = ["old"]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        item = {"id": 1, "title": titles[0]}
+        if method == "PATCH":
+            titles[0] = "new"
+            answers = {"204": NOTHING, "500": Response(500, {}), "misfit": [1]}
+            return answers.get(outcome, {"id": 1, "title": "new"})
+        return item if target == "/items/1" else [item]
+
+    with small(spec, answer) as session:
+        session.begin(Step("start", 1, "items.partial_update", {"id": 1, "body": {"title": "new"}}, "whole", ""))
+        session.clients[""].reset_entire_store()
+        assert session.call("items.get_list")[0].title == session.call("items.get", id=1).title == "old"
+        session.step_held(1, deliver=True)
+        assert session.call("items.get_list")[0].title == session.call("items.get", id=1).title == "new"

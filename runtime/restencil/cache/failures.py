@@ -38,8 +38,7 @@ def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
             transition.untagged = refuse_tag(refused)
             tx.stale = StaleSet(f"the server has another version: {request.label}")
             tx.stale.cells.update(transition.untagged)
-    if action.resets is None or action.resets == store_state.resets:
-        _note_failure(tx, action)
+    _note_failure(tx, action)
     transition.stale, transition.touched = tx.stale, tx.touched
     return transition
 
@@ -53,14 +52,21 @@ def misfit(reader: CacheReader, action: actions.SetResponse, response: object, e
     kind = type(error).__name__
     logger.warning("%s: the response cannot be stored (%s); the raised error has the reason", request.label, kind)
     if not is_current(reader, action):
-        return NoWrite(Failure(failure), ended=action.fetch_id, notifies=False)
+        dropped = NoWrite(Failure(failure), ended=action.fetch_id, notifies=False)
+        note_unread(reader, action, dropped)
+        return dropped
     change = _recorded(store_state, request, failure, _error_times(action))
     transition = WriteChange(change, Failure(failure), ended=action.fetch_id)
-    if request.rules.side_effect:
-        tx = without_response(reader, request, action.meta)
+    note_unread(reader, action, transition)
+    return transition
+
+
+def note_unread(reader: CacheReader, action: actions.SetResponse, transition: Transition) -> None:
+    """Collect what a mutation makes stale whose response is not stored, as if the response was empty."""
+    if action.request.rules.side_effect:
+        tx = without_response(reader, action.request, action.meta)
         note_change(tx, unread(tx))
         transition.stale, transition.touched = tx.stale, tx.touched
-    return transition
 
 
 def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetError) -> bool:

@@ -8,7 +8,7 @@ from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, copy_in
 from . import actions
 from .change_effects import elsewhere
-from .failures import failure_effects, is_current, misfit, not_awaitable
+from .failures import failure_effects, is_current, misfit, not_awaitable, note_unread
 from .request import call_args
 from .response_record import recognized_by
 from .response_value import deleted_value, may_fail, overtaken_value, own_value
@@ -57,7 +57,9 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
     if not is_stored:
         with store_state.hooks:
             value = own_value(request, tx.writer, tx.response) if known is UNDEFINED else known
-        return NoWrite(Value(value), ended=action.fetch_id, notifies=False)
+        transition = NoWrite(Value(value), ended=action.fetch_id, notifies=False)
+        note_unread(reader, action, transition)
+        return transition
     key, before = request.key, store_state.base.key_meta(request.key)
     contents = contents_of(tx.writer)
     tx.change.key_metas[key] = ResultMeta(
