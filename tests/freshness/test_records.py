@@ -448,6 +448,11 @@ resources:
       lead: {path: /teams/:id/lead, method: GET, schema: User}
       friends: {path: /users/:id/friends, method: GET, search_params: {}, schema: {collection: [User]}}
       heads: {path: /teams/:team/heads, method: GET, search_params: {}, schema: {collection: [User]}}
+      starred:
+        path: /users/starred
+        method: GET
+        search_params: {}
+        schema: {query: {collection: [User]}, process: python:tests.freshness.hooks:as_it_is, returns: [User]}
       of_team: {path: /teams/:team/users, method: GET, search_params: {}, schema: {collection: [User]}}
       remove_avatar: {extends: delete, path: /users/:id/avatar}
       sync: {method: PUT, path: /users, body: any, schema: [User]}
@@ -474,7 +479,7 @@ def people() -> Any:
             return NOTHING
         if last in ("manager", "lead"):
             return every[-1]
-        if last in ("friends", "heads"):
+        if last in ("friends", "heads", "starred"):
             return every[-1:]
         if last == "users":
             return every
@@ -505,7 +510,7 @@ def test_delete_below_a_record_does_not_delete_the_record() -> None:
         assert [user.id for user in session.call("users.get_list")] == [1, 2]
 
 
-@pytest.mark.parametrize(("name", "arguments"), [("friends", {"id": 1}), ("heads", {"team": 7})])
+@pytest.mark.parametrize(("name", "arguments"), [("friends", {"id": 1}), ("heads", {"team": 7}), ("starred", {})])
 def test_list_below_a_path_of_another_name_follows_no_change(name: str, arguments: dict[str, int]) -> None:
     """User 1 does not join its own friends because it changes, nor the heads of its team."""
     with small(PEOPLE, people()) as session:

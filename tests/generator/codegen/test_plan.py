@@ -379,7 +379,7 @@ def test_plan_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
     assert apart == {
         "archived.py": ["/archive"],
         "tasks.py": ["/tasks/recent", "/tasks/search"],
-        "users.py": ["/assigned"],
+        "users.py": ["/assigned", "/users/:id/followers"],
     }
 
 

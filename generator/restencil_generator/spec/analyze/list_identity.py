@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from restencil_generator.spec import model as d
 
-_WITHOUT_OWN_LISTS: Final = (d.ListOf, d.ValuesOf, d.QueryOf)
+_WITHOUT_OWN_LISTS: Final = (d.ListOf, d.ValuesOf)
 
 
 class _Kind(NamedTuple):
@@ -34,12 +34,13 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
     ranks: dict[_Kind, list[tuple[bool, bool, bool, int, str, str]]] = {}
     for name, resource in resources.items():
         for member, endpoint in resource.endpoints.items():
-            if endpoint.collection is not None and not isinstance(endpoint.schema, d.AdderOf):
-                of = [entities[entity].resource for entity in d.entities_in(endpoint.collection) if entity in entities]
+            collection = _collection_of(endpoint)
+            if collection is not None and not isinstance(endpoint.schema, d.AdderOf):
+                of = [entities[entity].resource for entity in d.entities_in(collection) if entity in entities]
                 text = endpoint.path.text
                 is_known = member == "get_list" or _selects_by_parameters(resource, endpoint, entities)
                 rank = not is_known, member != "get_list", of != [name], len(text), text, endpoint.url_prefix
-                ranks.setdefault(_kind_at(endpoint.path, endpoint.collection, tables), []).append(rank)
+                ranks.setdefault(_kind_at(endpoint.path, collection, tables), []).append(rank)
     unmarked: dict[_Kind, tuple[str, str]] = {}
     for kind, found in ranks.items():
         is_unknown, *_, text, prefix = min(found)
@@ -48,7 +49,8 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
 
     def kept(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
         listing = endpoint if not isinstance(endpoint.schema, d.AdderOf) else resource.endpoints.get("get_list")
-        if listing is None or listing.collection is None:
+        collection = None if listing is None else _collection_of(listing)
+        if listing is None or collection is None:
             return endpoint
         path = listing.path.text
         kinds = (
@@ -58,7 +60,7 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
         )
         if len(kinds) != len(set(kinds)):
             return _kept_apart(endpoint, (f"{path}#{number}" for number in itertools.count(1)))
-        place = unmarked.get(_kind_at(listing.path, listing.collection, tables))
+        place = unmarked.get(_kind_at(listing.path, collection, tables))
         if place == (path, listing.url_prefix):
             return endpoint
         apart = itertools.repeat(path if place is None or path != place[0] else listing.url_prefix + path)
@@ -101,6 +103,11 @@ def _last_word(of: d.Resource | d.Endpoint) -> str:
     return next((part for part in reversed(parts) if part and not part.startswith(":")), "")
 
 
+def _collection_of(endpoint: d.Endpoint) -> d.CollectionOf | None:
+    """Return the first collection of an endpoint, also within a query."""
+    return endpoint.collection or next(iter(() if endpoint.schema is None else _lists_in(endpoint.schema)), None)
+
+
 def _kind_at(path: d.Path, collection: d.CollectionOf, tables: Mapping[str, str]) -> _Kind:
     return _kind(collection, (parameter.name for parameter in path.parameters), tables)
 
@@ -111,7 +118,7 @@ def _kind(collection: d.CollectionOf, arguments: Iterable[str], tables: Mapping[
 
 
 def _lists_in(schema: d.Type) -> Iterator[d.CollectionOf]:
-    """Yield the collections in a schema that are not items of a list, or part of a query."""
+    """Yield the collections in a schema that are not items of a list."""
     if isinstance(schema, d.CollectionOf):
         yield schema
     elif not isinstance(schema, _WITHOUT_OWN_LISTS):
@@ -124,7 +131,7 @@ def _kept_apart(endpoint: d.Endpoint, places: Iterator[str]) -> d.Endpoint:
 
 
 def _apart(schema: d.Type, places: Iterator[str]) -> d.Type:
-    """Set `apart` of the collections in a schema to the next places; those within lists and queries are not changed."""
+    """Set `apart` of the collections in a schema to the next places; those within lists are not changed."""
     if isinstance(schema, d.CollectionOf):
         return dataclasses.replace(schema, apart=next(places))
     is_left = isinstance(schema, _WITHOUT_OWN_LISTS)
