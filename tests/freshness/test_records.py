@@ -435,6 +435,35 @@ resources:
         assert shown(session) == [[], [1, 2, 3]]
 
 
+ARTICLES = """
+entities:
+  Summary: {key: Article, fields: {id: integer, title: string}}
+  Article: {extends: Summary, fields: {body: string}}
+resources:
+  articles:
+    path: /articles/:id
+    schema: Article
+    search_params: {}
+    endpoints: {write: {method: POST, path: /articles/:id/write, body: {body: string}, schema: Summary}}
+"""
+
+
+def test_change_that_returns_a_summary_makes_the_other_fields_stale() -> None:
+    """The response of `write` has all fields of a summary, and not the body, which has changed."""
+    article = {"id": 1, "title": "a", "body": "old"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        article.update(body or {})
+        found = {name: value for name, value in article.items() if method == "GET" or name != "body"}
+        return [found] if target.endswith("articles") else found
+
+    with small(ARTICLES, answer) as session:
+        session.call("articles.get_list")
+        session.call("articles.write", id=1, body={"body": "new"})
+        assert session.call("articles.get", id=1).body == "new"
+        assert session.call("articles.get_list")[0].body == "new"
+
+
 PEOPLE = """
 entities:
   User: {fields: {id: integer, name: string, team: integer}}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..base.values import INVALID, UNDEFINED
 from ..schema.entity import as_entity
 from ..schema.notation import schema_of
-from .addressed import entity_of_result, entity_schema
+from .addressed import entities_of, entity_of_result, entity_schema
 from .freshness import record_path_of
 from .marking import mark_lists, mark_record
 from .reach import tables_of
@@ -196,7 +196,7 @@ class _Effects:
                 return self.of_nothing(is_certain=True)
             self._same_address(gone=gone)
             return self.done(gone)
-        whole = frozenset(cell for cell in present if self._writer.is_whole_in_response(*cell))
+        whole = frozenset(cell for cell in present if self._is_whole(cell))
         for table in self.tables:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
@@ -214,6 +214,19 @@ class _Effects:
             followed = ()
         self._same_address(whole, followed, gone)
         return self.done(received)
+
+    def _is_whole(self, cell: EntityPath) -> bool:
+        """Return whether the response has all known fields of a record that the item of the resource declares.
+
+        The response may be a summary of it: then the fields that it does not have may have changed as well.
+        """
+        before, received = self._writer.record_before(*cell), self._writer.record_in_response(*cell)
+        if before is None or received is None or not self._writer.is_whole_in_response(*cell):
+            return self._writer.is_whole_in_response(*cell)
+        item = None if self._siblings is None else schema_of(self._siblings.item_schema)
+        models = [schema.model for _, schema in entities_of(entity_schema(item)) if schema.table_key == cell[0]]
+        required = (self._request.rules.required_fields(model)[0] for model in models)
+        return all(fields & before.keys() <= received.keys() for fields in required)
 
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
         """Return the effects without response data; if not `is_certain`, the server may not have applied it."""
