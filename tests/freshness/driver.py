@@ -614,7 +614,8 @@ class Run:
             if task.done or session.network.under_way or session.truth(step.name, step.arguments) is None:
                 continue
             self.outcome.counts["live reads compared"] += 1
-            fits = session.world.bound == 0  # what a store has no room for is never fresh
+            # What a store has no room for is never fresh, nor a response that took longer than its `max-age`.
+            fits = session.world.bound == 0 and not session.world.has_max_age
             for _ in range(200 if session.world.is_shared else 0):
                 if session.is_fresh(step.name, step.arguments):
                     break
