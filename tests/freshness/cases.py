@@ -273,6 +273,52 @@ CASES: Final = {
         next 1
         next 1
     """,
+    "an item of an iteration is deleted after a change that may have deleted it": """
+        world items=8
+        run 6: items.by_offset.iterate()
+        ask 6
+        deliver 6
+        items.delete_many(body={'ids': [1]}) -> whole
+        next 6
+        next 6
+        items.delete(id=2) -> 204
+        next 6
+        next 6
+        next 6
+        next 6
+        next 6
+        next 6
+    """,
+    "an item of an iteration is deleted after a refused change of it": """
+        world items=8
+        run 1: items.by_offset.iterate()
+        next 1
+        next 1
+        next 1
+        items.rename(id=4, body={'id': 5}) -> refused
+        next 1
+        next 1
+        items.delete(id=4) -> whole
+        next 1
+        next 1
+        next 1
+        next 1
+        next 1
+    """,
+    "an iteration by links, and a bulk change under way": """
+        world items=8
+        run 5: items.by_link.pages()
+        items.delete(id=2) -> whole
+        start 10: items.delete_many(body={'ids': [1]}) -> 204
+        next 5
+        next 5
+        serve 10
+        next 5
+        next 5
+        next 5
+        next 5
+        next 5
+    """,
     "a dump has a record below one that was deleted": """
         notes.get_list(item_id=1)
         items.delete(id=1) -> whole

@@ -27,7 +27,7 @@ class EntityEvents(NamedTuple):
     removed: float
     """The number of the last event that may have deleted it."""
     in_flight: Mapping[int, bool]
-    """By fetch id, the mutations in flight that may change it, and whether they delete."""
+    """By fetch id, the mutations in flight that may change it, and whether they may delete it."""
 
 
 class _Mutation(NamedTuple):
@@ -63,4 +63,5 @@ def _mutations_in_flight(store_state: StoreState) -> Iterator[_Mutation]:
         schema = request.rules.schema
         if request.rules.mutation.marks_changes and not (schema is not None and schema.is_creation):
             named = frozenset((one.schema.table_key, one.pk) for one in addressed_now(store_state, request))
-            yield _Mutation(fetch_id, schema is not None and schema.removes, tables_changed(request.rules), named)
+            deletes = not named or (schema is not None and schema.removes)
+            yield _Mutation(fetch_id, deletes, tables_changed(request.rules), named)

@@ -49,21 +49,21 @@ class _Met:
         self.cell = cell
         self._record = known_record(stored)
         self._number = number
-        self.counted: set[bool | int] = set()
-        """What was counted, each once, so that a run comes to an end: a change (False), the deletion (True), and
-        mutations in flight (their fetch ids)."""
+        self.counted: set[str | int] = set()
+        """The kinds of events that were counted, each once, so that a run comes to an end."""
 
     def move(self, seen: EntityEvents) -> _Move | None:
         """Return an event after which it may be at another position or not in the list; None if all were counted."""
         is_marked = seen.changed >= self._number
-        # A deletion may be evicted as well.
-        is_deletion = seen.stored is INVALID or (seen.stored is UNDEFINED and is_marked)
-        is_deletion = is_deletion or seen.removed >= self._number
-        events: dict[bool | int, bool] = {}
-        if is_deletion or is_marked or self._differs(known_record(seen.stored)):
-            events[is_deletion] = is_deletion
-        events.update(seen.in_flight)
-        return next((_Move(self, kind, events[kind]) for kind in events if kind not in self.counted), None)
+        moves: list[_Move] = []
+        if seen.stored is INVALID or (seen.stored is UNDEFINED and is_marked):  # a deletion may be evicted as well
+            moves.append(_Move(self, "deleted", is_deletion=True))
+        elif seen.removed >= self._number:
+            moves.append(_Move(self, "maybe deleted", is_deletion=True))
+        elif is_marked or self._differs(known_record(seen.stored)):
+            moves.append(_Move(self, "changed", is_deletion=False))
+        moves += [_Move(self, fetch_id, deletes) for fetch_id, deletes in seen.in_flight.items()]
+        return next((move for move in moves if move.kind not in self.counted), None)
 
     def _differs(self, record: Mapping[str, Any] | None) -> bool:
         if record is None or self._record is None or record is self._record:
@@ -75,9 +75,15 @@ class _Move(NamedTuple):
     """An item that was, or may have been, deleted or changed after its page was received."""
 
     met: _Met
-    kind: bool | int
-    """As in `_Met.counted`."""
+    kind: str | int
+    """What happened to it, or the fetch id of a mutation in flight."""
     is_deletion: bool
+    """Whether it may have left the list."""
+
+
+def _count(moves: list[_Move]) -> None:
+    for met, kind, _ in moves:
+        met.counted.add(kind)
 
 
 class Pages:
@@ -133,8 +139,8 @@ class Pages:
         """The items on all pages of this run, by identity."""
         self._moves: list[_Move] = []
         """The moves that the position of the next page considers."""
-        self._is_overlapped = False
-        """Whether items have moved while the current page was under way."""
+        self._late: list[_Move] = []
+        """The moves that happened while the current page was under way; they are counted already."""
         self._is_extended = False
         """Whether the current page is the stored list with further pages, which the run will request again."""
         self._used: set[Any] = set()
@@ -162,7 +168,7 @@ class Pages:
         These are the items of the pages so far that may have left their position. If some did while the last page was
         under way, the server may have sent it after that, so that the next page begins before it.
         """
-        if not self._is_overlapped:
+        if not self._late:
             return len(self._moves)
         return len(self._moves) + (max(self.longest, 1) if self._style.counts_pages else self.count)
 
@@ -240,9 +246,9 @@ class Pages:
             if found is None:
                 return False
             position, page = found
-            for met, kind, _ in moves:
-                met.counted.add(kind)
-            self._is_overlapped = self._style.is_counted and bool(self._all_moves())
+            _count(moves)
+            self._late = self._all_moves() if self._style.is_counted else []
+            _count(self._late)
             if page is not None:
                 goes_back = bool(moves) or (self._style.is_counted and position <= self._number)
                 self._set_position(position)
@@ -373,7 +379,7 @@ class Pages:
     def _moves_before_next(self) -> list[_Move]:
         """Return the moves that change the position of the next page, or with URLs may change it."""
         if self._style.is_counted:
-            return self._all_moves()
+            return [*self._late, *self._all_moves()]
         return [move for move in self._all_moves() if move.is_deletion] if self._style.is_url else []
 
     def _all_moves(self) -> list[_Move]:
