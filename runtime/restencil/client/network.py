@@ -175,13 +175,14 @@ class NetworkManager(Manager):
             joined_by_others = False
             if not mutation and request.rules.read.is_stored and not refreshing.get():
                 other: InFlight | None = store.in_flight.joinable.get(identity)
-                is_current = other is not None and store.is_unmarked_since(request, other.fetched_at)
-                if other is not None and is_current and other.joinable(blocking=core.is_blocking):
+                if other is not None and not store.is_unmarked_since(request, other.fetched_at):
+                    other = None  # a change came after it was sent
+                if other is not None and other.joinable(blocking=core.is_blocking):
                     other.callers += 1
                     if within is None and other.sharing is not None:
                         other.sharing.withdraw()
                     return other
-                joined_by_others = other is None or not is_current or not other.alive
+                joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, action.meta.fetched_at)
             if within is not None and store.is_persistent and not mutation:
                 from .coalescing import Coalescing
