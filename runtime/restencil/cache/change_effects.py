@@ -220,9 +220,11 @@ class _Effects:
 
         The response may be a summary of it: then the fields that it does not have may have changed as well.
         """
+        if not self._writer.is_whole_in_response(*cell):
+            return False
         before, received = self._writer.record_before(*cell), self._writer.record_in_response(*cell)
-        if before is None or received is None or not self._writer.is_whole_in_response(*cell):
-            return self._writer.is_whole_in_response(*cell)
+        if before is None or received is None:
+            return True
         item = None if self._siblings is None else schema_of(self._siblings.item_schema)
         models = [schema.model for _, schema in entities_of(entity_schema(item)) if schema.table_key == cell[0]]
         required = (self._request.rules.required_fields(model)[0] for model in models)
