@@ -252,15 +252,11 @@ class StoreState:
 
     def is_marked(self, cell: EntityPath) -> bool:
         """Return whether a record or list is marked as stale, independent of the result that shows it."""
-        base, (table, pk) = self.base, cell
-        meta = base.meta(table, pk)
+        base, meta = self.base, self.base.meta(*cell)
         if meta is None:
             return False
         mark = max(base.marks.of_record(cell), base.marks.of_eviction(cell))
-        whole = base.whole(table, pk) if table[:1] not in ("[", "{") else None
-        if whole is None:
-            return mark.number >= base.number(cell, meta)
-        return mark.number >= whole.number
+        return mark.number >= base.whole_number(cell, meta)
 
     def next_number(self) -> float:
         """Return the number of a request that starts: the current time in ms, but higher than all earlier numbers."""

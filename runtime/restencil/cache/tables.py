@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.collection import PagedCollection, find_collection
-from ..schema.stored import record_of
+from ..schema.stored import is_collection, record_of
 from .staleness import EntityPath as EntityPath
 from .staleness import StaleMarks
 
@@ -332,6 +332,11 @@ class Tables:
         found = self.partial.get(cell[0], EMPTY).get(cell[1])
         return meta.fetched_at if found is None or found.number == found.fetched_at else found.number
 
+    def whole_number(self, cell: EntityPath, meta: Meta) -> float:
+        """Return the number of the last request whose response contained a list, or the complete record."""
+        whole = None if is_collection(cell[0]) else self.whole(*cell)
+        return self.number(cell, meta) if whole is None else whole.number
+
     def _note_whole(self, cell: EntityPath, *, is_extended: bool) -> None:
         stored = self.get(*cell)
         self.answered_lists[cell] = stored, len(stored), is_extended
@@ -376,7 +381,7 @@ class Tables:
             self.entities[table].pop(pk, None)
             self.partial.get(table, {}).pop(pk, None)
             self.answered_lists.pop((table, pk), None)
-            if table[:1] in ("[", "{"):
+            if is_collection(table):
                 for lists in self._listings.values():
                     lists.pop((table, pk), None)
             self.metas[table].pop(pk, None)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..cache.tables import EMPTY, ChangeSet
 from ..cache.transition import WriteChange
-from ..schema.stored import is_partial, record_of
-from .row_codec import is_collection
+from ..schema.stored import is_collection, is_partial, record_of
 
 if TYPE_CHECKING:
     from ..cache.merge import StoredEntry

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..cache.reach import tables_of
+from ..schema.stored import is_collection
 from ..storage.protocol import MOST_PLACES, TableInfo
-from .row_codec import is_collection
 from .stale_marks import wanted_of_list
 from .storage_query import MOST_IN_LOOP, StorageQuery, StorageWork
 

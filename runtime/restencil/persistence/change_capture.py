@@ -16,8 +16,8 @@ from ..cache.marking import mark_record
 from ..cache.staleness import ELSEWHERE, StaleSet
 from ..cache.tables import EMPTY
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
+from ..schema.stored import is_collection
 from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
-from .row_codec import is_collection
 from .stored_validators import is_bare
 
 if TYPE_CHECKING:

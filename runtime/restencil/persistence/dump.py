@@ -22,10 +22,11 @@ from ..cache.staleness import path_of
 from ..cache.tables import EMPTY
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
+from ..schema.stored import is_collection
 from ..storage.memory import MemoryStorage
 from ..storage.protocol import StoredResult, StoredRow, TableInfo
 from .pending_write import Result
-from .row_codec import Unstorable, encoded_whole, is_collection
+from .row_codec import Unstorable, encoded_whole
 from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
 from .stale_marks import ANYTHING
 from .stored_forms import StoredForms
@@ -199,10 +200,10 @@ class _Dumping:
         A dump has neither marks, nor whether they exempt a list, nor the paths of results that consist of a record.
         """
         base, meta = self._base, self._base.meta(*cell)
+        if meta is None:
+            return False
         kinds = _MARKS_OF_LISTS if is_collection(cell[0]) else _MARKS_OF_RESULTS
-        whole = None if is_collection(cell[0]) else base.whole(*cell)
-        number = meta is not None and (base.number(cell, meta) if whole is None else whole.number)
-        return meta is not None and base.marks.newest(*kinds) >= number
+        return base.marks.newest(*kinds) >= base.whole_number(cell, meta)
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):

@@ -14,8 +14,8 @@ from ..cache.request_log import Answered
 from ..cache.staleness import NEVER
 from ..cache.tables import WHOLE_TABLE
 from ..cache.transition import RecordKeys, RemoveEntries, StartOver
+from ..schema.stored import is_collection
 from ..storage.protocol import MOST_PLACES
-from .row_codec import is_collection
 from .stale_marks import ANYTHING, stale_of
 from .storage_query import StorageQuery, StorageWork
 
@@ -400,7 +400,7 @@ class _Plan:
         changed = [(table, pk) for table, pks in entry.changed.items() for pk in pks]
         keys = [key for key in entry.keys if self._holds_key(key)]
         is_shown = bool(keys) or any(
-            table[:1] in ("[", "{") and base.get(table, pk) is not UNDEFINED for table, pk in changed
+            is_collection(table) and base.get(table, pk) is not UNDEFINED for table, pk in changed
         )
         for cell in changed:
             table, pk = cell

@@ -36,7 +36,7 @@ from ..schema.kinds import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema
 from ..schema.record import Model, class_record
-from ..schema.stored import PartialEntries, PartialKeys, is_partial, like, record_of
+from ..schema.stored import PartialEntries, PartialKeys, is_collection, is_partial, like, record_of
 
 LeftOut: TypeAlias = tuple[tuple[str, ...], ...]
 """The members that were left out of a record, each as the JSON names on its path, through lists and maps."""
@@ -135,11 +135,6 @@ def kept_pks(table: str, pks: Iterable[str], others: frozenset[str] = _NO_NAMES)
     if is_collection(table):
         return [pk for pk in pks if is_kept_cell(table, pk, others)]
     return [pk for pk in pks if not pk.startswith(OWN)]
-
-
-def is_collection(table: str) -> bool:
-    """Whether a table holds lists or maps of primary keys."""
-    return table[:1] in ("[", "{")
 
 
 def _is_kept_identity(pk: str, others: frozenset[str]) -> bool:

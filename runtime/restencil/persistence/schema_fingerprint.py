@@ -22,7 +22,8 @@ from ..schema.kinds import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema, definitions
 from ..schema.record import Field, Model, class_record, class_records
-from .row_codec import TableRules, is_collection, is_kept_cell, is_kept_key, plain_name
+from ..schema.stored import is_collection
+from .row_codec import TableRules, is_kept_cell, is_kept_key, plain_name
 
 if TYPE_CHECKING:
     from ..cache.tables import EntityPath

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..cache.freshness import read_places, record_path_of
 from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
 from ..schema.collection import identity_of_text, is_selected
+from ..schema.stored import is_collection
 from ..storage.protocol import Mark, Spared
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def stale_of(
             stale.values.add((name, pk or None))
         elif kind == "read":
             stale.reads.add((name, pk))
-        elif kind == "spared" and name[:1] in ("[", "{"):
+        elif kind == "spared" and is_collection(name):
             stale.spared_lists[name, pk] = number_of_list(name, pk)
         elif kind == "spared":
             stale.spared[name] = number_of_key(name)
@@ -120,7 +121,7 @@ def load_marks(marks: StaleMarks, found: Mapping[Mark, int], number_of_event: Ca
             place = name, pk or None
         elif kind == "read":
             kind, place = "reads", (name, pk)
-        elif kind == "spared" and name[:1] in ("[", "{"):
+        elif kind == "spared" and is_collection(name):
             kind, place = "spared_lists", (name, pk)
         elif kind in _NAMES:
             kind = _NAMES[kind]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import INVALID
 from ..cache.merge import StoredEntry, requested_by
+from ..schema.stored import is_collection
 from .row_codec import (
     NOTHING_LEFT,
     LeftOut,
     Validator,
     encode_collection,
     encode_result,
-    is_collection,
     row_value,
     whole_of,
     with_details,

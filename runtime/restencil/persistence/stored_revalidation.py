@@ -14,7 +14,7 @@ from ..base.values import UNDEFINED, Meta, Sentinel
 from ..cache.response_record import repeats
 from ..cache.tables import EMPTY, ChangeSet
 from ..cache.validators import Validators, source_at
-from .row_codec import is_collection
+from ..schema.stored import is_collection
 from .stored_validators import place_at
 
 if TYPE_CHECKING:

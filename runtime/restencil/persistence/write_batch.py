@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..base.values import INVALID, text_of
 from ..cache.merge import StoredEntry, whole_of
 from ..cache.tables import EMPTY
-from ..schema.stored import record_of
+from ..schema.stored import is_collection, record_of
 from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
 from .pending_write import PendingWrite, Result
-from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole, is_collection
+from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint, joined_shape
 from .stale_marks import marks_of, spared_by
 from .stored_validators import with_stored_validators

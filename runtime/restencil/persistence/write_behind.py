@@ -17,12 +17,12 @@ from ..base.lazy_imports import running_loop
 from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.merge import StoredEntry
+from ..schema.stored import is_collection
 from .apply_remote import apply_remote
 from .bulk_invalidation import BulkInvalidator
 from .change_capture import ChangeCapture
 from .conflict_reads import ConflictReads
 from .pending_write import PendingWrite
-from .row_codec import is_collection
 from .storage_thread import StorageThread
 from .write_batch import WriteBatch
 from .write_queue import WriteQueue

@@ -12,8 +12,8 @@ from ..cache.merge import StoredEntry, apply, differs, requested_by
 from ..cache.staleness import StaleSet
 from ..cache.tables import EMPTY
 from ..cache.write_set import EditList
-from ..schema.stored import record_of
-from .row_codec import is_collection, left_out_of
+from ..schema.stored import is_collection, record_of
+from .row_codec import left_out_of
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState

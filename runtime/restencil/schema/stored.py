@@ -11,6 +11,11 @@ from ..base.values import SCALARS, Sentinel, is_dict, is_list, kind_of
 _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 
 
+def is_collection(table: str) -> bool:
+    """Return whether a table contains lists or maps of primary keys."""
+    return table[:1] in ("[", "{")
+
+
 def record_of(stored: Any) -> Any:
     """Return the JSON record, or the list of primary keys, of a table entry; sentinels are returned unchanged."""
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
