@@ -165,6 +165,9 @@ class ServerError(StatusError):
     """The server failed: status 500 to 599."""
 
 
+SERVER_ERROR: Final = 500
+"""The lowest HTTP status of a server failure; a request without a response has such a status, too."""
+
 _BY_STATUS: Final[Mapping[int, type[StatusError]]] = {
     400: BadRequestError,
     401: AuthenticationError,

@@ -11,6 +11,7 @@ from collections.abc import Collection as Sized
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..base.errors import SERVER_ERROR
 from ..base.values import INVALID, UNDEFINED
 from ..schema.entity import as_entity
 from ..schema.notation import schema_of
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 _GONE: Final = frozenset({404, 409, 410, 412})
 """Response statuses of a mutation which mean that its stored record is outdated."""
 
-_SERVER_ERROR: Final = 500
 
 SELF: Final = "self"
 """The name in `expires` of the entity that a mutation addresses."""
@@ -55,7 +55,7 @@ def failed(tx: Transaction, status: int | None) -> ChangeEffects:
     Without a response, or with a 5xx status, the server may have processed it.
     """
     effects = _Effects(tx)
-    is_possible = status is None or status >= _SERVER_ERROR
+    is_possible = status is None or status >= SERVER_ERROR
     if is_possible:
         effects.mark_expired()
     if not tx.request.rules.mutation.marks_changes:

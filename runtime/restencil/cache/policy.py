@@ -39,13 +39,11 @@ from enum import Enum
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
+from ..base.errors import SERVER_ERROR
 from .reading import INFINITE, Decision, ExpiryStatus
 
 if TYPE_CHECKING:
     from .validators import Terms
-
-_SERVER_ERROR: Final = 500
-"""The lowest HTTP status of a server failure; a request without a response has such a status, too."""
 
 
 class Found(Enum):
@@ -173,7 +171,7 @@ def is_worse_than_none(terms: Terms, invalid_if_stale: bool, now: float) -> bool
 
 def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: float) -> Recorded:
     """Return the kind of an error at this time (ms); `policy` is the one that the endpoint chose when it occurred."""
-    fails = getattr(error, "status", 0) >= _SERVER_ERROR
+    fails = getattr(error, "status", 0) >= SERVER_ERROR
     if terms.must_revalidate:
         return _RECORDED[NO_EXCUSE, now > terms.fresh_until, fails, policy == "soft"]
     until = terms.stale_if_error_until

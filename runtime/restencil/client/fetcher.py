@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..base.bodies import BodyStart, say_not_repeated
-from ..base.errors import AbortError, NetworkError
+from ..base.errors import SERVER_ERROR, AbortError, NetworkError
 from ..base.logs import RETRY, logger
 from ..base.steps import CallContext, HookCall
 from ..endpoint.call import Call
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 #: True within a token refresh, whose requests neither refresh tokens nor wait for a refresh.
-_SERVER_ERROR: Final = 500
 
 refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
 
@@ -148,7 +147,7 @@ class Fetcher:
                 if delay is None or not in_flight.is_wanted() or not _rewound(start, error):
                     raise
                 attempt += 1
-                in_flight.may_be_done |= error.status >= _SERVER_ERROR  # also without a response
+                in_flight.may_be_done |= error.status >= SERVER_ERROR  # also without a response
                 logging.getLogger(RETRY).info(
                     "%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay
                 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NotRequired, TypedDict, cast, overload
 
 from ..base.calls import HeaderParam
+from ..base.errors import SERVER_ERROR
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import BlockingTransport
 from ..base.values import copy_in, described, is_items, is_mapping, kind_of
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from .bound import AsyncBoundList, BoundList
     from .typing import Awaiting, Binder, Blocking
 
-_SERVER_ERROR: Final = 500
-
 
 class RestGenerics(TypedDict):
     """The options that determine the type parameters of an endpoint; for type checkers only."""
@@ -50,7 +49,7 @@ def always_soft(error: BaseException) -> str | None:
 def soft_on_server_error(error: BaseException) -> str | None:
     """Return "soft" for a status of 500 or more: the error policy that keeps stale data in use after server errors."""
     status = getattr(error, "status", None)
-    return "soft" if isinstance(status, int) and status >= _SERVER_ERROR else None
+    return "soft" if isinstance(status, int) and status >= SERVER_ERROR else None
 
 
 class RestEndpoint(Endpoint[P, R]):
