@@ -355,6 +355,19 @@ CASES: Final = {
         next 16
         next 16
     """,
+    "an optimistic response asks a bounded store that loads from a dump": """
+        world bound=8, optimistic, needs=required, leaves_out_null
+        reload
+        watch items.board()
+        teams.get_list()
+        start 17: users.by_name(name='ada')
+        deliver 17
+        wait 45
+        start 35: items.partial_update(id=2, body={'note': None, 'owner': 1, 'team': None}) -> id
+        items.update(id=3, body={'title': 'x', 'kind': 'a', 'owner': 1, 'team': 2}) -> whole
+        items.card(id=1)
+        items.partial_update(id=1, body={'title': 'y'}) -> lost
+    """,
     "an iteration ends while a delete is under way": """
         run 1: items.by_page.iterate()
         next 1
