@@ -31,7 +31,9 @@ class Note(Entity):
     text: str = ""
 
 
-notes: Any = create_resource(path="/notes/:id", schema=Note, data_expiry_length="10m")
+# As in a generated package: a response that overlaps with a change is stale. Without `strict` it may stay, where the
+# server lost the newer row.
+notes: Any = create_resource(path="/notes/:id", schema=Note, data_expiry_length="10m", strict=True)
 
 
 class Api:
