@@ -283,6 +283,15 @@ def test_import_command_source_that_is_not_there(capsys: pytest.CaptureFixture[s
     assert "nowhere.json: cannot be read: No such file or directory" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("source", ["ftp://shop.test/openapi.json", "file:///openapi.json"])
+def test_import_command_source_with_another_scheme(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a URL that is not supported, and no file."""
+    assert run(["import", source]) == 2
+    assert f"{source}: is not a URL with http:// or https://; expected one, or the path of a file" in (
+        capsys.readouterr().err
+    )
+
+
 # -------------------------------------------------------------------------------------------------------- configuration
 
 

@@ -51,7 +51,7 @@ def origin(address: str) -> Origin:
         raise Failure(f"{split.hostname}: no credentials are sent for a document; save it, and import the file")
     scheme = split.scheme.lower()
     if scheme not in _PORTS or not split.hostname:
-        raise Failure(f"{address}: is not a URL with http:// or https://")
+        raise Failure(f"{address}: is not a URL with http:// or https://; expected one, or the path of a file")
     return scheme, split.hostname.lower(), port or _PORTS[scheme]
 
 
