@@ -136,6 +136,17 @@ def test_bad_document_path_of_very_many_parameters_is_left_out() -> None:
     assert [operation.path for operation in result.document.operations] == ["/x"]
 
 
+def test_bad_document_path_with_adjacent_parameters_is_left_out() -> None:
+    """A path whose parameters have no text between them is left out, with its reason, and the rest is imported."""
+    paths = {"/x/{a}{b}": {"get": operation({"type": "string"})}, "/{a}-{b}": {"get": operation({"type": "string"})}}
+    result = made(paths)
+    assert [each.reason for each in result.document.left_out] == [
+        "its path has two parameters without text between them: nothing tells where the first one ends"
+    ]
+    assert [operation.path for operation in result.document.operations] == ["/{a}-{b}"]
+    assert "import-mistake" not in {finding.code for finding in result.document.findings}
+
+
 def test_bad_document_errors_without_a_name_are_called_like_their_endpoint() -> None:
     """Many different errors without a name have short names of their own."""
     paths = {}

@@ -122,6 +122,8 @@ class Operations:
             reason = f"{quoted(written.selector.method)} is not a valid HTTP method"
         elif parameters > _MOST_PARAMETERS:
             reason = f"its path has {parameters:,} parameters, and at most {_MOST_PARAMETERS} are read"
+        elif "}{" in written.selector.path:
+            reason = "its path has two parameters without text between them: nothing tells where the first one ends"
         else:
             return True
         text = f"{written.selector.method} {quoted(written.selector.path, 200)[1:-1]}"
