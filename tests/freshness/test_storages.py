@@ -454,6 +454,48 @@ def test_change_whose_response_is_not_stored_costs_its_own_process_no_request(
         assert session.requests("items.get_list", kind="a") == []
 
 
+def test_list_of_an_entity_without_persist_is_requested_by_each_process() -> None:
+    """Other processes do not get it, so a change never shows in a list without the items that were not stored."""
+    with _items(*UNSTORED["an entity without persist"]) as session:
+        session.call("items.get_list", "whole", "other")
+        session.sync()
+        assert session.bound("items.get_list").cached() is None
+        session.call("items.create", body={"title": "new", "kind": "a"})
+        session.sync()
+        assert [item.id for item in session.call("items.get_list")] == [1, 2]
+
+
+def test_result_with_an_entity_without_persist_is_requested_by_each_process() -> None:
+    """A loaded result would show what memory has of that entity, which may be stale."""
+    author = {"id": 1, "name": "old"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            author.update(body)
+            return Response(500, {})
+        note = {"id": 1, "author": {**author}}
+        return {"/notes": [note], "/notes/1": note}.get(target, author)
+
+    spec = """
+entities:
+  Author: {persist: false, fields: {id: integer, name: string}}
+  Note: {fields: {id: integer, author: Author}}
+resources:
+  authors: {path: /authors/:id, schema: Author}
+  notes: {path: /notes/:id, schema: Note}
+"""
+    with small(spec, answer, SHARED) as session:
+        session.call("notes.get", id=1)
+        session.sync()
+        with pytest.raises(restencil.NetworkError):
+            session.call("authors.partial_update", id=1, body={"name": "new"})
+        session.sync()
+        session.call("notes.get_list", "whole", "other")
+        session.sync()
+        (note,) = session.call("notes.get_list")
+        assert note.author.name == "new"
+
+
 # dumps
 
 DUMPED = """

@@ -262,7 +262,7 @@ class ChangeCapture:
             if key in self.unstored_keys or not self._forms.registry.keeps_key(key):
                 continue
             if key == own and request is not None:
-                if request.rules.side_effect:
+                if not self._forms.registry.keeps_result(key, request.rules):
                     self.unstored_keys.add(key)
                     continue
                 self._under_error.pop(key, None)

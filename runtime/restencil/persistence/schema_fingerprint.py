@@ -22,7 +22,7 @@ from ..schema.kinds import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema, definitions
 from ..schema.record import Field, Model, class_record, class_records
-from ..schema.stored import is_collection
+from ..schema.stored import is_collection, item_tables
 from .row_codec import TableRules, is_kept_cell, is_kept_key, plain_name
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ class SchemaRegistry:
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._complete: dict[int, tuple[Schema, int]] = {}
         """By id, the schemas whose classes are all registered, with the count of definitions then."""
+        self._whole: dict[int, tuple[Schema, int, bool]] = {}
+        """By id, the schemas, with the count of definitions then, and whether all of their records are stored."""
         self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
         self._prints: dict[str, dict[str, EntityModel]] = {}
         self._rules: dict[str, TableRules] = {}
@@ -193,6 +195,7 @@ class SchemaRegistry:
         """Add the name of a secret: the query parameter in which a client sends its credential."""
         self.secrets |= {plain_name(name)}
         self._rules.clear()
+        self._whole.clear()
 
     def register(self, schema: Schema | None) -> None:
         """Register the entity classes that a schema contains, except unresolved ones."""
@@ -236,11 +239,29 @@ class SchemaRegistry:
 
     def keeps_result(self, key: str, rules: Rules) -> bool:
         """Whether the result of an endpoint is stored under a key."""
-        return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
+        is_stored = bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
+        return is_stored and self._keeps_records(rules.schema)
+
+    def _keeps_records(self, schema: Schema | None) -> bool:
+        """Whether all records that a result can show are stored.
+
+        If one is not, a loaded result would show what memory has of it from another response.
+        """
+        if schema is None:
+            return True
+        known = self._whole.get(id(schema))
+        if known is not None and known[:2] == (schema, definitions.count):
+            return known[2]
+        models, is_complete = entities_in(schema)
+        keeps = all(self.keeps_table(model.key) for model in models)
+        if is_complete:
+            self._whole[id(schema)] = schema, definitions.count, keeps
+        return keeps
 
     def keeps_table(self, table: str) -> bool:
-        """Whether rows of a table are stored."""
-        return is_collection(table) or self.rules(table).kept
+        """Whether rows of a table are stored; of lists, whether all of their items are."""
+        tables = item_tables(table) if is_collection(table) else [table]
+        return all(self.rules(one).kept for one in tables)
 
     def keeps(self, cell: EntityPath) -> bool:
         """Whether a cell is stored."""

@@ -16,6 +16,11 @@ def is_collection(table: str) -> bool:
     return table[:1] in ("[", "{")
 
 
+def item_tables(table: str) -> list[str]:
+    """Return the tables of the items of a table of lists or maps, from its name: `[A;B]`, or `{A}` and a path."""
+    return table[1 : table.find("]" if table[0] == "[" else "}")].removesuffix(";").split(";")
+
+
 def record_of(stored: Any) -> Any:
     """Return the JSON record, or the list of primary keys, of a table entry; sentinels are returned unchanged."""
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
