@@ -183,7 +183,7 @@ class SchemaRegistry:
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._complete: dict[int, tuple[Schema, int]] = {}
         """By id, the schemas whose classes are all registered, with the count of definitions then."""
-        self._whole: dict[int, tuple[Schema, int, bool]] = {}
+        self._kept_schemas: dict[int, tuple[Schema, int, bool]] = {}
         """By id, the schemas, with the count of definitions then, and whether all of their records are stored."""
         self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
         self._prints: dict[str, dict[str, EntityModel]] = {}
@@ -195,7 +195,7 @@ class SchemaRegistry:
         """Add the name of a secret: the query parameter in which a client sends its credential."""
         self.secrets |= {plain_name(name)}
         self._rules.clear()
-        self._whole.clear()
+        self._kept_schemas.clear()
 
     def register(self, schema: Schema | None) -> None:
         """Register the entity classes that a schema contains, except unresolved ones."""
@@ -249,13 +249,13 @@ class SchemaRegistry:
         """
         if schema is None:
             return True
-        known = self._whole.get(id(schema))
+        known = self._kept_schemas.get(id(schema))
         if known is not None and known[:2] == (schema, definitions.count):
             return known[2]
         models, is_complete = entities_in(schema)
         keeps = all(self.keeps_table(model.key) for model in models)
         if is_complete:
-            self._whole[id(schema)] = schema, definitions.count, keeps
+            self._kept_schemas[id(schema)] = schema, definitions.count, keeps
         return keeps
 
     def keeps_table(self, table: str) -> bool:
