@@ -181,10 +181,8 @@ class SchemaRegistry:
         self.secrets = frozenset(map(plain_name, secrets))
         """Names of secrets besides the usual ones, as returned by `plain_name`."""
         self._met: dict[str, dict[EntityModel, None]] = {}
-        self._complete: dict[int, tuple[Schema, int]] = {}
-        """By id, the schemas whose classes are all registered, with the count of definitions then."""
-        self._kept_schemas: dict[int, tuple[Schema, int, bool]] = {}
-        """By id, the schemas, with the count of definitions then, and whether all of their records are stored."""
+        self._complete: dict[int, tuple[Schema, int, tuple[str, ...]]] = {}
+        """By id, the schemas whose classes are all registered, with the count of definitions then, and their tables."""
         self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
         self._prints: dict[str, dict[str, EntityModel]] = {}
         self._rules: dict[str, TableRules] = {}
@@ -195,17 +193,21 @@ class SchemaRegistry:
         """Add the name of a secret: the query parameter in which a client sends its credential."""
         self.secrets |= {plain_name(name)}
         self._rules.clear()
-        self._kept_schemas.clear()
 
-    def register(self, schema: Schema | None) -> None:
-        """Register the entity classes that a schema contains, except unresolved ones."""
-        if schema is None or self._complete.get(id(schema)) == (schema, definitions.count):
-            return
+    def register(self, schema: Schema | None) -> tuple[str, ...]:
+        """Register the entity classes that a schema contains, except unresolved ones, and return their tables."""
+        if schema is None:
+            return ()
+        known = self._complete.get(id(schema))
+        if known is not None and known[:2] == (schema, definitions.count):
+            return known[2]
         models, is_complete = entities_in(schema)
         for model in models:
             self.register_class(model)
+        tables = tuple(dict.fromkeys(model.key for model in models))
         if is_complete:
-            self._complete[id(schema)] = schema, definitions.count  # the reference prevents reuse of the id
+            self._complete[id(schema)] = schema, definitions.count, tables  # the reference prevents reuse of the id
+        return tables
 
     def register_class(self, model: EntityModel) -> None:
         """Register an entity class."""
@@ -238,25 +240,12 @@ class SchemaRegistry:
         return is_kept_key(key, self.secrets)
 
     def keeps_result(self, key: str, rules: Rules) -> bool:
-        """Whether the result of an endpoint is stored under a key."""
-        is_stored = bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
-        return is_stored and self._keeps_records(rules.schema)
+        """Whether the result of an endpoint is stored under a key.
 
-    def _keeps_records(self, schema: Schema | None) -> bool:
-        """Whether all records that a result can show are stored.
-
-        If one is not, a loaded result would show what memory has of it from another response.
+        It is not if an entity in it is not stored: once loaded, it would show what memory has of that entity.
         """
-        if schema is None:
-            return True
-        known = self._kept_schemas.get(id(schema))
-        if known is not None and known[:2] == (schema, definitions.count):
-            return known[2]
-        models, is_complete = entities_in(schema)
-        keeps = all(self.keeps_table(model.key) for model in models)
-        if is_complete:
-            self._kept_schemas[id(schema)] = schema, definitions.count, keeps
-        return keeps
+        is_stored = bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
+        return is_stored and all(map(self.keeps_table, self.register(rules.schema)))
 
     def keeps_table(self, table: str) -> bool:
         """Whether rows of a table are stored; of lists, whether all of their items are."""
