@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _GONE: Final = frozenset({404, 409, 410, 412})
 """Response statuses of a mutation which mean that its stored record is outdated."""
 
-
 SELF: Final = "self"
 """The name in `expires` of the entity that a mutation addresses."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 #: True within a token refresh, whose requests neither refresh tokens nor wait for a refresh.
-
 refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
 
 
