@@ -369,7 +369,7 @@ def test_import_command_address_is_imported(capsys: pytest.CaptureFixture[str]) 
         (Reply(500), "/openapi.json: 500"),
         (Reply(body=b"<!doctype html>"), "openapi.json:1:1: neither JSON nor YAML: it looks like HTML"),
         (Reply(302, headers={"Location": "http://127.0.0.1:1/x"}), "which has another origin"),
-        (Reply(302, headers={"Location": "file:///etc/passwd"}), "is not a URL with http:// or https://"),
+        (Reply(302, headers={"Location": "file:///etc/passwd"}), "is not a URL with http:// or https://\n"),
         (Reply(302, headers={"Location": "/openapi.json"}), "redirects more than 10 times"),
         (Reply(body=b"x" * 50_000_001), "more than 50 MB"),
     ],

@@ -40,8 +40,8 @@ def is_address(source: str) -> bool:
     return source.lower().startswith(("http://", "https://"))
 
 
-def origin(address: str) -> Origin:
-    """Return the origin of a URL. Raises `Failure` if it has none."""
+def origin(address: str, hint: str = "") -> Origin:
+    """Return the origin of a URL. Raises `Failure` if it has none; `hint` follows if its scheme is not supported."""
     try:
         split = urlsplit(address)
         port = split.port
@@ -51,7 +51,7 @@ def origin(address: str) -> Origin:
         raise Failure(f"{split.hostname}: no credentials are sent for a document; save it, and import the file")
     scheme = split.scheme.lower()
     if scheme not in _PORTS or not split.hostname:
-        raise Failure(f"{address}: is not a URL with http:// or https://; expected one, or the path of a file")
+        raise Failure(f"{address}: is not a URL with http:// or https://{hint}")
     return scheme, split.hostname.lower(), port or _PORTS[scheme]
 
 
@@ -65,7 +65,7 @@ class Fetcher:
     """Downloads files from the origin of one URL; all downloads count towards the limits."""
 
     def __init__(self, address: str) -> None:
-        self.origin = origin(address)
+        self.origin = origin(address, "; expected one, or the path of a file")
         self._files = 0
         self._bytes = 0
         self._until: float | None = None

@@ -47,7 +47,7 @@ class Files:
     """
 
     def __init__(self, source: str, root: Path | None = None) -> None:
-        self.address = source if "://" in source else None
+        self.address = source if "://" in source else None  # the fetcher rejects schemes that it does not support
         self._fetcher = None if self.address is None else Fetcher(source)
         self._by_key: dict[str, File | Refused] = {}
         self._keys: dict[str, str] = {}
