@@ -496,6 +496,39 @@ resources:
         assert note.author.name == "new"
 
 
+def test_list_with_an_entity_without_persist_is_stale_in_a_new_process_after_a_change() -> None:
+    """A change that named no record counts for such a list as for any other, although no response of it is stored."""
+    notes = [1]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            notes.append(2)
+            return NOTHING
+        if target == "/authors/1":
+            return {"id": 1}
+        return [{"id": pk, "kind": "a", "author": {"id": 1}} for pk in notes]
+
+    spec = """
+entities:
+  Author: {persist: false, fields: {id: integer}}
+  Note: {fields: {id: integer, kind: string, author: Author}}
+resources:
+  authors: {path: /authors/:id, schema: Author}
+  notes:
+    path: /notes/:id
+    schema: Note
+    search_params: {kind: {type: string, optional: true, filter: equals}}
+"""
+    with small(spec, answer, SHARED) as session:
+        session.call("notes.get_list", kind="a")
+        session.sync()
+        session.call("notes.create", "whole", "other", body={"kind": "a"})
+        session.sync()
+        session.open("new")
+        session.call("authors.get", "whole", "new", id=1)
+        assert [note.id for note in session.call("notes.get_list", "whole", "new", kind="a")] == [1, 2]
+
+
 # dumps
 
 DUMPED = """

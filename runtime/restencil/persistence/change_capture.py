@@ -262,7 +262,8 @@ class ChangeCapture:
             if key in self.unstored_keys or not self._forms.registry.keeps_key(key):
                 continue
             if key == own and request is not None:
-                if not self._forms.registry.keeps_result(key, request.rules):
+                # Once loaded, a result would show what memory has of an entity that is not stored.
+                if request.rules.side_effect or not self._forms.registry.keeps_entities(request.rules.schema):
                     self.unstored_keys.add(key)
                     continue
                 self._under_error.pop(key, None)

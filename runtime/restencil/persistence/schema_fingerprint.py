@@ -240,12 +240,12 @@ class SchemaRegistry:
         return is_kept_key(key, self.secrets)
 
     def keeps_result(self, key: str, rules: Rules) -> bool:
-        """Whether the result of an endpoint is stored under a key.
+        """Whether the result of an endpoint is stored under a key."""
+        return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
 
-        It is not if an entity in it is not stored: once loaded, it would show what memory has of that entity.
-        """
-        is_stored = bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
-        return is_stored and all(map(self.keeps_table, self.register(rules.schema)))
+    def keeps_entities(self, schema: Schema | None) -> bool:
+        """Whether all entities that a schema contains are stored."""
+        return all(map(self.keeps_table, self.register(schema)))
 
     def keeps_table(self, table: str) -> bool:
         """Whether rows of a table are stored; of lists, whether all of their items are."""
