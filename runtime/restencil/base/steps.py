@@ -7,7 +7,7 @@ generator. While the steps of a request run, `current_transport()` returns its t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
@@ -102,49 +102,49 @@ def current_transport() -> AnyTransport | None:
 
 
 class Outcome:
-    """A step that awaits the result of a hook if it is awaitable; `owner` and `hook` identify the hook in errors."""
+    """A step that awaits a value if it is awaitable; `source` says in errors where the value is from.
 
-    __slots__ = ("hook", "owner", "value")
+    The value is a result of a function of a user, or of a function that blocks, or returns an awaitable for asyncio.
+    """
 
-    def __init__(self, owner: str, hook: str, value: Any) -> None:
-        self.owner = owner
-        self.hook = hook
-        self.value = value
+    __slots__ = ("_source", "_value")
+
+    def __init__(self, source: str, value: Any) -> None:
+        self._source = source
+        self._value = value
 
     def take(self, transport: BlockingTransport) -> object:
         """Return the value. Raises TypeError for an awaitable, as the synchronous client never starts an event loop."""
-        if not inspect.isawaitable(self.value):
-            return self.value
-        if inspect.iscoroutine(self.value):
-            self.value.close()
+        if not is_awaitable(self._value):
+            return self._value
+        if inspect.iscoroutine(self._value):
+            self._value.close()
         raise TypeError(
-            f"{self.hook} of endpoint {self.owner!r} returned an awaitable; "
+            f"{self._source} returned an awaitable; "
             "the synchronous client cannot await it, use the asynchronous one or a plain function"
         )
 
     async def take_async(self, transport: AwaitingTransport) -> object:
         """Return the value, awaited if it is awaitable."""
-        return await self.value if inspect.isawaitable(self.value) else self.value
+        return await self._value if is_awaitable(self._value) else self._value
 
 
-class HookCall:
-    """A step that calls a hook of an endpoint, for callers other than the endpoint itself, such as managers."""
+class Wait:
+    """A step that waits in one of two ways: by a function that blocks, or by a coroutine function."""
 
-    __slots__ = ("_args", "_function", "_hook", "_owner")
+    __slots__ = ("_awaited", "_blocking")
 
-    def __init__(self, owner: str, hook: str, function: Callable[..., Any], args: tuple[Any, ...] = ()) -> None:
-        self._owner = owner
-        self._hook = hook
-        self._function = function
-        self._args = args
+    def __init__(self, blocking: Callable[[], Any], awaited: Callable[[], Awaitable[Any]]) -> None:
+        self._blocking = blocking
+        self._awaited = awaited
 
     def take(self, transport: BlockingTransport) -> object:
-        """Call the hook. Raises TypeError if it returns an awaitable."""
-        return Outcome(self._owner, self._hook, self._function(*self._args)).take(transport)
+        """Call the function that blocks."""
+        return self._blocking()
 
     async def take_async(self, transport: AwaitingTransport) -> object:
-        """Call the hook and await its result if that is awaitable."""
-        return await Outcome(self._owner, self._hook, self._function(*self._args)).take_async(transport)
+        """Await the coroutine function."""
+        return await self._awaited()
 
 
 PLAIN: Final = frozenset({dict, list, str, bytes, int, float, bool, type(None)})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cas
 
 from ..base.errors import AbortError, InvalidDataError, ResetError, StatusError, copy_of
 from ..base.logs import logger
+from ..base.steps import Outcome
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import WHAT_IS_FRESH, Action, Fetch, Meta
 from ..cache.reading import Decision, EndpointState
@@ -16,7 +17,7 @@ from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
 from .conditional_requests import refuse_unseen
-from .in_flight import Completion, InFlight, response_of
+from .in_flight import InFlight, response_of
 from .managers import LogoutManager, Managed, SubscriptionManager
 from .network import NetworkManager
 
@@ -330,7 +331,7 @@ class Core(ABC):
             if self.is_blocking and in_flight.owned_here:
                 continue
             try:
-                yield Completion(self, in_flight)
+                yield Outcome("the fetch", self.complete(in_flight))
             except Exception:
                 logger.debug("a fetch in flight failed", exc_info=True)
 
@@ -443,7 +444,7 @@ def fetched(core: Core, request: Request) -> Steps:
     in_flight: Any = None
     try:
         in_flight = core.start(request, WHAT_IS_FRESH)
-        return (yield Completion(core, in_flight))
+        return (yield Outcome("the fetch", core.complete(in_flight)))
     except Exception:
         raise
     except BaseException:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.errors import SERVER_ERROR, AbortError, NetworkError
 from ..base.logs import RETRY, logger
-from ..base.steps import CallContext, HookCall
+from ..base.steps import CallContext, Outcome, Wait
 from ..endpoint.call import Call
 from .conditional_requests import change_queue_of, known_validators
-from .in_flight import WaitFor, renewals_of
+from .in_flight import renewals_of
 
 if TYPE_CHECKING:
     from ..base.steps import StepsOf
@@ -50,7 +50,7 @@ def refresh_token(
         if blocking and flight.owned_here:  # within the hook, which must not wait for itself
             return (yield from _renewed(endpoint, hook, error))
         with suppress(AbortError):  # it was interrupted: try again
-            yield WaitFor(flight)
+            yield Wait(flight.wait, flight.wait_async)
     try:
         renewed = yield from _renewed(endpoint, hook, error)
         with store.lock:
@@ -67,7 +67,7 @@ def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> St
     outer = refreshing.get()
     refreshing.set(True)
     try:
-        return bool((yield HookCall(endpoint.name, "refresh", hook, (error,))))
+        return bool((yield Outcome(f"refresh of endpoint {endpoint.name!r}", hook(error))))
     except AbortError:
         raise
     except Exception:

@@ -188,23 +188,6 @@ def _resolve(future: Future[None]) -> None:
         future.set_result(None)
 
 
-class WaitFor:
-    """A step: wait for a future that another thread or task settles."""
-
-    __slots__ = ("_future",)
-
-    def __init__(self, future: SharedFuture[Any]) -> None:
-        self._future = future
-
-    def take(self, transport: BlockingTransport) -> object:
-        """Block until it is settled."""
-        return self._future.wait()
-
-    async def take_async(self, transport: AwaitingTransport) -> object:
-        """Wait until it is settled."""
-        return await self._future.wait_async()
-
-
 class SingleFlight:
     """Token renewals in flight, at most one for each key. The store's lock guards them."""
 
@@ -484,29 +467,3 @@ def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, nex
     members = members_of(in_flight.response) if isinstance(in_flight, InFlight) else {}
     attempts = in_flight.attempts if isinstance(in_flight, InFlight) else 1
     return Page(value=value, items=items, position=position, next_position=next_position, attempts=attempts, **members)
-
-
-class Completer(Protocol):
-    """The core of a controller, which completes requests in flight."""
-
-    def complete(self, in_flight: Any, /) -> Any:
-        """Return the value of the fetch once it is stored; a coroutine in code for asyncio."""
-        ...
-
-
-class Completion:
-    """A step: send or join a request in flight, and wait until its response is in the store."""
-
-    __slots__ = ("_completer", "_in_flight")
-
-    def __init__(self, completer: Completer, in_flight: Any) -> None:
-        self._completer = completer
-        self._in_flight = in_flight
-
-    def take(self, transport: BlockingTransport) -> object:
-        """Block until then."""
-        return self._completer.complete(self._in_flight)
-
-    async def take_async(self, transport: AwaitingTransport) -> object:
-        """Wait until then."""
-        return await self._completer.complete(self._in_flight)

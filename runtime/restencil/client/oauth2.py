@@ -19,11 +19,11 @@ from weakref import WeakValueDictionary
 from ..base.errors import AbortError, AuthError
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
-from ..base.steps import Outcome, Steps, drive, drive_async
+from ..base.steps import Outcome, Steps, Wait, drive, drive_async
 from ..base.values import Struct, described
 from ..http.cancellation import cancellable
 from ..http.token_request import Credentials, Granted, TokenRequest
-from .in_flight import SharedFuture, WaitFor, renewals_of
+from .in_flight import SharedFuture, renewals_of
 
 if TYPE_CHECKING:
     from ..base.calls import Token
@@ -181,7 +181,7 @@ class Ledger:
                 if self in _asking.get() or (blocking and renewal.owned_here):
                     raise self._in_circle()
                 with suppress(AbortError):  # it was interrupted, or its event loop has ended: try again
-                    return (yield WaitFor(renewal))
+                    return (yield Wait(renewal.wait, renewal.wait_async))
                 continue
             first = (yield from self._value("access_token")) if self._is_new else None
             credentials = yield from self._credentials()
@@ -235,7 +235,7 @@ class Ledger:
             try:
                 found = found()
                 if inspect.isawaitable(found):
-                    found = yield Outcome("OAuth2", name, found)
+                    found = yield Outcome(f"the function {name} of OAuth2", found)
             finally:
                 _asking.set(outer)
             if found is not None and not isinstance(found, str):
@@ -297,7 +297,7 @@ class Ledger:
             try:
                 done: Any = on_renewed(tokens)
                 if inspect.isawaitable(done):
-                    yield Outcome("OAuth2", "on_renewed", done)
+                    yield Outcome("on_renewed of OAuth2", done)
             except Exception:
                 logger.exception("on_renewed of OAuth2 failed; the new token is used all the same")
         return granted.access_token

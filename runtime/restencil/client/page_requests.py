@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
-from ..base.steps import HookCall
+from ..base.steps import Outcome
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..cache.reading import Decision
 from ..endpoint.call import NOT_MODIFIED
@@ -17,7 +17,7 @@ from ..schema import Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.protocol import is_plain
 from .core import looking
-from .in_flight import Completion, InFlight
+from .in_flight import InFlight
 
 if TYPE_CHECKING:
     from ..base.steps import StepsOf
@@ -183,7 +183,7 @@ class PageRequests:
         request.needs_body = self.needs_response
         yield from self._core.store.opening()
         in_flight = self._core.start(request)
-        return (yield Completion(self._core, in_flight)), in_flight
+        return (yield Outcome("the fetch", self._core.complete(in_flight))), in_flight
 
 
 class PageUrls:
@@ -260,7 +260,7 @@ def _parsed(endpoint: Endpoint[..., Any], in_flight: object) -> StepsOf[tuple[An
     if response is None or response.status_code == NOT_MODIFIED or endpoint.plan.answers_itself:
         return response, None
     parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
-    return response, (yield HookCall(endpoint.name, "parse_response", parse, (response,)))
+    return response, (yield Outcome(f"parse_response of endpoint {endpoint.name!r}", parse(response)))
 
 
 def _path_to(raw: object) -> tuple[str, ...] | None:

@@ -139,16 +139,16 @@ def lifecycle(endpoint: Lifecycle, args: tuple[object, ...], url: str | None = N
     else:
         init = endpoint.get_request_init(_body(endpoint, args))
         if type(init) not in PLAIN and is_awaitable(init):
-            init = yield Outcome(endpoint.name, "get_request_init", init)
+            init = yield Outcome(f"get_request_init of endpoint {endpoint.name!r}", init)
         response = endpoint.fetch_response(url, init)
     if is_awaitable(response):
-        response = yield Outcome(endpoint.name, "fetch_response", response)
+        response = yield Outcome(f"fetch_response of endpoint {endpoint.name!r}", response)
     if call is not None and not plan.answers_itself and response.status_code == NOT_MODIFIED:
         call.is_not_modified = True
         return None
     value = parse(endpoint, response) if plan.is_standard else endpoint.parse_response(response)
     if type(value) not in PLAIN and is_awaitable(value):
-        value = yield Outcome(endpoint.name, "parse_response", value)
+        value = yield Outcome(f"parse_response of endpoint {endpoint.name!r}", value)
     return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
 
 
@@ -163,7 +163,7 @@ def _processed(endpoint: Lifecycle, args: tuple[object, ...], response: object, 
         value = opened(endpoint, value, response)
     value = endpoint.process(value, *args)
     if type(value) not in PLAIN and is_awaitable(value):
-        value = yield Outcome(endpoint.name, "process", value)
+        value = yield Outcome(f"process of endpoint {endpoint.name!r}", value)
     if value is None and endpoint.empty == "merge" and endpoint.side_effect:
         value = assumed(endpoint, args, response)
         if call is not None:
@@ -214,7 +214,7 @@ def prepare(endpoint: Lifecycle, body: object = None, options: CallOptions | Non
         transport = current_transport()
         if not isinstance(transport, BlockingTransport):
             return _with_headers(init, sent)
-        Outcome(endpoint.name, "get_headers", sent).take(transport)
+        Outcome(f"get_headers of endpoint {endpoint.name!r}", sent).take(transport)
     init["headers"] = sent
     return init
 

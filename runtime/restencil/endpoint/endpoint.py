@@ -522,7 +522,7 @@ class Endpoint(Generic[P, R]):
         """Return the steps of a call with these bound arguments, for `drive` and `drive_async`."""
         value = self.fetch(*args)
         if is_awaitable(value):
-            value = yield Outcome(self.name, "fetch", value)
+            value = yield Outcome(f"fetch of endpoint {self.name!r}", value)
         return value
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:

@@ -16,7 +16,7 @@ from ..base.calls import ClientParam, Server, Token
 from ..base.errors import StatusError
 from ..base.logs import logger
 from ..base.response_details import url_of
-from ..base.steps import Steps
+from ..base.steps import Outcome, Steps
 from ..base.transport import RequestInit, joined, origin_of, public_url
 from ..base.values import Struct
 from .schemes import SHORT, Auth, Prepared, Schemes, Use, check_use
@@ -24,6 +24,7 @@ from .schemes import SHORT, Auth, Prepared, Schemes, Use, check_use
 __all__ = ["Api", "Auth", "Preparation", "Schemes", "Token"]
 
 _UNAUTHORIZED: Final = 401
+_FUNCTION_OF_CLIENT: Final = "the token function of this client"
 
 
 class Api(Struct):
@@ -267,7 +268,7 @@ class Preparation:
     # one scheme
 
     def _signed_later(self, token: object, only: Auth, url: str, headers: dict[str, str]) -> Steps:
-        return self._signed((yield _Awaited(token)), only, url, headers)
+        return self._signed((yield Outcome(_FUNCTION_OF_CLIENT, token)), only, url, headers)
 
     def _signed(self, token: Any, only: Auth, url: str, headers: dict[str, str]) -> Ready:
         token = token or self._from_environment(SHORT, only)
@@ -312,7 +313,7 @@ class Preparation:
             if callable(secret):
                 secret = secret()
                 if inspect.isawaitable(secret):
-                    secret = yield _Awaited(secret)
+                    secret = yield Outcome(_FUNCTION_OF_CLIENT, secret)
             secret = secret or self._from_environment(name, self._schemes[name])
             if not secret:
                 return None
@@ -380,42 +381,6 @@ def _behind(prefix: str, url: str) -> str | None:
     return rest if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")) else None
 
 
-class _Awaited:
-    """A step that awaits the credential that an async function returns."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def take(self, transport: object) -> object:
-        if inspect.iscoroutine(self._value):
-            self._value.close()
-        raise TypeError(
-            "the token function of this client returned an awaitable, which the synchronous client cannot await; "
-            "pass a plain function or use the asynchronous client"
-        )
-
-    async def take_async(self, transport: object) -> object:
-        return await self._value
-
-
-class _Sent:
-    """A step that sends a prepared request."""
-
-    __slots__ = ("_prepared", "_send")
-
-    def __init__(self, send: Callable[[Ready], Any], prepared: Ready) -> None:
-        self._send = send
-        self._prepared = prepared
-
-    def take(self, transport: object) -> object:
-        return self._send(self._prepared)
-
-    async def take_async(self, transport: object) -> object:
-        return await self._send(self._prepared)
-
-
 def renewing(
     prepared: Renewable, body: object, send: Callable[[Ready], object], prepare: Callable[[], Ready | Steps]
 ) -> Steps:
@@ -426,7 +391,7 @@ def renewing(
     start = BodyStart(body)
     rejection: StatusError
     try:
-        return (yield _Sent(send, prepared))
+        return (yield Outcome("sending", send(prepared)))
     except StatusError as error:
         if error.status != _UNAUTHORIZED or not _is_at_home(error):
             raise
@@ -442,7 +407,7 @@ def renewing(
     ready: Ready = again if isinstance(again, tuple) else (yield from again)
     if not isinstance(ready, Renewable):
         raise rejection
-    return (yield _Sent(send, ready))
+    return (yield Outcome("sending", send(ready)))
 
 
 def _is_at_home(error: StatusError) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from ..base.calls import CROSS_ORIGIN_BODY
 from ..base.errors import NetworkError
 from ..base.response_details import ORDER
-from ..base.steps import drive, drive_async
+from ..base.steps import Wait, drive, drive_async
 from .bodies import rewind
 from .build import build_request
 from .cancellation import current_cancellation
@@ -25,7 +25,7 @@ from .failures import (
     status_error,
     unusable_location,
 )
-from .limits import BodyLimit, Read, limit_of_body, read, read_async
+from .limits import BodyLimit, limit_of_body, read, read_async
 from .origins import origin_of, remove_credentials, sends_body_elsewhere
 from .outgoing import OutgoingRequest, current_request
 from .redaction import redact_error, redact_response, redacted
@@ -137,6 +137,11 @@ def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawR
     return following
 
 
+def _reading(response: RawResponse) -> Wait:
+    """Return a step that reads the whole body of a limited response."""
+    return Wait(lambda: read(response), lambda: read_async(response))
+
+
 def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: RawResponse) -> StepsOf[RawResponse]:
     """Steps that follow redirects and return the final response. Raises NetworkError if it is an error response."""
     library = outgoing.transport.library
@@ -145,7 +150,7 @@ def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: Raw
     at_home = True
     followed = 0
     while response.has_redirect_location and redirect != "manual":
-        yield Read(response)
+        yield _reading(response)
         if redirect == "error":
             raise status_error(outgoing, response, "redirected, which request_init['redirect'] = 'error' forbids")
         followed += 1
@@ -168,7 +173,7 @@ def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: Raw
         if limit is not None:
             limit.whole = False
     else:
-        yield Read(response)
+        yield _reading(response)
     if not accepted:
         raise rejected(outgoing, response)
     return response

@@ -236,21 +236,6 @@ class _AsyncLimitedBody(_Limited):
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-class Read:
-    """A step that reads the whole body of a limited response, and returns the response."""
-
-    __slots__ = ("_response",)
-
-    def __init__(self, response: RawResponse) -> None:
-        self._response = response
-
-    def take(self, transport: object) -> RawResponse:
-        return read(self._response)
-
-    async def take_async(self, transport: object) -> RawResponse:
-        return await read_async(self._response)
-
-
 def read(response: RawResponse) -> RawResponse:
     """Read the body of a response, and return the response; if reading fails, its connection is closed."""
     try:

@@ -161,7 +161,7 @@ class _HttpTransport(Transport):
         prepare = self._prepare
         if isinstance(prepare, Preparation):
             return prepare.of(url, _headers(init), init.get(USE))
-        return _outcome(Outcome(public_url(url), "prepare", cast("Any", prepare)(url, _headers(init))))
+        return _outcome(Outcome(f"prepare of {public_url(url)!r}", cast("Any", prepare)(url, _headers(init))))
 
     def _repeating(
         self,

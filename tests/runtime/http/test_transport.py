@@ -149,7 +149,7 @@ def test_transport_prepare_may_wait_under_the_asynchronous_transport_alone() -> 
 
     sent("/a", {}, True, client=asked.asynchronous, prepare=prepare)
     assert asked.last.headers["x"] == "later"
-    with pytest.raises(TypeError, match="prepare of endpoint '/a' returned an awaitable"):
+    with pytest.raises(TypeError, match="prepare of '/a' returned an awaitable"):
         sent("/a", {}, False, client=asked.sync, prepare=prepare)
 
 
