@@ -305,8 +305,6 @@ def preparation_of(
     url_prefixes: Mapping[str, str] | None,
     base_url: str,
     arguments: Mapping[str, Any],
-    *,
-    blocking: bool,
 ) -> Preparation | None:
     """Create the preparation of a client's requests. Raises TypeError for arguments that its API does not have.
 
@@ -341,10 +339,10 @@ def preparation_of(
     if api.auth is None and url_prefix is None and not url_prefixes and parameters is None:
         return None
 
-    def tokens_of(scheme: str, auth: Auth, given: Any) -> TokenSource:
-        from .oauth2 import LedgerOf, ledger_of
+    def tokens_of(auth: Auth, given: Any) -> TokenSource:
+        from .oauth2 import ledger_of
 
-        return LedgerOf(ledger_of(store, auth, given), blocking=blocking)
+        return ledger_of(store, auth, given)
 
     return Preparation(
         api,

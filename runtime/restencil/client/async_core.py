@@ -18,17 +18,15 @@ from .in_flight import InFlight
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Coroutine
+    from typing import Self
 
-    from ..base.durations import Duration, Timeout
     from ..base.response import Response
     from ..base.scheduler import Handle
     from ..base.steps import Steps
-    from ..base.transport import AwaitingClient
     from ..cache.request import Request
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
-    from ..http.user_agent import Agent
     from .core import Managers
     from .managers import Manager
     from .paging import AwaitedPagesOfList
@@ -43,37 +41,19 @@ class AsyncCore(Core):
 
     def __init__(
         self,
-        store: Store | None,
+        store: Store,
         managers: Managers | None,
         retries: int | Retries | None,
         preparation: Preparation | None,
-        *,
-        client: AwaitingClient | None,
-        http: str | None,
-        base_url: str,
-        timeout: Duration | Timeout | None,
-        max_response_bytes: int | None,
-        agent: Agent,
-        request_id: str | None,
+        transport: AsyncTransport,
     ) -> None:
         self._loop: AbstractEventLoop | None = None
-        transport = AsyncTransport(
-            client,
-            http=http,
-            base_url=base_url,
-            timeout=timeout,
-            max_response_bytes=max_response_bytes,
-            prepare=preparation,
-            agent=agent,
-        )
-        transport.request_id = request_id
         super().__init__(store, managers, retries, preparation, transport)
 
-    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AsyncCore:
+    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> Self:
         """Return the core of a partition: a copy of this one with another store, managers and transport."""
-        made = object.__new__(AsyncCore)
+        made = super().sibling(store, managers, transport)
         made._loop = self._loop
-        Core.__init__(made, store, managers, self.retries, self.preparation, transport)
         return made
 
     def enter_loop(self) -> None:

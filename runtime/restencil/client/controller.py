@@ -29,6 +29,7 @@ from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.call_options import has_partitions
 from ..endpoint.typing import Awaiting, Blocking
+from ..http.transport import AsyncTransport, SyncTransport
 from ..http.user_agent import agent_of
 from ..schema import find_collection
 from .arguments import preparation_of, store_of
@@ -389,22 +390,19 @@ class Controller(AnyController, Blocking):
         **arguments: Never,
     ) -> None:
         store = store_of(type(self), store)
-        preparation = preparation_of(
-            type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=True
-        )
-        core = SyncCore(
-            store,
-            managers,
-            retries,
-            preparation,
-            client=client,
+        preparation = preparation_of(type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments)
+        transport = SyncTransport(
+            client,
             http=http,
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
+            preparation=preparation,
             agent=agent_of(type(self), self._api, user_agent),
             request_id=None if self._api is None else self._api.request_id,
+            scheduler=store.scheduler,
         )
+        core = SyncCore(store, managers, retries, preparation, transport)
         _remember_origin(core, self._api, share=share)
         super().__init__(core)
 
@@ -565,22 +563,18 @@ class AsyncController(AnyController, Awaiting):
         from .async_core import AsyncCore
 
         store = store_of(type(self), store)
-        preparation = preparation_of(
-            type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=False
-        )
-        core = AsyncCore(
-            store,
-            managers,
-            retries,
-            preparation,
-            client=client,
+        preparation = preparation_of(type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments)
+        transport = AsyncTransport(
+            client,
             http=http,
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
+            preparation=preparation,
             agent=agent_of(type(self), self._api, user_agent),
             request_id=None if self._api is None else self._api.request_id,
         )
+        core = AsyncCore(store, managers, retries, preparation, transport)
         _remember_origin(core, self._api, share=share)
         super().__init__(core)
 

@@ -22,6 +22,8 @@ from .managers import LogoutManager, Managed, SubscriptionManager
 from .network import NetworkManager
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ..base.response import Response
     from ..base.scheduler import Handle
     from ..base.steps import Steps, StepsOf
@@ -74,13 +76,13 @@ class Core(ABC):
 
     def __init__(
         self,
-        store: Store | None,
+        store: Store,
         managers: Managers | None,
         retries: int | Retries | None,
         preparation: Preparation | None,
         transport: Any,
     ) -> None:
-        self.store = Store() if store is None else store
+        self.store = store
         self.retries = retries
         self.transport = transport
         self._given_managers = managers
@@ -177,9 +179,9 @@ class Core(ABC):
         subscribed = any(isinstance(manager, SubscriptionManager) and manager.is_used for manager in self.managers)
         return bool(subscribed or len(self._lives) or self.store.in_flight.by_id)
 
-    @abstractmethod
-    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
+    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Self:
         """Return the core of a partition: a copy of this one with another store, managers and transport."""
+        return type(self)(store, managers, self.retries, self.preparation, transport)
 
     def transport_with(self, token: object, *, own_cookies: bool) -> object:
         """Return a transport that sends this token (or a dict of them by scheme) and shares the connections."""

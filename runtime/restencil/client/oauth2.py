@@ -19,7 +19,8 @@ from weakref import WeakValueDictionary
 from ..base.errors import AbortError, AuthError
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
-from ..base.steps import Outcome, Steps, Wait, drive, drive_async
+from ..base.steps import Outcome, Steps, Wait, current_transport, drive, drive_async
+from ..base.transport import BlockingTransport
 from ..base.values import Struct, described
 from ..http.cancellation import cancellable
 from ..http.token_request import Credentials, Granted, TokenRequest
@@ -27,7 +28,7 @@ from .in_flight import SharedFuture, renewals_of
 
 if TYPE_CHECKING:
     from ..base.calls import Token
-    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..base.transport import AwaitingTransport
     from ..cache.store import Store
     from ..http.schemes import Auth, TokenServer
 
@@ -166,12 +167,13 @@ class Ledger:
         """Whether there is a token, or credentials to request one, without calling functions."""
         return self._token is not None or self._can_renew() or self._source("access_token") is not None
 
-    def token(self, *, blocking: bool) -> Steps:
+    def token(self) -> Steps:
         """Steps: return a valid token, or None without credentials. Raises AuthError if the request for one failed.
 
         One request is sent for all waiting threads and tasks.
         """
         store = self._store
+        blocking = isinstance(current_transport(), BlockingTransport)
         while True:
             present = self._present()
             if present is not None:
@@ -344,28 +346,6 @@ class _Renewing:
     async def _run(self, transport: AwaitingTransport) -> object:
         cancellable()
         return await drive_async(self._ledger.steps(self._renewal, self._credentials), transport)
-
-
-class LedgerOf:
-    """The ledger of a scheme as used by one client, which is blocking or async."""
-
-    __slots__ = ("_blocking", "_ledger")
-
-    def __init__(self, ledger: Ledger, *, blocking: bool) -> None:
-        self._ledger = ledger
-        self._blocking = blocking
-
-    def is_there(self) -> bool:
-        """Whether there is a token, or credentials to request one."""
-        return self._ledger.is_there()
-
-    def token(self) -> Steps:
-        """Steps: return a valid token; see `Ledger.token`."""
-        return self._ledger.token(blocking=self._blocking)
-
-    def refuse(self, token: str) -> bool:
-        """Drop a token that the server rejected; see `Ledger.refuse`."""
-        return self._ledger.refuse(token)
 
 
 def ledger_of(store: Store, scheme: Auth, given: OAuth2 | None) -> Ledger:

@@ -8,7 +8,6 @@ from contextvars import copy_context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from ..base.scheduler import ThreadScheduler, WaitingScheduler
 from ..base.steps import drive
 from ..cache.reading import Decision
 from ..cache.store import Store
@@ -17,17 +16,13 @@ from .core import Core, bind_args_of, read_for_call, read_through
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
-    from ..base.durations import Duration, Timeout
     from ..base.response import Response
     from ..base.scheduler import Handle, Scheduler
     from ..base.steps import Steps
-    from ..base.transport import BlockingClient
     from ..cache.request import Request
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
-    from ..http.user_agent import Agent
     from .core import Managers
-    from .managers import Manager
     from .paging import PagesOfList
     from .retry import Retries
 
@@ -40,41 +35,14 @@ class SyncCore(Core):
 
     def __init__(
         self,
-        store: Store | None,
+        store: Store,
         managers: Managers | None,
         retries: int | Retries | None,
         preparation: Preparation | None,
-        *,
-        client: BlockingClient | None,
-        http: str | None,
-        base_url: str,
-        timeout: Duration | Timeout | None,
-        max_response_bytes: int | None,
-        agent: Agent,
-        request_id: str | None,
+        transport: SyncTransport,
     ) -> None:
-        store = Store() if store is None else store
-        scheduler = store.scheduler
-        self._threads = scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
-        transport = SyncTransport(
-            client,
-            http=http,
-            base_url=base_url,
-            timeout=timeout,
-            max_response_bytes=max_response_bytes,
-            prepare=preparation,
-            agent=agent,
-            scheduler=self._threads,
-        )
-        transport.request_id = request_id
+        self._threads = transport.scheduler
         super().__init__(store, managers, retries, preparation, transport)
-
-    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: SyncTransport) -> SyncCore:
-        """Return the core of a partition: a copy of this one with another store, managers and transport."""
-        made = object.__new__(SyncCore)
-        made._threads = self._threads
-        Core.__init__(made, store, managers, self.retries, self.preparation, transport)
-        return made
 
     def close(self) -> None:
         """Stop the managers and close the transport; a second call does nothing."""

@@ -9,6 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.lazy_imports import asyncio
+from ..base.scheduler import block
 
 if TYPE_CHECKING:
     from ..base.abort import AbortSignal
@@ -31,7 +32,7 @@ class AbortableRequest:
     response arrives, which is then closed unread, or when the request times out.
     """
 
-    def __init__(self, send: Callable[[], RawResponse], signal: AbortSignal, scheduler: Scheduler | None) -> None:
+    def __init__(self, send: Callable[[], RawResponse], signal: AbortSignal, scheduler: Scheduler) -> None:
         self._send = send
         self._signal = signal
         self._scheduler = scheduler
@@ -59,16 +60,8 @@ class AbortableRequest:
         forget = self._signal.add_listener(self._done.set)
         context = copy_context()
         try:
-            if self._scheduler is None:
-                threading.Thread(
-                    target=context.run, args=(self._work,), name="restencil-abortable", daemon=True
-                ).start()
-                self._done.wait()
-            else:
-                from ..base.scheduler import block
-
-                self._scheduler.spawn(lambda: context.run(self._work))
-                block(self._scheduler, self._done)
+            self._scheduler.spawn(lambda: context.run(self._work))
+            block(self._scheduler, self._done)
         finally:
             forget()
         if self._signal.aborted:

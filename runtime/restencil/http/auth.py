@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.bodies import BodyStart, say_not_repeated
-from ..base.calls import ClientParam, Server, Token
+from ..base.calls import USE, ClientParam, Server, Token
 from ..base.errors import StatusError
 from ..base.logs import logger
 from ..base.response_details import url_of
@@ -126,8 +126,8 @@ class TokenSource(Protocol):
         ...
 
 
-TokensOf: TypeAlias = Callable[[str, Auth, Any], TokenSource]
-"""Returns the source of tokens for the name of a scheme, the scheme, and the argument of the client."""
+TokensOf: TypeAlias = Callable[[Auth, Any], TokenSource]
+"""Returns the source of the tokens of a scheme, given the argument of the client for it."""
 
 
 class Unsigned(NamedTuple):
@@ -152,7 +152,7 @@ Ready: TypeAlias = Prepared | Unsigned | Renewable
 class Preparation:
     """Prepares each request of a client: sets its URL, and adds the client's parameters and credentials.
 
-    `locate(url)` sets the URL, `add_parameters` adds parameters, and `of(url, headers, use)` adds credentials. The
+    `locate(url)` sets the URL, `add_parameters` adds parameters, and `of(url, init)` adds credentials. The
     first request without a required credential is logged. `credentials` are the arguments of the client by names of
     schemes: a secret, a function that returns it, or a value for `tokens_of`. `instead` are the names of credentials of
     a view: its requests use only alternatives with one of them, and do not read these from the environment. `noted` is
@@ -201,18 +201,17 @@ class Preparation:
         self._schemes = api.schemes
         self._use = api.use
         self._sources = {
-            name: tokens_of(name, scheme, credentials.get(name))
+            name: tokens_of(scheme, credentials.get(name))
             for name, scheme in self._schemes.items()
             if scheme.kind == "oauth2"
         }
         #: The scheme of an API with one unnamed scheme: `of` needs no steps. Benchmark: "fetch through the cache".
         self._only: Auth | None = api.auth if isinstance(api.auth, Auth) and api.auth.kind != "oauth2" else None
 
-    def of(self, url: str, headers: dict[str, str], use: Use | None = None) -> Ready | Steps:
-        """Return a located request with its credentials, or steps that return it, for instance to await a token.
-
-        `use` are the alternatives in the option `auth` of an endpoint.
-        """
+    def of(self, url: str, init: RequestInit) -> Ready | Steps:
+        """Return a located request with its credentials, or steps that return it, for instance to await a token."""
+        headers: dict[str, str] = dict(init.get("headers") or ())
+        use: Use | None = init.get(USE)
         only = self._only
         if only is None or use is not None:
             if self._api.auth is None:

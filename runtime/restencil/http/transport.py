@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
-from ..base.calls import USE
 from ..base.durations import Timeout, timeout_of
 from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio
-from ..base.steps import Outcome, Steps, drive, drive_async
+from ..base.scheduler import ThreadScheduler, WaitingScheduler
+from ..base.steps import Steps, drive, drive_async
 from ..base.transport import (
     AwaitingClient,
     BlockingClient,
@@ -25,7 +25,6 @@ from ..base.transport import (
     Transport,
     has_scheme,
     joined,
-    public_url,
 )
 from .auth import Preparation, Renewable, renewing
 from .cancellation import TracedTransport
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
     from .library import AsyncClient, Client, Library, RawResponse
     from .streaming import StreamedResponse
 
-Headers: TypeAlias = dict[str, str]
-Prepare: TypeAlias = Preparation | Callable[[str, Headers], Any]
-"""Returns the URL and the headers of a request to send; with asyncio it may be a coroutine function."""
 
 HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
 """The environment variable with the name of the HTTP library, used without the argument `http`."""
@@ -60,9 +56,6 @@ class _HttpTransport(Transport):
     one.
     """
 
-    request_id: str | None = None
-    """The response header with the request id, if it is not one of the usual ones."""
-
     def __init__(
         self,
         client: object,
@@ -71,8 +64,9 @@ class _HttpTransport(Transport):
         base_url: str,
         timeout: Duration | Timeout | None,
         max_response_bytes: int | None,
-        prepare: Prepare | None,
+        preparation: Preparation | None,
         agent: Agent,
+        request_id: str | None,
         keeps_cookies: bool,
     ) -> None:
         self._given: Any = client
@@ -88,21 +82,23 @@ class _HttpTransport(Transport):
         self.base_url = str(base_url)
         self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
         self.limit = max_response_bytes
-        self._prepare = prepare
+        self._preparation = preparation
         self.agent = agent
+        self.request_id = request_id
+        """The response header with the request id, if it is not one of the usual ones."""
         self._lock = threading.Lock()
         self._for_one_call = False
         self._keeps_cookies = keeps_cookies
         self._owner: Self | None = None
         """For a sibling, the transport that opens and closes the HTTP client."""
 
-    def sibling(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
+    def sibling(self, preparation: Preparation | None, *, own_cookies: bool) -> Self:
         """Return a transport with other credentials over the same HTTP client, which this transport closes.
 
         With `own_cookies` it has a separate cookie jar; else it shares that of this transport.
         """
         made = copy(self)
-        made._prepare = prepare
+        made._preparation = preparation
         made._lock = threading.Lock()
         made._owner = self
         made._keeps_cookies = True
@@ -149,22 +145,9 @@ class _HttpTransport(Transport):
 
         return exchange
 
-    def _placed(self, url: str, init: RequestInit) -> tuple[str, RequestInit]:
-        """Return the request with the URL of the client's server, and the client's parameters."""
-        prepare = self._prepare
-        if not isinstance(prepare, Preparation):
-            return url, init
-        return prepare.add_parameters(prepare.locate(url), init)
-
-    def _prepared(self, url: str, init: RequestInit) -> Ready | Steps:
-        """Return the URL and headers to send, or the steps that return them."""
-        prepare = self._prepare
-        if isinstance(prepare, Preparation):
-            return prepare.of(url, _headers(init), init.get(USE))
-        return _outcome(Outcome(f"prepare of {public_url(url)!r}", cast("Any", prepare)(url, _headers(init))))
-
     def _repeating(
         self,
+        preparation: Preparation,
         url: str,
         init: RequestInit,
         prepared: Renewable,
@@ -176,7 +159,7 @@ class _HttpTransport(Transport):
         def send(ready: Ready) -> Any:
             return self._send(url, init, ready, timeout, stream)
 
-        return renewing(prepared, init.get("body"), send, lambda: self._prepared(url, init))
+        return renewing(prepared, init.get("body"), send, lambda: preparation.of(url, init))
 
     def _send(self, url: str, init: RequestInit, prepared: Any, timeout: Any, stream: bool) -> object:
         """Send a prepared request and return the response, or an awaitable of it."""
@@ -218,22 +201,13 @@ def library_for(http: str | None) -> Library:
     return library_named(_chosen(http))
 
 
-def _headers(init: RequestInit) -> Headers:
-    return dict(init.get("headers") or ())
-
-
-def _outcome(prepared: Outcome) -> Steps:
-    return (yield prepared)
-
-
 class SyncTransport(_HttpTransport, BlockingTransport):
     """Sends requests through a blocking client: the user's, which it never closes, or one that it opens when needed.
 
     `client` is a Client of httpx or httpx2; without it, `http` is the name of the library. `timeout` is in
     milliseconds. `max_response_bytes` limits a body after decompression (None: 256 MB for one that is read whole).
-    `prepare(url, headers)` returns the URL and the headers to send; its additions never appear in errors and logs.
-    Requests that can be aborted run on threads of the `scheduler`. With `for_one_call` only one call uses the
-    transport.
+    The additions of the `preparation` never appear in errors and logs. Requests that can be aborted run on threads of
+    the `scheduler`. With `for_one_call` only one call uses the transport.
     """
 
     def __init__(
@@ -244,8 +218,9 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         base_url: str = "",
         timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
-        prepare: Prepare | None = None,
+        preparation: Preparation | None = None,
         agent: Agent = NOBODY,
+        request_id: str | None = None,
         keeps_cookies: bool = True,
         scheduler: Scheduler | None = None,
         for_one_call: bool = False,
@@ -256,11 +231,15 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
-            prepare=prepare,
+            preparation=preparation,
             agent=agent,
+            request_id=request_id,
             keeps_cookies=keeps_cookies,
         )
-        self._scheduler = scheduler
+        self.scheduler: Scheduler = (
+            scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
+        )
+        """Runs requests on separate threads; it must be one through which threads can wait for them."""
         self._opened: Client | None = None
         self._for_one_call = for_one_call
         reset_in_child.add(self)
@@ -298,15 +277,16 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         signal: AbortSignal | None = init.get("signal")
         if signal is not None:
             signal.raise_if_aborted()
-        if self._prepare is None:
+        preparation = self._preparation
+        if preparation is None:
             return self._send(url, init, None, timeout, stream)
-        url, init = self._placed(url, init)
-        prepared = self._prepared(url, init)
+        url, init = preparation.add_parameters(preparation.locate(url), init)
+        prepared = preparation.of(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", drive(prepared, self))
         if type(prepared) is not Renewable:
             return self._send(url, init, prepared, timeout, stream)
-        return cast("RawResponse", drive(self._repeating(url, init, prepared, timeout, stream), self))
+        return cast("RawResponse", drive(self._repeating(preparation, url, init, prepared, timeout, stream), self))
 
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
@@ -318,7 +298,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             return received
         from .abort import AbortableRequest
 
-        return AbortableRequest(lambda: self._exchange.send(self.client, outgoing), signal, self._scheduler).wait()
+        return AbortableRequest(lambda: self._exchange.send(self.client, outgoing), signal, self.scheduler).wait()
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> RawResponse:
         """Send a request to a server other than the API, such as that of tokens, without credentials or cookies."""
@@ -345,8 +325,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
     `client` is an AsyncClient of httpx or httpx2; without it, `http` is the name of the library. It needs asyncio.
     `timeout` is in milliseconds. `max_response_bytes` limits a body after decompression (None: 256 MB for one that is
-    read whole). `prepare(url, headers)`, which may be a coroutine function, returns the URL and the headers to send;
-    its additions never appear in errors and logs.
+    read whole). The additions of the `preparation` never appear in errors and logs.
     """
 
     def __init__(
@@ -357,8 +336,9 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         base_url: str = "",
         timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
-        prepare: Prepare | None = None,
+        preparation: Preparation | None = None,
         agent: Agent = NOBODY,
+        request_id: str | None = None,
         keeps_cookies: bool = True,
     ) -> None:
         super().__init__(
@@ -367,8 +347,9 @@ class AsyncTransport(_HttpTransport, TracedTransport):
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
-            prepare=prepare,
+            preparation=preparation,
             agent=agent,
+            request_id=request_id,
             keeps_cookies=keeps_cookies,
         )
         self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
@@ -400,20 +381,21 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         signal: AbortSignal | None = init.get("signal")
         if signal is not None:
             signal.raise_if_aborted()
-        if self._prepare is None:
+        if self._preparation is None:
             return self._send(url, init, None, timeout, stream)
-        return self._send_prepared(url, init, timeout, stream)
+        return self._send_prepared(self._preparation, url, init, timeout, stream)
 
     async def _send_prepared(
-        self, url: str, init: RequestInit, limit: float | Timeout | None, stream: bool
+        self, preparation: Preparation, url: str, init: RequestInit, limit: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        url, init = self._placed(url, init)
-        prepared = self._prepared(url, init)
+        url, init = preparation.add_parameters(preparation.locate(url), init)
+        prepared = preparation.of(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", await drive_async(prepared, self))
         if type(prepared) is not Renewable:
             return await self._send(url, init, prepared, limit, stream)
-        return cast("RawResponse", await drive_async(self._repeating(url, init, prepared, limit, stream), self))
+        steps = self._repeating(preparation, url, init, prepared, limit, stream)
+        return cast("RawResponse", await drive_async(steps, self))
 
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool

@@ -23,6 +23,7 @@ from restencil import (
     AbortController,
     AbortError,
     Api,
+    Auth,
     ConnectionFailedError,
     Controller,
     Entity,
@@ -30,10 +31,12 @@ from restencil import (
     NetworkError,
     RestEndpoint,
     Retries,
+    Schemes,
     StatusError,
     TimeoutExceededError,
     create_resource,
 )
+from restencil.http.auth import Preparation
 from restencil.http.library import library_named
 from restencil.http.mock_clients import Request, Response, answering_async_client, answering_client
 from restencil.http.transport import AsyncTransport, SyncTransport
@@ -50,6 +53,18 @@ def called(
         if before is not None:
             run(opened.get(before))
         return run(endpoint.extend(client=opened)(*args))
+
+
+def preparation_with(secret: str, *schemes: Auth, url_prefix: str | None = None) -> Preparation:
+    """The preparation of a client with this secret for each of these schemes, which all its requests use."""
+    named: dict[str, Auth] = {scheme.kind: scheme for scheme in schemes}
+    api = Api(auth=Schemes(named, use=(tuple(named),)))
+    return Preparation(api, dict.fromkeys(named, secret), url_prefix, tokens_of=no_tokens_of)
+
+
+def no_tokens_of(scheme: Auth, given: Any) -> Any:
+    """These schemes have secrets, and no tokens."""
+    raise AssertionError(f"the tokens of {scheme} were asked for")
 
 
 def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) -> httpx.Response:
@@ -120,37 +135,22 @@ def test_transport_secrets_of_a_url_show_in_no_error() -> None:
 
 
 @BOTH
-def test_transport_what_prepare_adds_is_sent_and_never_shown(
+def test_transport_what_a_preparation_adds_is_sent_and_never_shown(
     asynchronous: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A token in the URL shows in no error and no log line, the HTTP library's included; where it went does show."""
     caplog.set_level(logging.DEBUG)
     asked = Asked(httpx.Response(500))
 
-    def prepare(url: str, headers: dict[str, str]) -> Any:
-        return f"http://other.test{url}?token=s3cret", {**headers, "X": "s3cret"}
-
+    preparation = preparation_with("s3cret", Auth.query("token"), Auth.header("X"), url_prefix="http://other.test")
     client: Any = asked.asynchronous if asynchronous else asked.sync
     with pytest.raises(NetworkError) as caught:
-        sent("/a", {"method": "GET", "headers": {"A": "1"}}, asynchronous, client=client, prepare=prepare)
+        sent("/a", {"method": "GET", "headers": {"A": "1"}}, asynchronous, client=client, preparation=preparation)
     assert (str(asked.last.url), asked.last.headers["x"]) == ("http://other.test/a?token=s3cret", "s3cret")
     assert "s3cret" not in str(caught.value) + str(caught.value.to_dict()) + caplog.text
     assert caught.value.url == "http://other.test/a"
     assert "GET http://other.test/a: 500" in caplog.text
     assert "HTTP Request: GET http://other.test/a " in caplog.text
-
-
-def test_transport_prepare_may_wait_under_the_asynchronous_transport_alone() -> None:
-    """The synchronous one names it."""
-    asked = Asked()
-
-    async def prepare(url: str, headers: dict[str, str]) -> Any:
-        return url, {"X": "later"}
-
-    sent("/a", {}, True, client=asked.asynchronous, prepare=prepare)
-    assert asked.last.headers["x"] == "later"
-    with pytest.raises(TypeError, match="prepare of '/a' returned an awaitable"):
-        sent("/a", {}, False, client=asked.sync, prepare=prepare)
 
 
 # -- redirects -------------------------------------------------------------------------------------------------------
@@ -333,8 +333,7 @@ def test_transport_303_is_followed_where_the_endpoint_is_reported(status: int, a
 def test_transport_redirect_that_repeats_a_secret_of_the_query_does_not_show_it() -> None:
     """The server sends the query back in `Location`; neither message nor error has it, nor what the body repeats."""
 
-    def prepare(url: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
-        return f"{url}?api_key=s3cret-of-ann", {**headers, "Authorization": "Bearer t0ken-of-ann"}
+    preparation = preparation_with("s3cret-of-ann", Auth.query("api_key"), Auth.bearer())
 
     def handler(request: Arrived) -> Reply:
         if request.target.startswith("/moved"):
@@ -345,7 +344,7 @@ def test_transport_redirect_that_repeats_a_secret_of_the_query_does_not_show_it(
     with Server(handler) as server:
         for path in ("/moved", "/refused"):
             with pytest.raises(NetworkError) as caught:
-                sent(f"{server.url}{path}", {"method": "POST"}, False, prepare=prepare)
+                sent(f"{server.url}{path}", {"method": "POST"}, False, preparation=preparation)
             assert "ann" not in str(caught.value)
         assert "[redacted]" in str(caught.value) and "more" not in str(caught.value)
 
