@@ -620,3 +620,32 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
         getattr(getattr(client, resource), member).cached(**arguments)  # which loads it
         with opened(restencil.Store.load(client.store.dump())) as loaded, opened(None) as new:
             assert plain(said(loaded)) == plain(said(new))
+
+
+@pytest.mark.parametrize("stale_by", ["times", "change"])
+def test_dump_stale_record_of_which_a_list_brought_a_part_is_loaded_as_stale(stale_by: str) -> None:
+    """No member is fresh by the older response that brought the complete record."""
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(f"{request.method} {request.url.path}")
+        item = {"id": 1, "owner": 1, "title": f"after request {len(sent)}"}
+        if request.method == "POST":
+            return httpx.Response(204)
+        return httpx.Response(200, json=[{"id": 1}] if request.url.path == "/items/all" else item)
+
+    def opened(store: restencil.Store | None) -> Any:
+        name = module.__name__.title().replace("_", "")
+        return getattr(module, name)(client=httpx.Client(transport=httpx.MockTransport(answer)), store=store)
+
+    module = package_of(DUMPED)
+    with opened(restencil.Store.load(restencil.Store().dump())) as client:
+        client.items.get(id=1)
+        client.items.all()
+        if stale_by == "change":
+            client.items.rename(id=1, body={"title": "new"})
+        data = client.store.dump()
+    sent.clear()
+    with opened(restencil.Store.load(data, times="stale" if stale_by == "times" else "kept")) as client:
+        client.items.get(id=1)
+    assert sent == ["GET /items/1"]

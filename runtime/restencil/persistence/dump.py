@@ -26,7 +26,7 @@ from ..schema.stored import is_collection
 from ..storage.memory import MemoryStorage
 from ..storage.protocol import StoredResult, StoredRow, TableInfo
 from .pending_write import Result
-from .row_codec import Unstorable, encoded_whole
+from .row_codec import WHOLE, Unstorable, encoded_whole
 from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
 from .stale_marks import ANYTHING
 from .stored_forms import StoredForms
@@ -43,9 +43,10 @@ TIMES: Final = ("kept", "now", "stale")
 """The options of `Store.load` for the times of a dump."""
 
 _STALE: Final = 1.0
+"""The expiry of stale entries: a marker for stale, though usable."""
+
 _MARKS_OF_LISTS: Final = "lists", "filtered_lists", "arguments"
 _MARKS_OF_RESULTS: Final = "keys", "paths", "trees", "reads", "resources"
-"""The expiry of stale entries: a marker for stale, though usable."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -183,7 +184,7 @@ class _Dumping:
             partial = base.partial.get(table, EMPTY).get(pk)
             try:
                 is_stale = is_marked(cell) or self._may_be_marked(cell)
-                whole = None if partial is None or is_stale else encoded_whole(partial, times.date)
+                whole = None if partial is None else encoded_whole(partial, times.date)
                 value = self._forms.value(table, stored, whole=whole)
             except Unstorable:
                 incomplete = True
@@ -391,8 +392,11 @@ class _Loading:
         wanted = "a list or an object" if is_collection(table) else "an object"
         if stored is not None and not is_dict(stored) and not (is_collection(table) and is_list(stored)):
             raise _misfit(f"{where}[2]", f"{wanted}, or null for a deleted row", stored)
+        at = self._at(f"{where}[1]", times)
+        if is_dict(stored) and at.expires_at <= _STALE:
+            stored.pop(WHOLE, None)  # no member of a stale record is fresh by an older response
         data = None if stored is None else encode_exactly(stored)
-        return StoredRow(table, pk, 0, 0, self._at(f"{where}[1]", times), self._text(f"{where}[0]", shape), data, 0)
+        return StoredRow(table, pk, 0, 0, at, self._text(f"{where}[0]", shape), data, 0)
 
     def _result(self, where: str, key: str, value: object) -> StoredResult:
         found = self._list(where, value)

@@ -70,7 +70,7 @@ OWN: Final = "MISS-"
 _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 
 _LEFT: Final = "$left"
-_WHOLE: Final = "$whole"
+WHOLE: Final = "$whole"
 _CONTENTS: Final = "$brought"
 _PARTIAL: Final = "$partial"
 _TERMS: Final = "$terms"
@@ -354,7 +354,7 @@ class TableRules:
         left.update((path, None) for path in misses if path[1:] or path[0] not in record)
         if not left and whole is None:
             return data if _MARK not in data else _encoded(_escaped(record))
-        more: dict[str, Any] = {} if whole is None else {_WHOLE: whole}
+        more: dict[str, Any] = {} if whole is None else {WHOLE: whole}
         if left:
             more[_LEFT] = [path[0] if len(path) == 1 else list(path) for path in left]
         return _encoded({**_escaped(record), **more})
@@ -408,7 +408,7 @@ def row_value(data: bytes) -> tuple[Any, LeftOut, Any]:
         inner = _unescaped(value[_PARTIAL])
         return (PartialEntries(inner) if is_dict(inner) else PartialKeys(inner)), NOTHING_LEFT, None
     names: Any = value.pop(_LEFT, ()) if is_dict(value) else ()
-    whole: Any = value.pop(_WHOLE, None) if is_dict(value) else None
+    whole: Any = value.pop(WHOLE, None) if is_dict(value) else None
     return _unescaped(value), tuple((path,) if isinstance(path, str) else tuple(path) for path in names), whole
 
 
