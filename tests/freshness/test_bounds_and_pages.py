@@ -71,6 +71,21 @@ def test_iterate_ends_at_a_400_only_where_nothing_else_tells_the_end(options: st
             assert [item.id for item in session.call("items.get_list.iterate")] == [1, 2]
 
 
+def test_iterate_raises_where_a_page_cannot_be_read() -> None:
+    """Only a status of the server ends a list, not the `status` of the error for a page of maintenance."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if "page=2" in target:
+            return Response(200, "<html>maintenance</html>", {"Content-Type": "text/html"})
+        return {"items": [{"id": 1}, {"id": 2}], "total": 4}
+
+    with (
+        small(NUMBERED.replace(" OPTIONS", ""), answer) as session,
+        pytest.raises(restencil.UnexpectedContentError),
+    ):
+        session.call("items.get_list.iterate")
+
+
 @pytest.mark.parametrize("bound", [1, 2, 4])
 @pytest.mark.parametrize("before", ["users.get_list", "items.get_list", "items.latest", "teams.get_list", "items.get"])
 def test_iterate_gives_every_item_whatever_was_known_before(before: str, bound: int) -> None:

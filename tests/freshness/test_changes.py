@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 from tests.freshness.driver import Session
 from tests.freshness.programs import Step, World
 from tests.freshness.server import NOTHING, Response
-from tests.freshness.small import small
+from tests.freshness.small import package_of, small
+from tests.libraries import httpx
 
 import restencil
+
+JSON: Final = {"content-type": "application/json"}
 
 
 def attempt(session: Session, name: str, outcome: str = "whole", **arguments: Any) -> BaseException | None:
@@ -691,6 +695,91 @@ def test_change_whose_body_misfits_raises_and_says_that_it_was_made(session: Ses
     assert "change was made" in str(error)
     assert not fresh(session, "items.get", id=1)
     assert not fresh(session, "items.get_list", kind="a")
+
+
+TASKS = """
+entities: {Task: {fields: {id: integer, state: string}}}
+resources:
+  tasks:
+    path: /tasks/:id
+    schema: Task
+    endpoints:
+      create: {follow_see_other: true}
+      close: {method: POST, path: /tasks/:id/close, body: null, schema: Task, follow_see_other: true}
+      note: {method: POST, path: /tasks/:id/notes, body: null, schema: null}
+"""
+
+
+class TaskServer:
+    """Tasks whose changes are made, and answered by a function that may raise an error."""
+
+    def __init__(self, answer_change: Callable[[httpx.Request], httpx.Response]) -> None:
+        self.tasks = {1: "open", 2: "open"}
+        self._answer_change = answer_change
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if request.method == "POST":
+            if path == "/tasks":
+                self.tasks[3] = "open"
+            else:
+                self.tasks[1] = "closed"
+            return self._answer_change(request)
+        if path == "/results/3":
+            return httpx.Response(404, json={"error": "not ready"})
+        found = [{"id": pk, "state": state} for pk, state in self.tasks.items()]
+        return httpx.Response(200, json=found if path == "/tasks" else found[int(path.rpartition("/")[2]) - 1])
+
+    def client(self) -> Any:
+        module = package_of(TASKS)
+        kind = getattr(module, module.__name__.title().replace("_", ""))
+        return kind(client=httpx.Client(transport=httpx.MockTransport(self.answer)))
+
+
+def _see_other(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(303, headers={"Location": "/results/3"})
+
+
+def _crash(request: httpx.Request) -> httpx.Response:
+    raise KeyError("in a background task of the app, which runs in this process")
+
+
+@pytest.mark.parametrize("change", ["create", "close", "note"])
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (lambda _: httpx.Response(200, html="<html>ok</html>"), restencil.UnexpectedContentError),
+        (lambda _: httpx.Response(200, content=b'{"id": 1, "sta', headers=JSON), restencil.ParseError),
+        (lambda _: httpx.Response(200, content=b" ", headers=JSON), restencil.ParseError),
+        (lambda _: httpx.Response(200, content=b"ok", headers={"content-type": "text/plain; charset=idna"}), None),
+        (_see_other, restencil.StatusError),
+        (_crash, KeyError),
+    ],
+    ids=["HTML", "cut JSON", "white space", "wrong charset", "303 to a 404", "an error of the app"],
+)
+def test_change_that_the_server_made_makes_stale_whatever_the_call_raises(
+    answer: Callable[[httpx.Request], httpx.Response], error: type[Exception] | None, change: str
+) -> None:
+    """Only a 4xx of the change itself says that it was not made; the error says that it was, if that is certain."""
+    server = TaskServer(answer)
+    with server.client() as client:
+        client.tasks.get_list()
+        assert client.tasks.get(id=1).state == "open"
+        try:
+            getattr(client.tasks, change)(**({"body": {"state": "open"}} if change == "create" else {"id": 1}))
+        except (restencil.ParseError, restencil.UnexpectedContentError) as raised:
+            assert str(raised).endswith("; the change was made")
+        except (restencil.NetworkError, KeyError) as raised:
+            assert error is not None and isinstance(raised, error)
+        assert [(task.id, task.state) for task in client.tasks.get_list()] == [*server.tasks.items()]
+        assert client.tasks.get(id=1).state == server.tasks[1]
+
+
+def test_change_that_returns_nothing_may_have_an_empty_json_response() -> None:
+    """`schema: null`: an empty body is no error, whatever its content type."""
+    server = TaskServer(lambda _: httpx.Response(200, content=b"", headers=JSON))
+    with server.client() as client:
+        assert client.tasks.note(id=1) is None
 
 
 # 3.8 a record that is removed

@@ -20,11 +20,11 @@ def charset_of(response: Any) -> str:
     return charset
 
 
-def undecodable(response: object, error: UnicodeError) -> ParseError:
-    """Return the error for a response whose body cannot be decoded in its charset."""
+def undecodable(response: object, error: UnicodeError, outcome: str = "") -> ParseError:
+    """Return the error for a response whose body cannot be decoded in its charset; its message ends with `outcome`."""
     return ParseError(
         f"{reported(response)}: the response declares the charset {charset_of(response)!r}, but its body cannot be "
-        f"decoded ({error}); fix the charset on the server, or set content='bytes'",
+        f"decoded ({error}); fix the charset on the server, or set content='bytes'{outcome}",
         status=400,
         **error_members(response),
     )

@@ -165,6 +165,15 @@ class ServerError(StatusError):
     """The server failed: status 500 to 599."""
 
 
+def response_status(error: BaseException) -> int | None:
+    """Return the status of the response that an error is about; None if there was none.
+
+    The `status` of an error may be another one: a response of 200 that cannot be parsed has the `status` 400.
+    """
+    status: int | None = getattr(getattr(error, "response", None), "status_code", None)
+    return status
+
+
 SERVER_ERROR: Final = 500
 """The lowest HTTP status of a server failure; a request without a response has such a status, too."""
 

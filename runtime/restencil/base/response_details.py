@@ -103,8 +103,11 @@ def url_of(response: Any) -> str:
 def method_of(response: Any) -> str:
     """Return the method of the request, before any redirect; empty if the response has no request."""
     sent = sent_request(response)
-    if sent is not None:
-        return sent.method
+    return answered_method(response) if sent is None else sent.method
+
+
+def answered_method(response: Any) -> str:
+    """Return the method of the request that got this response, after redirects; empty if it has no request."""
     try:
         return str(response.request.method)
     except (AttributeError, RuntimeError):

@@ -60,6 +60,7 @@ class CallContext:
         "response",
         "transport",
         "value",
+        "was_sent",
     )
 
     def __init__(
@@ -80,6 +81,8 @@ class CallContext:
         """The transport of the request; responses of other transports do not belong to this call."""
         self.response: Any = None
         """The last HTTP response; None before the first one, and without HTTP."""
+        self.was_sent = False
+        """Whether the request may have been sent, so that the server may have processed it."""
         self.value: Any = None
         """The value of the response, as `Call.steps` returns it."""
         self.parsed: tuple[Any, Any] | None = None

@@ -106,8 +106,7 @@ class SetResponse(_OfRequest):
 class SetError(_OfRequest):
     """A fetch failed or was aborted.
 
-    `resets` is the number of resets of the store when it started. `was_sent`: the server may have processed it.
-    `may_be_done`: it may have processed an earlier attempt, whatever this error is.
+    `resets` is the number of resets of the store when it started. `may_be_done`: the server may have processed it.
     """
 
     request: Request
@@ -115,7 +114,6 @@ class SetError(_OfRequest):
     meta: Meta
     fetch_id: int | None = None
     resets: int | None = None
-    was_sent: bool = False
     may_be_done: bool = False
 
 

@@ -11,7 +11,6 @@ from collections.abc import Collection as Sized
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.errors import SERVER_ERROR
 from ..base.values import INVALID, UNDEFINED
 from ..schema.entity import as_entity
 from ..schema.notation import schema_of
@@ -49,17 +48,13 @@ def changed(tx: Transaction) -> ChangeEffects:
 
 
 def failed(tx: Transaction, status: int | None) -> ChangeEffects:
-    """Return the effects of a mutation without a response (`status` None) or with an error status.
-
-    Without a response, or with a 5xx status, the server may have processed it.
-    """
+    """Return the effects of a mutation that was refused with this status; None: the server may have processed it."""
     effects = _Effects(tx)
-    is_possible = status is None or status >= SERVER_ERROR
-    if is_possible:
+    if status is None:
         effects.mark_expired()
     if not tx.request.rules.mutation.marks_changes:
         return effects.done()
-    if is_possible:
+    if status is None:
         return effects.of_nothing(is_certain=False)
     if status in _GONE:
         effects.mark_named(existence=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ..base.errors import AbortError, PreconditionFailedError, ProcessingError, kept
+from ..base.errors import AbortError, PreconditionFailedError, ProcessingError, kept, response_status
 from ..base.logs import logger
 from ..base.values import Meta
 from .change_effects import failed, gone, unread
@@ -77,12 +77,10 @@ def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetErr
 
 def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects | None:
     """Return the effects of a failed mutation; None if it was never sent."""
-    status = _status_of(action)
+    status = response_status(action.error)
     if action.may_be_done:
         return failed(tx, None)
-    if status is not None and status < 400:
-        return unread(tx)
-    return failed(tx, status) if status is not None or action.was_sent else None
+    return None if status is None else failed(tx, status)
 
 
 def _note_failure(tx: Transaction, action: actions.SetError) -> None:
@@ -92,13 +90,8 @@ def _note_failure(tx: Transaction, action: actions.SetError) -> None:
         made = failure_effects(tx, action)
         if made is not None:
             note_change(tx, made)
-    elif _status_of(action) in (404, 410) and siblings is not None and siblings.is_item(tx.request.url):
+    elif response_status(action.error) in (404, 410) and siblings is not None and siblings.is_item(tx.request.url):
         tx.stale = gone(tx)
-
-
-def _status_of(action: actions.SetError) -> int | None:
-    """Return the status of a failed request's response; None if there was none."""
-    return getattr(action.error, "status", None) if getattr(action.error, "has_response", False) else None
 
 
 def _recorded(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> ChangeSet:

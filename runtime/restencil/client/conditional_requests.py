@@ -122,12 +122,11 @@ class ChangeQueue:
     Mutations of an entity are sent one after the other, each with the ETag in the response of the previous one.
     """
 
-    __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue")
+    __slots__ = ("_in_flight", "_outer", "_queue")
 
     def __init__(self, in_flight: InFlight) -> None:
         store = in_flight.store
         self._in_flight = in_flight
-        self._is_lost = False
         outer = current_call.get()
         self._outer: object = None if outer is None else outer.owner
         """The request whose hook called this one, if any, which must not be waited for."""
@@ -176,18 +175,15 @@ class ChangeQueue:
         return None if tag is None else ("If-Match", tag)
 
     def failed(self, error: NetworkError) -> None:
-        """Handle a failed attempt; add a hint to the error if the precondition failed."""
+        """Add a hint to the error of a failed attempt if its precondition failed."""
         if isinstance(error, PreconditionFailedError):
             hint = "the server's data changed since it was read; read it again, and decide whether to repeat the change"
-            if self._is_lost:
-                hint = (
-                    "an earlier attempt got no response, so the change may have been made; read the data again to check"
-                )
+            if self._in_flight.may_be_done:
+                hint = "an earlier attempt may have made the change; read the data again to check"
             concurrency = self._in_flight.request.rules.mutation.concurrency
             if concurrency is not None and concurrency.field is None and not concurrency.is_required:
                 hint += "; until then, changes are sent without If-Match and overwrite changes of others"
             error.args = (f"{error.args[0]}; {hint}", *error.args[1:])
-        self._is_lost = self._is_lost or not error.has_response
 
 
 def change_queue_of(in_flight: InFlight) -> ChangeQueue | None:

@@ -9,8 +9,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..base.bodies import BodyStart, say_not_repeated
-from ..base.errors import SERVER_ERROR, AbortError, NetworkError
+from ..base.errors import SERVER_ERROR, AbortError, NetworkError, response_status
 from ..base.logs import RETRY, logger
+from ..base.response_details import answered_method
 from ..base.steps import CallContext, Outcome, Wait
 from ..endpoint.call import Call
 from .conditional_requests import change_queue_of, known_validators
@@ -127,10 +128,7 @@ class Fetcher:
                     known = in_flight.known = None if whole else known_validators(in_flight)
                     condition = None if known is None else known.condition
                 context = CallContext(in_flight, condition, in_flight.recognizes)
-                try:
-                    yield from call.steps(context)
-                finally:
-                    in_flight.response, in_flight.parsed = context.response, context.parsed
+                yield from _attempt(in_flight, call, context)
                 return context
             except NetworkError as error:
                 error.attempts = in_flight.attempts
@@ -146,7 +144,6 @@ class Fetcher:
                 if delay is None or not in_flight.is_wanted() or not _rewound(start, error):
                     raise
                 attempt += 1
-                in_flight.may_be_done |= error.status >= SERVER_ERROR  # also without a response
                 logging.getLogger(RETRY).info(
                     "%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay
                 )
@@ -175,6 +172,27 @@ class Fetcher:
         if given.budget is not None:
             given.budget.earn()
         return given
+
+
+def _attempt(in_flight: InFlight, call: Call, context: CallContext) -> StepsOf[None]:
+    """Steps: send a request once; note its response, and after a failure whether it may be processed."""
+    try:
+        yield from call.steps(context)
+    except BaseException as error:
+        method = in_flight.request.rules.mutation.method
+        in_flight.may_be_done |= context.was_sent and not _is_refused(error, method)
+        raise
+    finally:
+        in_flight.response, in_flight.parsed = context.response, context.parsed
+
+
+def _is_refused(error: BaseException, method: str) -> bool:
+    """Return whether a request of this method has a 4xx response, which says that the server did not process it.
+
+    A redirect to a GET does not say that: it is followed only after the request was processed.
+    """
+    status, response = response_status(error), getattr(error, "response", None)
+    return status is not None and 400 <= status < SERVER_ERROR and answered_method(response) in (method, "")
 
 
 def _recognizable(call: Call, endpoint: Endpoint[..., Any]) -> Call:

@@ -337,7 +337,7 @@ class InFlight(SharedFuture[Any]):
         """The response and its parsed body, if hooks of the endpoint create them; for pagination."""
         self.attempts = 1
         self.may_be_done = False
-        """Whether the server may have processed an attempt before the last one."""
+        """For a mutation: whether the server may have processed an attempt so far."""
         self.seen: str | None = None
         """For a mutation with `concurrency`: the ETag of its entity when it was called."""
         self.sharing: SharedRequest | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..base.durations import milliseconds
-from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
+from ..base.errors import AbortError, AuthError, ResetError, RestencilError
 from ..base.fork import reset_in_child
 from ..base.freshness import freshness_headers_in
 from ..base.json_text import decode_json
@@ -338,10 +338,7 @@ class NetworkManager(Manager):
         key = in_flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - in_flight.fetched_at, type(error).__name__)
-        was_sent = in_flight.response is not None or isinstance(error, NetworkError | AbortError)
-        action = SetError(
-            in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent, in_flight.may_be_done
-        )
+        action = SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, in_flight.may_be_done)
         self._attached().dispatch(action)
 
     def _sending(self, in_flight: InFlight) -> StepsOf[Any]:
@@ -383,5 +380,5 @@ def _drop(in_flight: InFlight) -> None:
     if in_flight.mutation:
         # Roll its optimistic response back: other controllers of the store would show it forever.
         now = Meta(in_flight.fetched_at, store.now(), store.now())
-        store.apply(SetError(in_flight.request, error, now, in_flight.fetch_id, DROPPED))
+        store.apply(SetError(in_flight.request, error, now, in_flight.fetch_id, DROPPED, may_be_done=True))
     in_flight.settle(error=error)

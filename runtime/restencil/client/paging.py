@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from ..base.errors import NetworkError
+from ..base.errors import NetworkError, response_status
 from ..base.logs import logger
 from ..base.transport import public_url
 from ..base.values import INVALID, UNDEFINED, described, kind_of, same_json
@@ -276,14 +276,15 @@ class Pages:
         except NetworkError as error:
             pagination = self._pagination
             declares_end = pagination.more or pagination.total or pagination.length
-            if error.status not in self._style.past_the_end or (error.status == _BAD_REQUEST and declares_end):
+            status = response_status(error)
+            if status not in self._style.past_the_end or (status == _BAD_REQUEST and declares_end):
                 raise
             logger.warning(
                 "iterate() of %r: page %s has the status %s, so it ends there; if the response indicates the end, "
                 "set 'more', 'total' or 'next' in its pagination",
                 self._name,
                 position,
-                error.status,
+                status,
             )
             return None
 

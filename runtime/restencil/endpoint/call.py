@@ -135,7 +135,9 @@ def lifecycle(endpoint: Lifecycle, args: tuple[object, ...], url: str | None = N
     if url is None:
         url = endpoint.request_url(args)
     if plan.is_standard and call is not None:
-        response = send(endpoint, call.transport, url, prepare_standard(endpoint, args, options), options)
+        init = prepare_standard(endpoint, args, options)
+        call.was_sent = True
+        response = send(endpoint, call.transport, url, init, options)
     else:
         init = endpoint.get_request_init(_body(endpoint, args))
         if type(init) not in PLAIN and is_awaitable(init):
@@ -326,12 +328,14 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> object:
             if call is not None and call.recognizes is not None and call.recognizes(content):
                 call.is_identical = True
                 return None
+        if not content and may_be_empty and endpoint.side_effect:
+            return None
         try:
             value = decode_json(content)
         except ValueError as error:
             if may_be_odd:
                 return None
-            raise _malformed(response, kind, content, error) from error
+            raise _malformed(endpoint, response, kind, content, error) from error
         # `{}` is no record: as the response of a mutation it is empty, like the `Empty` of RPC systems.
         is_empty = value == {} and may_be_empty and not may_be_odd and endpoint.side_effect
         return None if is_empty and entity_model(schema) is not None else value
@@ -339,8 +343,8 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> object:
         return content
     binary = wanted is None and bool(kind) and _TEXTUAL(kind) is None
     if not has_schema(schema) or endpoint.plan.own_process or wanted == "text":
-        return content if binary else _text(response, content)
-    raise _unexpected(endpoint.name, response, kind, None if binary else _text(response, content))
+        return content if binary else _text(endpoint, response, content)
+    raise _unexpected(endpoint, response, kind, None if binary else _text(endpoint, response, content))
 
 
 def has_schema(schema: object) -> bool:
@@ -348,7 +352,7 @@ def has_schema(schema: object) -> bool:
     return schema is not None and not isinstance(schema, str)
 
 
-def _text(response: object, content: bytes) -> str:
+def _text(endpoint: Lifecycle, response: object, content: bytes) -> str:
     """Decode the body in the charset of the response, by default UTF-8; bytes that cannot be decoded are replaced.
 
     Raises ParseError for a known charset that cannot decode these bytes at all.
@@ -358,19 +362,24 @@ def _text(response: object, content: bytes) -> str:
     try:
         return content.decode(charset_of(response), "replace")
     except UnicodeError as error:
-        raise undecodable(response, error) from error
+        raise undecodable(response, error, _outcome(endpoint)) from error
 
 
-def _malformed(response: object, kind: str, content: bytes, error: ValueError) -> ParseError:
+def _outcome(endpoint: Lifecycle) -> str:
+    """Return the end of the message of an error that is raised although the server accepted the request."""
+    return "; the change was made" if endpoint.side_effect else ""
+
+
+def _malformed(endpoint: Lifecycle, response: object, kind: str, content: bytes, error: ValueError) -> ParseError:
     if content:
         problem = f"the response is not valid JSON ({error}), but its content type is {kind or 'missing'!r}"
     else:
         problem = "the response is empty; expected JSON"
-    return ParseError(f"{reported(response)}: {problem}", status=400, **error_members(response))
+    return ParseError(f"{reported(response)}: {problem}{_outcome(endpoint)}", status=400, **error_members(response))
 
 
-def _unexpected(owner: str, response: object, kind: str, text: str | None) -> UnexpectedContentError:
-    start = f"{reported(response)}: endpoint {owner!r} has a schema and expected JSON, but the response is "
+def _unexpected(endpoint: Lifecycle, response: object, kind: str, text: str | None) -> UnexpectedContentError:
+    start = f"{reported(response)}: endpoint {endpoint.name!r} has a schema and expected JSON, but the response is "
     if text is None:
         rest = f"binary content of type {kind!r}; set schema=None to get its bytes"
     elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
@@ -382,7 +391,7 @@ def _unexpected(owner: str, response: object, kind: str, text: str | None) -> Un
         )
     else:
         rest = f"text of type {kind or 'missing'!r}; set schema=None to get the text, or convert it in a process"
-    return UnexpectedContentError(start + rest, status=404, **error_members(response))
+    return UnexpectedContentError(start + rest + _outcome(endpoint), status=404, **error_members(response))
 
 
 def _reads_as_json(text: str) -> bool:
@@ -438,6 +447,7 @@ class Call(NamedTuple):
             if self.endpoint.plan.is_standard:
                 context.value = yield from lifecycle(cast("Lifecycle", self.endpoint), self.args, self.url)
             else:
+                context.was_sent = True  # hooks may send it at any time
                 context.value = yield from self.endpoint.steps(self.args)
             return context.value
         finally:
