@@ -541,7 +541,7 @@ def test_sqlite_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage,
     with closing(sqlite3.connect(file)) as newer:
         newer.execute("PRAGMA user_version = 7")
     before = file.read_bytes()
-    _opening_says(folder, "has format 7, but this version of restencil supports 2; use another path, or install")
+    _opening_says(folder, "has format 7, but this version of restencil supports 3; use another path, or install")
     assert file.read_bytes() == before
     assert {path.name for path in file.parent.iterdir()} == {file.name, ".lock"}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from restencil import StorageCorrupt, StorageDown, StorageOff
 from restencil.storage import StoredResult, StoredRow
-from restencil.storage.database import Shapes, bytes_in_use, number_in, result_of, row_of
+from restencil.storage.database import bytes_in_use, number_in, result_of, row_of
 from restencil.storage.entries import committed_at
 from restencil.storage.epochs import Epochs
 from restencil.storage.format import NotOurs, connect, has_format, nothing
@@ -111,8 +111,7 @@ class _Folder:
         while True:
             with self._reads() as cursor:
                 found = cursor.execute(_ROWS, (table, born)).fetchall()
-                shapes = Shapes(cursor)
-                some = [(row_of(table, pk, row, shapes), used * HOUR) for *row, pk, used in found]
+                some = [(row_of(table, pk, row), used * HOUR) for *row, pk, used in found]
             yield from some
             if len(some) < _AT_ONCE:
                 return
@@ -122,7 +121,7 @@ class _Folder:
         """Return one row with its last use in ms since 1970."""
         with self._reads() as cursor:
             found = cursor.execute(_ROW, (table, pk)).fetchone()
-            return None if found is None else (row_of(table, pk, found[:-1], Shapes(cursor)), found[-1] * HOUR)
+            return None if found is None else (row_of(table, pk, found[:-1]), found[-1] * HOUR)
 
     def results(self) -> Iterator[tuple[StoredResult, float]]:
         """Yield all results by key, read in batches."""
@@ -130,8 +129,7 @@ class _Folder:
         while True:
             with self._reads() as cursor:
                 found = cursor.execute(_ALL_RESULTS, (after,)).fetchall()
-                shapes = Shapes(cursor)
-                some = [(result_of(key, result, shapes), used * HOUR) for *result, key, used in found]
+                some = [(result_of(key, result), used * HOUR) for *result, key, used in found]
             yield from some
             if len(some) < _AT_ONCE:
                 return
@@ -141,7 +139,7 @@ class _Folder:
         """Return the result of a key with its last use in ms since 1970."""
         with self._reads() as cursor:
             found = cursor.execute(_RESULT, (key,)).fetchone()
-            return None if found is None else (result_of(key, found[:-1], Shapes(cursor)), found[-1] * HOUR)
+            return None if found is None else (result_of(key, found[:-1]), found[-1] * HOUR)
 
     def damage(self) -> Sequence[str]:
         """Return the damage that SQLite finds in the file."""

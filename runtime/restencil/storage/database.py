@@ -76,9 +76,6 @@ _TABLE: Final = "SELECT version, incomplete FROM kind WHERE name = ?"
 _GROW: Final = "UPDATE kind SET version = version + 1 WHERE id = ?"
 _SHOW: Final = "UPDATE kind SET version = max(version, 1) WHERE id = ?"
 _COMPLETE: Final = "UPDATE kind SET incomplete = ? WHERE id = ?"
-_SHAPE: Final = "SELECT id FROM shape WHERE text = ?"
-_SHAPE_TEXT: Final = "SELECT text FROM shape WHERE id = ?"
-_NEW_SHAPE: Final = "INSERT INTO shape (text) VALUES (?)"
 _ROW: Final = "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole FROM row WHERE kind = ? AND pk = ?"
 _BORN: Final = "SELECT born FROM row WHERE kind = ? AND pk = ?"
 # (Benchmark: `cached()` of a list of 1,000, cold. The `+` keeps SQLite from looking through the whole table instead.)
@@ -179,10 +176,8 @@ class Database:
         self._writer: Connection | None = None
         self._reader: Connection | None = None
         self._deadline = inf
-        # Ids never change once they are committed, so both connections can use them.
         self._kinds: dict[str, int] = {}
-        self._shapes: dict[str, int] = {}
-        self._texts: dict[int, str] = {}
+        """The ids of tables; they never change once they are committed, so both connections can use them."""
         self._version = -1
         self._known = 0
         self._seen: tuple[int, int, int] | None = None
@@ -298,12 +293,12 @@ class Database:
             if not found or found[0][19]:
                 return None
             number, version, incomplete, *_ = found[0]
-            row, result, shapes = found[0][3:11], found[0][11:19], Shapes(cursor, self._texts)
+            row, result = found[0][3:11], found[0][11:19]
             return Loaded(
                 self.epoch,
                 int(number or 0),
-                [] if row[0] is None else [row_of(table, pk, row, shapes)],
-                [] if result[0] is None else [result_of(key, result, shapes)],
+                [] if row[0] is None else [row_of(table, pk, row)],
+                [] if result[0] is None else [result_of(key, result)],
                 {},
                 {table: TableInfo(int(version), bool(incomplete))},
             )
@@ -318,7 +313,6 @@ class Database:
         marks: Sequence[Mark] = (),
     ) -> Loaded:
         """Load rows, results, index entries, tables and marks in the transaction of a cursor."""
-        shapes = Shapes(cursor, self._texts)
         number = number_in(cursor)
         rows: list[StoredRow] = []
         for start in range(0, len(cells), _AT_ONCE):
@@ -327,12 +321,10 @@ class Database:
             for table, named in groupby(cells[start : start + _AT_ONCE], _TABLE_OF):
                 kind = self.kind(cursor, table)
                 if kind is not None:
-                    rows += _rows(cursor, table, kind, [pk for _, pk in named], shapes)
+                    rows += _rows(cursor, table, kind, [pk for _, pk in named])
         self._in_time()
         results = [
-            result_of(key, found, shapes)
-            for key in keys
-            if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
+            result_of(key, found) for key in keys if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
         ]
         leads = self._index(cursor, index) if index else {}
         set_by: dict[Mark, int] = {}
@@ -371,14 +363,6 @@ class Database:
         kind = self._kinds[table] = int(found[0])
         return kind
 
-    def shape(self, cursor: Cursor, text: str) -> int | None:
-        """Return the id of a shape in the file; None if it is unknown."""
-        known = self._shapes.get(text)
-        if known is not None:
-            return known
-        found = cursor.execute(_SHAPE, (text,)).fetchone()
-        return None if found is None else int(found[0])
-
     def scan(self, table: str | None, after: str | None, limit: int) -> Page:
         """Return a page of the primary keys of a table by arrival, or of the keys of all results."""
 
@@ -402,7 +386,6 @@ class Database:
             outcome = self.write(commit.run)
             if outcome.number:
                 self._kinds.update(commit.kinds)
-                self._shapes.update(commit.shapes)
             return outcome
 
     def end(self, epoch: int) -> bool:
@@ -549,7 +532,6 @@ class _Commit:
 
     def __init__(self, database: Database, batch: Batch, hour: int) -> None:
         self.kinds: dict[str, int] = {}
-        self.shapes: dict[str, int] = {}
         self._database = database
         self._batch = batch
         self._hour = hour
@@ -630,7 +612,7 @@ class _Commit:
         known: list[tuple[Any, ...]] = []
         for table, pk, rev, _, (fetched_at, date, expires_at), shape, value, whole, _ in self._batch.rows:
             kind = self._kind(cursor, table)
-            row = (number, fetched_at, date, expires_at, self._shape(cursor, shape), self._hour, value, whole, kind, pk)
+            row = (number, fetched_at, date, expires_at, shape, self._hour, value, whole, kind, pk)
             if rev:
                 known.append((*row, rev))
             else:
@@ -642,7 +624,7 @@ class _Commit:
 
     def _write_results(self, cursor: Cursor, number: int) -> None:
         results = [
-            (key, number, *times, self._shape(cursor, shape), self._hour, int(invalidated), value, requested)
+            (key, number, *times, shape, self._hour, int(invalidated), value, requested)
             for key, _, times, shape, invalidated, value, requested, _ in self._batch.results
         ]
         cursor.executemany(_PUT_RESULT, results)
@@ -679,36 +661,6 @@ class _Commit:
             kind = cast("int", cursor.execute(_NEW_KIND, (table,)).lastrowid)
         self.kinds[table] = kind
         return kind
-
-    def _shape(self, cursor: Cursor, text: str) -> int:
-        shape = self.shapes.get(text) or self._database.shape(cursor, text)
-        if shape is None:
-            shape = cast("int", cursor.execute(_NEW_SHAPE, (text,)).lastrowid)
-        self.shapes[text] = shape
-        return shape
-
-
-class Shapes:
-    """The strings of shapes by their ids; `known` contains those that were read before."""
-
-    __slots__ = ("_cursor", "_known", "times")
-
-    def __init__(self, cursor: Cursor, known: dict[int, str] | None = None) -> None:
-        self.times = _NO_TIMES
-        """The times of the previous row, which rows of one response share. (Benchmark: `cached()` of a list, cold.)"""
-        self._cursor = cursor
-        self._known: dict[int, str] = {} if known is None else known
-
-    def text(self, shape: int) -> str:
-        """Return the string of a shape; `"?"` if the id is unknown."""
-        known = self._known.get(shape)
-        if known is not None:
-            return known
-        found = self._cursor.execute(_SHAPE_TEXT, (shape,)).fetchone()
-        if found is None:
-            return "?"  # no class has this shape, so that the row is not read
-        text = self._known[shape] = str(found[0])
-        return text
 
 
 def _end(cursor: Cursor) -> None:
@@ -764,14 +716,16 @@ def _tables(cursor: Cursor, tables: Iterable[str]) -> dict[str, TableInfo]:
     return found
 
 
-def _rows(cursor: Cursor, table: str, kind: int, pks: list[str], shapes: Shapes) -> list[StoredRow]:
+def _rows(cursor: Cursor, table: str, kind: int, pks: list[str]) -> list[StoredRow]:
     """Load the rows of a table with these primary keys."""
     near: Mapping[str, Any] = _near(cursor, kind, pks) if len(pks) > _FEW else {}
     rows: list[StoredRow] = []
+    times = _NO_TIMES
     for pk in pks:
         found = near.get(pk) or cursor.execute(_ROW, (kind, pk)).fetchone()
         if found is not None:
-            rows.append(row_of(table, pk, found, shapes))
+            rows.append(row_of(table, pk, found, times))
+            times = rows[-1].times
     return rows
 
 
@@ -791,33 +745,37 @@ def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, object]:
         return {}  # another row in between has an invalid primary key
 
 
-def row_of(table: str, pk: str, found: Any, shapes: Shapes) -> StoredRow:
-    """Create a row from the columns rev, born, times, shape, value, whole_rev."""
+def row_of(table: str, pk: str, found: Any, earlier: Meta = _NO_TIMES) -> StoredRow:
+    """Create a row from the columns rev, born, times, shape, value, whole_rev.
+
+    `earlier` are the times of another row. (Benchmark: `cached()` of a list of 1,000, cold: rows of one response share
+    them.)
+    """
     rev, born, _, _, _, shape, value, whole = found
-    times = shapes.times
-    if times != found[2:5] or not (type(value) is bytes or value is None):
+    times = earlier
+    if times != found[2:5] or not _is_sound(times, shape, value):
         times = Meta(*found[2:5])
-        if not _is_sound(times, value):
-            times, value = _NO_TIMES, b""
-        shapes.times = times
-    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shapes.text(shape), value, whole, 0))
+        if not _is_sound(times, shape, value):
+            times, shape, value = _NO_TIMES, "", b""
+    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shape, value, whole, 0))
     return row
 
 
-def result_of(key: str, found: Any, shapes: Shapes) -> StoredResult:
+def result_of(key: str, found: Any) -> StoredResult:
     """Create a result from the columns rev, times, shape, invalidated, value, requested_rev."""
     rev, fetched_at, date, expires_at, shape, invalidated, value, requested = found
     times = Meta(fetched_at, date, expires_at)
-    if not _is_sound(times, value):
-        times, value = _NO_TIMES, b""
-    return StoredResult(key, rev, times, shapes.text(shape), bool(invalidated), value, requested)
+    if not _is_sound(times, shape, value):
+        times, shape, value = _NO_TIMES, "", b""
+    return StoredResult(key, rev, times, shape, bool(invalidated), value, requested)
 
 
-def _is_sound(times: Meta, value: Any) -> bool:
-    """Whether times and value have the right types; if not, the value counts as invalid JSON."""
+def _is_sound(times: Meta, shape: Any, value: Any) -> bool:
+    """Whether times, shape and value have the right types; if not, the value counts as invalid JSON."""
     fetched_at, date, expires_at = times
     return (
         (type(value) is bytes or value is None)
+        and type(shape) is str
         and type(fetched_at) is float
         and type(date) is float
         and type(expires_at) is float

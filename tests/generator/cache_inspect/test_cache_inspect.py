@@ -101,7 +101,7 @@ def test_cache_inspect_looking_changes_nothing(folder: Path) -> None:
         newer.execute(f"PRAGMA application_id = {0x52535443}")
         newer.execute("PRAGMA user_version = 9")
     before = state()
-    with pytest.raises(StorageOff, match="has format 9, but this version of restencil supports 2"):
+    with pytest.raises(StorageOff, match="has format 9, but this version of restencil supports 3"):
         look()
     assert state() == before
 

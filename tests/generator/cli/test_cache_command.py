@@ -211,10 +211,10 @@ def test_cache_command_path_that_is_no_storage_is_no_response(
     fill(tmp_path)
     (file,) = tmp_path.glob("*/*.db")
     with closing(sqlite3.connect(file)) as newer:
-        newer.execute("PRAGMA user_version = 3")
+        newer.execute("PRAGMA user_version = 4")
     if command != "clear":
         cache(command, tmp_path, code=2)
-        assert "has format 3, but this version of restencil supports 2" in capsys.readouterr().err
+        assert "has format 4, but this version of restencil supports 3" in capsys.readouterr().err
 
 
 def test_cache_command_what_an_api_said_reaches_no_terminal_unseen(
