@@ -283,28 +283,6 @@ def test_sqlite_what_others_wrote_into_the_file_is_no_value(folder: Path, storag
 # The log
 
 
-def test_sqlite_cell_and_a_key_are_found_together_as_by_themselves(folder: Path, storage: SQLiteStorage) -> None:
-    """Whether there are both, one or none of them, tombstones, nonsense, or no commit at all."""
-    cells, keys = [(table, pk) for table in ("A", "B", "C") for pk in "12345"], ["k", "l", "m", "n"]
-
-    def compare() -> None:
-        for cell in cells:
-            for key in keys:
-                rows, results = storage.load([cell], (), (), [cell[0]]), storage.load((), [key])
-                assert storage.load([cell], [key], (), [cell[0]]) == rows._replace(results=results.results)
-
-    epoch = epoch_of(storage)
-    compare()
-    held = [row("1"), row("2", value=None), row("3"), row("4"), row("1", table="B")]
-    storage.commit(batch(epoch, *held, results=[result("k"), result("l", value=None), result("m")], incomplete=["B"]))
-    compare()
-    with closing(sqlite3.connect(file_of(folder))) as file, file:
-        file.execute("UPDATE row SET date = 'soon' WHERE pk = '3'")
-        file.execute("UPDATE row SET value = 5 WHERE pk = '4'")
-        file.execute("UPDATE result SET value = 'text' WHERE key = 'm'")
-    compare()
-
-
 def test_sqlite_nonsense_among_rows_that_came_together_spoils_no_other(folder: Path, storage: SQLiteStorage) -> None:
     """Rows are taken one by one where values or times of some are none, and share nothing with those."""
     storage.commit(batch(epoch_of(storage), *(row(str(pk), times=Meta(1.0, 2.0, 3.0 + pk // 10)) for pk in range(40))))

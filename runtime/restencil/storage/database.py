@@ -89,14 +89,6 @@ _RESULT: Final = (
 _MARK: Final = "SELECT number FROM mark WHERE kind = ? AND name = ? AND pk = ?"
 _ANY_MARK: Final = "SELECT EXISTS (SELECT 1 FROM mark)"
 _PUT_MARK: Final = "INSERT OR REPLACE INTO mark (kind, name, pk, number) VALUES (?, ?, ?, ?)"
-# (Benchmark: `cached()` of an entity, cold: its cell, its key and its table in one statement, which is one moment.)
-_CELL_AND_KEY: Final = (
-    "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'log'), kind.version, kind.incomplete, row.rev, row.born,"
-    " row.fetched_at, row.date, row.expires_at, row.shape, row.value, row.whole, result.rev, result.fetched_at,"
-    " result.date, result.expires_at, result.shape, result.invalidated, result.value, result.requested,"
-    " EXISTS (SELECT 1 FROM mark) FROM kind"
-    " LEFT JOIN row ON row.kind = kind.id AND row.pk = ? LEFT JOIN result ON result.key = ? WHERE kind.name = ?"
-)
 _INDEX: Final = "SELECT pk FROM entry WHERE kind = ? AND field = ? AND value = ?"
 _NEW_ROW: Final = (
     "INSERT INTO row (rev, fetched_at, date, expires_at, shape, used, value, whole, kind, pk)"
@@ -274,34 +266,7 @@ class Database:
     ) -> Loaded:
         """Load rows, results, index entries, tables and marks as of one moment."""
         refuse_too_many(len(cells) + len(keys) + len(index))
-        if len(cells) == len(keys) == 1 and not index and [*tables] == [cells[0][0]]:
-            found = self._cell_and_key(cells[0], keys[0])
-            if found is not None:
-                return found
         return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables, marks))
-
-    def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
-        """Load the row of a cell and the result of a key; None if the table is unknown, or there are stale marks."""
-        table, pk = cell
-        # One statement is one moment. (Benchmark: `cached()` of an entity, cold.)
-        with self.reading, closing(self._for_reading().cursor()) as cursor:
-            try:
-                self._deadline = self._latest()
-                found = cursor.execute(_CELL_AND_KEY, (pk, key, table)).fetchall()
-            finally:
-                self._deadline = inf
-            if not found or found[0][19]:
-                return None
-            number, version, incomplete, *_ = found[0]
-            row, result = found[0][3:11], found[0][11:19]
-            return Loaded(
-                self.epoch,
-                int(number or 0),
-                [] if row[0] is None else [row_of(table, pk, row)],
-                [] if result[0] is None else [result_of(key, result)],
-                {},
-                {table: TableInfo(int(version), bool(incomplete))},
-            )
 
     def loaded(
         self,
