@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.bodies import Form, Multipart
 from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
@@ -19,13 +19,13 @@ from ..schema.entity import entity_model
 from .bodies import check_no_null, is_json_body, json_text
 from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of, overlaid
 from .options import BODILESS
-from .payloads import assumed
+from .payloads import assumed, body_in
 from .styles import styled_form
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
     from ..base.transport import RequestInit
-    from .options import Plan
+    from .options import EndpointOptions, HttpOptions
 
 # --- transports of calls without a controller ------------------------------------------------------------------------
 
@@ -67,63 +67,10 @@ _REWRITING: Final = (301, 302, _SEE_OTHER)
 _TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
 
 
-class Lifecycle(Protocol):
-    """The members of an endpoint that its lifecycle uses."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def schema(self) -> Any: ...
-    @property
-    def request_init(self) -> RequestInit: ...
-    @property
-    def side_effect(self) -> bool: ...
-    @property
-    def follow_see_other(self) -> bool | None: ...
-    @property
-    def redirects(self) -> Mapping[str, bool] | None: ...
-    @property
-    def signal(self) -> Any: ...
-    @property
-    def timeout(self) -> float | Timeout | None: ...
-    @property
-    def content(self) -> str | None: ...
-    @property
-    def empty(self) -> str | None: ...
-    @property
-    def auth(self) -> Any: ...
-    @property
-    def siblings(self) -> Any: ...
-    @property
-    def unwrap(self) -> str | None: ...
-    @property
-    def ignore(self) -> bool | None: ...
-    @property
-    def form_styles(self) -> Mapping[str, str] | None: ...
-    @property
-    def wrap(self) -> str | None: ...
-    @property
-    def content_type(self) -> str | None: ...
-    @property
-    def body_format(self) -> str | None: ...
-    @property
-    def has_body(self) -> bool: ...
-    def request_url(self, args: tuple[Any, ...], /) -> str: ...
-    def get_request_init(self, body: Any = None, /) -> Any: ...
-    def get_headers(self, headers: dict[str, str], /) -> Any: ...
-    def fetch_response(self, url: str, init: RequestInit, /) -> Any: ...
-    def parse_response(self, response: Any, /) -> Any: ...
-    def process(self, value: Any, /, *args: Any) -> Any: ...
-
-
 # --- all steps -------------------------------------------------------------------------------------------------------
 
 
-def lifecycle(endpoint: Lifecycle, args: tuple[object, ...], url: str | None = None) -> Steps:
+def lifecycle(endpoint: HttpOptions, args: tuple[object, ...], url: str | None = None) -> Steps:
     """Run the steps of a call from its bound arguments to its value, calling overridden hooks.
 
     `url` is the URL of the request, if it is known.
@@ -139,7 +86,7 @@ def lifecycle(endpoint: Lifecycle, args: tuple[object, ...], url: str | None = N
         call.was_sent = True
         response = send(endpoint, call.transport, url, init, options)
     else:
-        init = endpoint.get_request_init(_body(endpoint, args))
+        init = endpoint.get_request_init(body_in(endpoint, args))
         if type(init) not in PLAIN and is_awaitable(init):
             init = yield Outcome(f"get_request_init of endpoint {endpoint.name!r}", init)
         response = endpoint.fetch_response(url, init)
@@ -154,7 +101,7 @@ def lifecycle(endpoint: Lifecycle, args: tuple[object, ...], url: str | None = N
     return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
 
 
-def _processed(endpoint: Lifecycle, args: tuple[object, ...], response: object, value: object) -> Steps:
+def _processed(endpoint: HttpOptions, args: tuple[object, ...], response: object, value: object) -> Steps:
     """Convert the parsed value to the value of the call: `unwrap`, `ignore`, `process` and `empty`."""
     call = current_call.get()
     if call is not None and endpoint.plan.answers_itself:
@@ -173,14 +120,10 @@ def _processed(endpoint: Lifecycle, args: tuple[object, ...], response: object, 
     return value
 
 
-def _body(endpoint: Lifecycle, args: tuple[object, ...]) -> Any:
-    return args[-1] if args and endpoint.has_body else None
-
-
 # --- prepare ---------------------------------------------------------------------------------------------------------
 
 
-def prepare(endpoint: Lifecycle, body: object = None, options: CallOptions | None = None) -> Any:
+def prepare(endpoint: HttpOptions, body: object = None, options: CallOptions | None = None) -> Any:
     """Return the request: `request_init` with `method`, `signal` and `body` over it, and headers, also of the call.
 
     A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form, and ValueError for None in a
@@ -226,7 +169,7 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
     return init
 
 
-def prepare_standard(endpoint: Lifecycle, args: tuple[object, ...], options: CallOptions | None) -> RequestInit:
+def prepare_standard(endpoint: HttpOptions, args: tuple[object, ...], options: CallOptions | None) -> RequestInit:
     """Return the request if no hook is overridden; one without options and body is cached, as no hook can change it."""
     if options is None and not endpoint.request_init and endpoint.signal is None:
         plan = endpoint.plan
@@ -236,14 +179,14 @@ def prepare_standard(endpoint: Lifecycle, args: tuple[object, ...], options: Cal
         if not endpoint.has_body:
             made = plan.init = on_the_wire(endpoint, prepare(endpoint))
             return made
-    init: RequestInit = prepare(endpoint, _body(endpoint, args), options)
+    init: RequestInit = prepare(endpoint, body_in(endpoint, args), options)
     return init
 
 
 # --- send ------------------------------------------------------------------------------------------------------------
 
 
-def send(endpoint: Lifecycle, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
+def send(endpoint: HttpOptions, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
     """Send the request and return the response, or an awaitable of it with a transport for asyncio."""
     if init is not endpoint.plan.init:
         init = on_the_wire(endpoint, init)
@@ -253,7 +196,7 @@ def send(endpoint: Lifecycle, transport: Any, url: str, init: RequestInit, optio
     return transport.send(url, init, timeout=timeout, stream=endpoint.content == "stream")
 
 
-def on_the_wire(endpoint: Lifecycle, init: RequestInit) -> RequestInit:
+def on_the_wire(endpoint: HttpOptions, init: RequestInit) -> RequestInit:
     """Return `init` as the transport sends it: without Content-Type if there is no body, with Accept for JSON.
 
     Hooks get `init` without these changes. It also sets which redirects may change the method to GET: none for a
@@ -293,7 +236,7 @@ Measured by the benchmark "fetched again, nothing changed".
 """
 
 
-def parse(endpoint: Lifecycle, response: Any) -> Any:
+def parse(endpoint: HttpOptions, response: Any) -> Any:
     """Parse a response to JSON, text, bytes or None, depending on status, content type and options.
 
     Returns an awaitable if the body must be awaited. Raises ParseError (400) for malformed JSON, and
@@ -312,11 +255,11 @@ def parse(endpoint: Lifecycle, response: Any) -> Any:
     return _parsed(endpoint, response, content)
 
 
-async def _parsed_later(endpoint: Lifecycle, response: object, content: Awaitable[bytes]) -> object:
+async def _parsed_later(endpoint: HttpOptions, response: object, content: Awaitable[bytes]) -> object:
     return _parsed(endpoint, response, await content)
 
 
-def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> object:
+def _parsed(endpoint: HttpOptions, response: Any, content: bytes) -> object:
     schema, wanted = endpoint.schema, endpoint.content
     may_be_odd, may_be_empty = getattr(schema, "takes_anything", False), endpoint.empty in ("merge", "none")
     if not content and (may_be_odd or may_be_empty) and (has_schema(schema) or not endpoint.side_effect):
@@ -352,7 +295,7 @@ def has_schema(schema: object) -> bool:
     return schema is not None and not isinstance(schema, str)
 
 
-def _text(endpoint: Lifecycle, response: object, content: bytes) -> str:
+def _text(endpoint: HttpOptions, response: object, content: bytes) -> str:
     """Decode the body in the charset of the response, by default UTF-8; bytes that cannot be decoded are replaced.
 
     Raises ParseError for a known charset that cannot decode these bytes at all.
@@ -365,12 +308,12 @@ def _text(endpoint: Lifecycle, response: object, content: bytes) -> str:
         raise undecodable(response, error, _outcome(endpoint)) from error
 
 
-def _outcome(endpoint: Lifecycle) -> str:
+def _outcome(endpoint: HttpOptions) -> str:
     """Return the end of the message of an error that is raised although the server accepted the request."""
     return "; the change was made" if endpoint.side_effect else ""
 
 
-def _malformed(endpoint: Lifecycle, response: object, kind: str, content: bytes, error: ValueError) -> ParseError:
+def _malformed(endpoint: HttpOptions, response: object, kind: str, content: bytes, error: ValueError) -> ParseError:
     if content:
         problem = f"the response is not valid JSON ({error}), but its content type is {kind or 'missing'!r}"
     else:
@@ -378,7 +321,7 @@ def _malformed(endpoint: Lifecycle, response: object, kind: str, content: bytes,
     return ParseError(f"{reported(response)}: {problem}{_outcome(endpoint)}", status=400, **error_members(response))
 
 
-def _unexpected(endpoint: Lifecycle, response: object, kind: str, text: str | None) -> UnexpectedContentError:
+def _unexpected(endpoint: HttpOptions, response: object, kind: str, text: str | None) -> UnexpectedContentError:
     start = f"{reported(response)}: endpoint {endpoint.name!r} has a schema and expected JSON, but the response is "
     if text is None:
         rest = f"binary content of type {kind!r}; set schema=None to get its bytes"
@@ -405,18 +348,10 @@ def _reads_as_json(text: str) -> bool:
 # --- the call --------------------------------------------------------------------------------------------------------
 
 
-class Callee(Protocol):
-    """The members of an endpoint that a call uses."""
-
-    @property
-    def plan(self) -> Plan: ...
-    def steps(self, args: tuple[Any, ...], /) -> Steps: ...
-
-
 class Call(NamedTuple):
     """A call of an endpoint with bound arguments: prepares the request, sends it and reads the response."""
 
-    endpoint: Callee
+    endpoint: EndpointOptions
     args: tuple[Any, ...]
     options: CallOptions | None = None
     url: str | None = None
@@ -445,7 +380,7 @@ class Call(NamedTuple):
         token = current_call.set(context)
         try:
             if self.endpoint.plan.is_standard:
-                context.value = yield from lifecycle(cast("Lifecycle", self.endpoint), self.args, self.url)
+                context.value = yield from lifecycle(cast("HttpOptions", self.endpoint), self.args, self.url)
             else:
                 context.was_sent = True  # hooks may send it at any time
                 context.value = yield from self.endpoint.steps(self.args)

@@ -11,7 +11,7 @@ import inspect
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
@@ -32,7 +32,9 @@ from .call_options import NO_CALL_OPTIONS, bind_headers, key_suffix, options_of,
 from .lists import is_page_of, page_request
 from .options import (
     HOOKS,
+    TAKES_KEYWORDS,
     UNSET,
+    EndpointOptions,
     Plan,
     check_options,
     concurrency_of,
@@ -51,16 +53,10 @@ from .typing import P, R, is_binder
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..base.abort import AbortSignal
     from ..base.calls import HeaderParam
-    from ..base.durations import Timeout
     from ..cache.validators import Concurrency
     from .bound import AsyncBoundEndpoint, BoundEndpoint
-    from .call_options import ViewOptions
     from .typing import Awaiting, Binder, Blocking
-
-_TAKES_KEYWORDS: Final = 8
-"""The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
 
 _PLAIN: Final = frozenset({str, int, float, bool})
 
@@ -96,7 +92,7 @@ def refuse_awaitable(value: object, owner: str, hook: str) -> None:
         raise TypeError(f"{hook} of endpoint {owner!r} returned an awaitable; this hook must be a plain function")
 
 
-class Endpoint(Generic[P, R]):
+class Endpoint(EndpointOptions, Generic[P, R]):
     """An operation with a function that fetches its value: `Endpoint(fetch_function, name=…, schema=…, **options)`.
 
     A call runs `fetch` and returns its result, without reading or writing a cache. `key(*args)` is the name, a space
@@ -106,94 +102,6 @@ class Endpoint(Generic[P, R]):
     including unknown ones. A callable option is called with the documented parameters only, without the endpoint; a
     method of a subclass gets `self` first.
     """
-
-    name: str
-    side_effect: bool
-    filed_as: str = ""
-    """The suffix of keys in the store, because bytes and JSON of the same URL are separate results."""
-    schema: Any
-    body: Any
-    client: Any
-    follow_see_other: bool | None
-    redirects: Mapping[str, bool] | None
-    """Whether a redirect to another origin sends the body of the request again: `{"cross_origin_body": True}`."""
-    signal: AbortSignal | None
-    content: str | None
-    timeout: float | Timeout | None
-    data_expiry_length: float | None
-    error_expiry_length: float | None
-    poll_frequency: float | None
-    invalid_if_stale: bool | None
-    pagination_field: str | None
-    pagination: Any
-    remove_cursor: Callable[..., Any] | None
-    first_page: Any
-    """The default of the pagination parameter in the signature of a list."""
-    page_member: str | None = None
-    """The member of the body that identifies a page, with `pagination={"in": "body"}`."""
-    retries: Any
-    wire: Mapping[str, str] | None
-    formats: Mapping[str, str] | None
-    body_format: str | None
-    path_params: Mapping[str, str] | None
-    header_params: Mapping[str, HeaderParam] | None
-    """Keywords of calls that are sent as headers."""
-    without: Sequence[str] | None
-    """Headers and query parameters of the client that are not sent."""
-    deprecated_params: Mapping[str, str] | None
-    """Deprecated parameters, each with the reason, which may be empty."""
-    search_styles: Mapping[str, str] | None
-    form_styles: Mapping[str, str] | None
-    search_types: Mapping[str, Any] | None
-    optimistic: bool | None
-    optimistic_payload: str | None
-    item_path: str | None
-    deprecated: str | None
-    signature: Any
-    signatures: Mapping[str, Any] | None
-    needs: str | Sequence[str] | None
-    exact_filters: Sequence[str] | None
-    search_fields: Mapping[str, str] | None
-    body_fields: Mapping[str, str] | None
-    strict_keywords: bool | None
-    validate: str | None
-    persist: bool | int | None
-    """Whether a storage persists responses, or the version of their format."""
-    strict: bool | None
-    strict_shape: bool | None
-    replace: bool | None
-    empty: str | None
-    conditional: bool | None
-    """Whether requests are conditional (If-None-Match, If-Modified-Since) if there are validators."""
-    freshness: Any
-    """Whether the client or the server determines how long data is fresh."""
-    concurrency: Any
-    """How mutations send the validator of the version that they change."""
-    siblings: Any
-    expires: str | Sequence[str] | None
-    unwrap: str | None
-    ignore: bool | None
-    wrap: str | None
-    content_type: str | None
-    send_body: bool | None
-    body_in_key: bool | None
-    returns: Any
-    error_policy: Any
-    errors: Mapping[Any, Any] | None
-    """Types of the bodies of error responses: record classes, tuples or Any, by `404`, `"4XX"`, `"default"`."""
-    error_classes: str | None
-    """The module with the error classes of this API, which have the names of those of restencil."""
-    auth: tuple[tuple[str, ...], ...] | None
-    get_optimistic_response: Any
-    update: Any
-    refresh: Any
-
-    view_options: ViewOptions | None = None
-    """The options that a view (`with_options`) applies to each call; None without a view."""
-    plain: Endpoint[..., Any] | None = None
-    """The endpoint without a view, from which the endpoint of a view was created."""
-    plan: Plan
-    """Which hooks of the endpoint are overridden, and what follows from that."""
 
     _options: dict[str, Any]
     _derived: dict[str, Any]
@@ -213,7 +121,7 @@ class Endpoint(Generic[P, R]):
         super().__init_subclass__(**keywords)
         for name in ("key", "url"):
             own = cls.__dict__.get(name)
-            if isinstance(own, FunctionType) and not own.__code__.co_flags & _TAKES_KEYWORDS:
+            if isinstance(own, FunctionType) and not own.__code__.co_flags & TAKES_KEYWORDS:
                 setattr(cls, name, _with_keywords(own, name))
         # An option that is not set must not hide an attribute of the class.
         cls._unset = {name: value for name, value in UNSET.items() if not hasattr(cls, name)}
@@ -423,11 +331,6 @@ class Endpoint(Generic[P, R]):
     def path_names(self) -> frozenset[str] | None:
         """The parameters that identify the resource, if others only modify the call; None if all identify it."""
         return None
-
-    @property
-    def has_body(self) -> bool:
-        """Whether the last argument is a body."""
-        return False
 
     def bind_args(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[Any, ...]:
         """Convert arguments to the positional form, with all values in wire form.

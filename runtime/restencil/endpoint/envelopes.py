@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ProcessingError
 from ..base.response_details import method_of, url_of
 from ..base.values import described, is_list, is_mapping
+
+if TYPE_CHECKING:
+    from .options import EndpointOptions
 
 _NOTHING = object()
 _SHOWN = 8
 """The maximum number of members in a message."""
 
 
-class Enveloped(Protocol):
-    """The members of an endpoint that envelopes use."""
-
-    @property
-    def unwrap(self) -> str | None: ...
-    @property
-    def ignore(self) -> bool | None: ...
-    @property
-    def schema(self) -> Any: ...
-    @property
-    def siblings(self) -> Any: ...
-    @property
-    def name(self) -> str: ...
-
-
-def opened(endpoint: Enveloped, value: object, response: object) -> Any:
+def opened(endpoint: EndpointOptions, value: object, response: object) -> Any:
     """Return the value in the envelope of a response; None for a response without content, or with `ignore`.
 
     Raises ProcessingError if the envelope is missing, except for a delete, which returns the response unchanged.
@@ -66,7 +54,7 @@ def _step(value: object, step: str) -> object:
     return _NOTHING
 
 
-def _missing_envelope(endpoint: Enveloped, path: str, value: object, response: object) -> ProcessingError:
+def _missing_envelope(endpoint: EndpointOptions, path: str, value: object, response: object) -> ProcessingError:
     siblings = endpoint.siblings
     owner = endpoint.name if siblings is None else siblings.title
     request = f"{method_of(response)} {url_of(response)}".strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.bodies import Form, Multipart
 from ..base.values import described, is_mapping
@@ -14,43 +14,12 @@ from .call_options import with_options
 
 if TYPE_CHECKING:
     from ..cache.request import Request
+    from .options import EndpointOptions, HttpOptions
 
 _REMOVALS: Final = ("move", "remove")
 
 
-class PagedEndpoint(Protocol):
-    """The members of an endpoint that are needed to set a page position in its arguments."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def page_member(self) -> str | None: ...
-    @property
-    def has_body(self) -> bool: ...
-
-
-class ListEndpointLike(PagedEndpoint, Protocol):
-    """The members of a list endpoint that its derived endpoints need."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def item_path(self) -> str | None: ...
-    @property
-    def schema(self) -> Any: ...
-    @property
-    def pagination(self) -> Any: ...
-    @property
-    def pagination_field(self) -> str | None: ...
-    @property
-    def signatures(self) -> Mapping[str, Any] | None: ...
-    @property
-    def strict(self) -> bool | None: ...
-    def key(self, /, *args: Any, **kwargs: Any) -> str: ...
-    def extend(self, **options: Any) -> Any: ...
-
-
-def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> Any:
+def changer(listing: HttpOptions, member: str, derived: dict[str, Any]) -> Any:
     """Return a derived endpoint of a list: push, unshift, assign, remove or move; `derived` caches them.
 
     Raises ValueError if the schema of the list has no collection.
@@ -83,7 +52,7 @@ def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> 
     return found
 
 
-def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
+def pager(listing: HttpOptions, derived: dict[str, Any]) -> Any:
     """Return the endpoint that fetches another page of a list, using its pagination options; `derived` caches it.
 
     Each page of a strict list without a collection is a separate result. Raises AttributeError without pagination
@@ -107,7 +76,7 @@ def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
     return found
 
 
-def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
+def paged(listing: HttpOptions, cursor: str | Callable[..., Any]) -> Any:
     """Return an endpoint whose responses are pages of a list.
 
     `cursor` is the parameter that identifies a page, or a function from the arguments of a page to those of its list.
@@ -126,7 +95,7 @@ def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
     )
 
 
-def page_params(listing: PagedEndpoint, args: tuple[object, ...]) -> Mapping[str, Any]:
+def page_params(listing: EndpointOptions, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Return the arguments of a call that may contain a page and its size: query parameters, or members of its body.
 
     Raises TypeError for a body that is not a mapping.
@@ -143,7 +112,9 @@ def page_params(listing: PagedEndpoint, args: tuple[object, ...]) -> Mapping[str
     return params if is_mapping(params) else {}
 
 
-def with_page_params(listing: PagedEndpoint, args: tuple[object, ...], params: Mapping[str, object]) -> tuple[Any, ...]:
+def with_page_params(
+    listing: EndpointOptions, args: tuple[object, ...], params: Mapping[str, object]
+) -> tuple[Any, ...]:
     """Return the arguments of a call with these parameters instead of its `page_params`."""
     if listing.page_member is None:
         return with_options(args, (params, *(args if listing.has_body and len(args) == 1 else args[1:])))
@@ -187,7 +158,7 @@ def keyed_body(body: object, page_member: str | None) -> Any:
     return {name: value for name, value in body.items() if name != page_member} or None
 
 
-def _collection(listing: ListEndpointLike, member: str) -> Collection:
+def _collection(listing: HttpOptions, member: str) -> Collection:
     found = find_collection(listing.schema)
     if found is None:
         raise ValueError(
@@ -197,11 +168,11 @@ def _collection(listing: ListEndpointLike, member: str) -> Collection:
     return found
 
 
-def _signature(listing: ListEndpointLike, member: str) -> Any:
+def _signature(listing: HttpOptions, member: str) -> Any:
     return (listing.signatures or {}).get(member)
 
 
-def _options(listing: ListEndpointLike, member: str) -> Mapping[str, Any]:
+def _options(listing: HttpOptions, member: str) -> Mapping[str, Any]:
     """Return the options of the list for this derived endpoint."""
     return getattr(listing, f"{member}_options", None) or {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.calls import check_header_params
@@ -17,7 +17,16 @@ from .path import check_path_params
 from .styles import check_styles
 
 if TYPE_CHECKING:
+    from functools import cached_property
+    from typing import Self
+
+    from ..base.abort import AbortSignal
+    from ..base.calls import HeaderParam
+    from ..base.durations import Timeout
+    from ..base.steps import Steps
     from ..base.transport import RequestInit
+    from ..cache.request import Rules
+    from .call_options import ViewOptions
     from .error_types import ErrorTypes
     from .path import PathTemplate
 
@@ -49,7 +58,7 @@ class Marker:
 BODILESS: Final = frozenset({"HEAD", "OPTIONS"})
 """Methods whose requests have no body by default, and whose responses are read as having none."""
 
-_TAKES_KEYWORDS: Final = 8
+TAKES_KEYWORDS: Final = 8
 """The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
 
 ANY: Final = Marker("ANY")
@@ -401,7 +410,7 @@ def keyword_defaults(signature: object) -> dict[str, Any]:
 def known_keywords(signature: object) -> frozenset[str] | None:
     """Return the keywords in the declared signature of an endpoint; None if it accepts any."""
     code = getattr(signature, "__code__", None)
-    if code is None or code.co_flags & _TAKES_KEYWORDS:
+    if code is None or code.co_flags & TAKES_KEYWORDS:
         return None
     return frozenset(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
@@ -561,3 +570,129 @@ def overridden(kind: type[object], library: type[object], options: Mapping[str, 
         for name in _OVERRIDABLE
         if options.get(name) is not None or getattr(kind, name) is not getattr(library, name)
     )
+
+
+# --- the options as attributes ---------------------------------------------------------------------------------------
+
+
+class EndpointOptions:
+    """The options of an endpoint as attributes, and what follows from them; `Endpoint` is built on it."""
+
+    name: str
+    side_effect: bool
+    filed_as: str = ""
+    """The suffix of keys in the store, because bytes and JSON of the same URL are separate results."""
+    schema: Any
+    body: Any
+    client: Any
+    follow_see_other: bool | None
+    redirects: Mapping[str, bool] | None
+    """Whether a redirect to another origin sends the body of the request again: `{"cross_origin_body": True}`."""
+    signal: AbortSignal | None
+    content: str | None
+    timeout: float | Timeout | None
+    data_expiry_length: float | None
+    error_expiry_length: float | None
+    poll_frequency: float | None
+    invalid_if_stale: bool | None
+    pagination_field: str | None
+    pagination: Any
+    remove_cursor: Callable[..., Any] | None
+    first_page: Any
+    """The default of the pagination parameter in the signature of a list."""
+    page_member: str | None = None
+    """The member of the body that identifies a page, with `pagination={"in": "body"}`."""
+    retries: Any
+    wire: Mapping[str, str] | None
+    formats: Mapping[str, str] | None
+    body_format: str | None
+    path_params: Mapping[str, str] | None
+    header_params: Mapping[str, HeaderParam] | None
+    """Keywords of calls that are sent as headers."""
+    without: Sequence[str] | None
+    """Headers and query parameters of the client that are not sent."""
+    deprecated_params: Mapping[str, str] | None
+    """Deprecated parameters, each with the reason, which may be empty."""
+    search_styles: Mapping[str, str] | None
+    form_styles: Mapping[str, str] | None
+    search_types: Mapping[str, Any] | None
+    optimistic: bool | None
+    optimistic_payload: str | None
+    item_path: str | None
+    deprecated: str | None
+    signature: Any
+    signatures: Mapping[str, Any] | None
+    needs: str | Sequence[str] | None
+    exact_filters: Sequence[str] | None
+    search_fields: Mapping[str, str] | None
+    body_fields: Mapping[str, str] | None
+    strict_keywords: bool | None
+    validate: str | None
+    persist: bool | int | None
+    """Whether a storage persists responses, or the version of their format."""
+    strict: bool | None
+    strict_shape: bool | None
+    replace: bool | None
+    empty: str | None
+    conditional: bool | None
+    """Whether requests are conditional (If-None-Match, If-Modified-Since) if there are validators."""
+    freshness: Any
+    """Whether the client or the server determines how long data is fresh."""
+    concurrency: Any
+    """How mutations send the validator of the version that they change."""
+    siblings: Any
+    expires: str | Sequence[str] | None
+    unwrap: str | None
+    ignore: bool | None
+    wrap: str | None
+    content_type: str | None
+    send_body: bool | None
+    body_in_key: bool | None
+    returns: Any
+    error_policy: Any
+    errors: Mapping[Any, Any] | None
+    """Types of the bodies of error responses: record classes, tuples or Any, by `404`, `"4XX"`, `"default"`."""
+    error_classes: str | None
+    """The module with the error classes of this API, which have the names of those of restencil."""
+    auth: tuple[tuple[str, ...], ...] | None
+    get_optimistic_response: Any
+    update: Any
+    refresh: Any
+
+    view_options: ViewOptions | None = None
+    """The options that a view (`with_options`) applies to each call; None without a view."""
+    plain: Self | None = None
+    """The endpoint without a view, from which the endpoint of a view was created."""
+    plan: Plan
+    """Which hooks of the endpoint are overridden, and what follows from that."""
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the last argument is a body."""
+        return False
+
+    if TYPE_CHECKING:  # defined by `Endpoint`
+
+        @cached_property
+        def rules(self) -> Rules: ...
+        def extend(self, **options: Any) -> Self: ...
+        def key(self, /, *args: Any, **kwargs: Any) -> str: ...
+        def request_url(self, args: tuple[Any, ...]) -> str: ...
+        def steps(self, args: tuple[Any, ...]) -> Steps: ...
+
+
+class HttpOptions(EndpointOptions):
+    """The options and hooks of an HTTP endpoint; `RestEndpoint` is built on it."""
+
+    path: str
+    url_prefix: str
+    method: str
+    request_init: Mapping[str, Any]
+
+    if TYPE_CHECKING:  # defined by `RestEndpoint`
+
+        def get_request_init(self, body: Any = None) -> Any: ...
+        def get_headers(self, headers: dict[str, str]) -> Any: ...
+        def fetch_response(self, url: str, init: RequestInit) -> Any: ...
+        def parse_response(self, response: Any) -> Any: ...
+        def process(self, value: Any, *args: Any) -> Any: ...

@@ -9,7 +9,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast
+
+if TYPE_CHECKING:
+    from .options import EndpointOptions
 
 _LINK: Final = re.compile(r"<([^>]*)>((?:\s*;\s*[^;,\s=]+(?:\s*=\s*(?:\"[^\"]*\"|[^\s\";,]+))?)*)")
 _NEXT: Final = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[\s;,]|$))", re.IGNORECASE)
@@ -219,14 +222,7 @@ class Pagination:
         return self.style.is_url or self.next.startswith("header:")
 
 
-class PagedEndpoint(Protocol):
-    """An endpoint with the options `pagination` and `pagination_field`."""
-
-    @property
-    def name(self) -> str: ...
-
-
-def pagination_of(endpoint: PagedEndpoint) -> Pagination:
+def pagination_of(endpoint: EndpointOptions) -> Pagination:
     """Return the pagination of a list endpoint. Raises TypeError if it does not determine the next page."""
     option: Any = getattr(endpoint, "pagination", None)
     field: str | None = getattr(endpoint, "pagination_field", None)

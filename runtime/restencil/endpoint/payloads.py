@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib import parse as urls
 
 from ..base.response_details import url_of
@@ -15,47 +15,33 @@ from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
 if TYPE_CHECKING:
-    from ..cache.request import ResourceInfo, Rules
-
-
-class PayloadEndpoint(Protocol):
-    """The members of an endpoint that an optimistic response is made from."""
-
-    @property
-    def rules(self) -> Rules: ...
-    @property
-    def schema(self) -> Any: ...
-    @property
-    def strict(self) -> bool | None: ...
-    @property
-    def siblings(self) -> ResourceInfo | None: ...
-    @property
-    def has_body(self) -> bool: ...
+    from .options import EndpointOptions
 
 
 Payload: TypeAlias = Callable[..., Any]
 """Called with the endpoint, a snapshot and the bound arguments."""
 
 
-def url_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
+def url_params(endpoint: EndpointOptions, args: tuple[Any, ...]) -> Any:
     """Return the URL parameters of bound arguments."""
     params = args[0] if args else None
     return {} if not params or (len(args) == 1 and endpoint.has_body) else params
 
 
-def _record_params(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> Any:
+def _record_params(endpoint: EndpointOptions, args: tuple[object, ...]) -> Any:
     """Return the parameters that identify the record, by field name: those of the URL, else of the body."""
     params = url_params(endpoint, args)
     return params_of_record(endpoint.rules, args) if is_mapping(params) else params
 
 
-def _body(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> Any:
+def body_in(endpoint: EndpointOptions, args: tuple[object, ...]) -> Any:
+    """Return the body in bound arguments; None without one."""
     return args[-1] if args and endpoint.has_body else None
 
 
-def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[object, ...]) -> Any:
+def _fitting_body(endpoint: EndpointOptions, snapshot: Any, args: tuple[object, ...]) -> Any:
     """Return the body without members that do not fit the types of the entity's fields; these fields do not change."""
-    body, model = _body(endpoint, args), entity_model(endpoint.schema)
+    body, model = body_in(endpoint, args), entity_model(endpoint.schema)
     if model is None or not endpoint.strict:
         return body
     from ..schema.validation import fitting_members
@@ -68,12 +54,12 @@ def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[object, 
     return fitting_members(model, body, is_known) if is_mapping(body) else body
 
 
-def _as_record(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> Mapping[str, Any]:
+def _as_record(endpoint: EndpointOptions, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Convert URL parameters, which have Python names, to members of a record with JSON names."""
     return cast("Mapping[str, Any]", to_wire(_record_params(endpoint, args), entity_model(endpoint.schema)))
 
 
-def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
+def _merged(endpoint: EndpointOptions, snapshot: Any, *args: Any) -> Any:
     """Merge the body into the parameters. Raises AbortOptimistic if the primary key cannot be determined."""
     params, body = _as_record(endpoint, args), _fitting_body(endpoint, snapshot, args)
     if is_sequence(body):
@@ -99,24 +85,24 @@ def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:
     return {**params, **body, **{name: {**params[name], **body[name]} for name in both}}
 
 
-def _item_key(endpoint: PayloadEndpoint, args: tuple[object, ...]) -> str | None:
+def _item_key(endpoint: EndpointOptions, args: tuple[object, ...]) -> str | None:
     """Return the key of `get` with the same path arguments; None without one."""
     return None if endpoint.siblings is None else endpoint.siblings.item_key(args)
 
 
-def _held(endpoint: PayloadEndpoint, snapshot: object, args: tuple[object, ...]) -> Mapping[str, Any] | None:
+def _held(endpoint: EndpointOptions, snapshot: object, args: tuple[object, ...]) -> Mapping[str, Any] | None:
     """Return the stored result of `get` with the same path arguments; None without one."""
     key = _item_key(endpoint, args)
     held: Callable[..., Mapping[str, Any] | None] | None = getattr(snapshot, "held", None)  # users' doubles have none
     return None if key is None or held is None else held(endpoint.schema, key)
 
 
-def _entries(endpoint: PayloadEndpoint, snapshot: object, *args: object) -> Any:
+def _entries(endpoint: EndpointOptions, snapshot: object, *args: object) -> Any:
     """Return only the body, whose members are assigned to a map; parameters would become entries of it too."""
-    return _body(endpoint, args) or {}
+    return body_in(endpoint, args) or {}
 
 
-def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
+def _patched(endpoint: EndpointOptions, snapshot: Any, *args: Any) -> Any:
     """Merge parameters and body into the stored record. Raises AbortOptimistic if no record is stored."""
     params = _record_params(endpoint, args)
     current = snapshot.get(endpoint.schema, params)
@@ -134,7 +120,7 @@ def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
 
 
-def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: object) -> Any:
+def _params(endpoint: EndpointOptions, snapshot: Any, *args: object) -> Any:
     """Return only the parameters. Raises AbortOptimistic if they identify no stored record."""
     params = _record_params(endpoint, args)
     node = schema_of(endpoint.schema)
@@ -152,7 +138,7 @@ def assumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> dict[str, An
     None if the endpoint has no entity, or a body that is not an object.
     """
     args = call_args(args)
-    entity, body = entity_model(endpoint.schema), _body(endpoint, args)
+    entity, body = entity_model(endpoint.schema), body_in(endpoint, args)
     if entity is None or not (body is None or is_mapping(body)):
         return None
     fields = {field.in_json: field for field in entity.fields.values()}

@@ -17,7 +17,18 @@ from .call import current_options, has_schema, lifecycle, parse, prepare, send, 
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
 from .lists import changer, keyed_body, paged, pager, searched_schema
-from .options import ANY, BODILESS, OPTIONS, Plan, check_options, http_side_effect_of, is_in_body, method_of, overridden
+from .options import (
+    ANY,
+    BODILESS,
+    OPTIONS,
+    HttpOptions,
+    Plan,
+    check_options,
+    http_side_effect_of,
+    is_in_body,
+    method_of,
+    overridden,
+)
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
 from .styles import styled_string
@@ -52,7 +63,7 @@ def soft_on_server_error(error: BaseException) -> str | None:
     return "soft" if isinstance(status, int) and status >= SERVER_ERROR else None
 
 
-class RestEndpoint(Endpoint[P, R]):
+class RestEndpoint(Endpoint[P, R], HttpOptions):
     """One HTTP operation: `RestEndpoint(path="/articles/:id", method="GET", schema=Article, **options)`
 
     | option | meaning |
@@ -101,11 +112,6 @@ class RestEndpoint(Endpoint[P, R]):
 
     Raises PathTemplateError for an invalid template, and ValueError for options that contradict each other.
     """
-
-    path: str
-    url_prefix: str
-    method: str
-    request_init: Mapping[str, Any]
 
     _template: PathTemplate
     _placed: frozenset[str]
