@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from ..cache.actions import WHAT_IS_FRESH
 from ..cache.reading import Decision
 from .timers import Pause
 
 if TYPE_CHECKING:
-    from ..cache.request import Request
-    from ..cache.store import Store
-
-
-class Sent(Protocol):
-    """The members of a request in flight that coalescing uses."""
-
-    @property
-    def store(self) -> Store: ...
-    @property
-    def request(self) -> Request: ...
-    @property
-    def endpoint(self) -> Any: ...
-    @property
-    def fetched_at(self) -> float: ...
-    @property
-    def resets(self) -> int: ...
-    @property
-    def done(self) -> bool: ...
-    def settle(self, value: Any, /) -> bool: ...
+    from .in_flight import InFlight
 
 
 class Coalescing:
@@ -41,7 +22,7 @@ class Coalescing:
 
     __slots__ = ("_in_flight", "_is_woken", "_wakers", "_within", "requires_network")
 
-    def __init__(self, in_flight: Sent, within: float) -> None:
+    def __init__(self, in_flight: InFlight, within: float) -> None:
         self._in_flight = in_flight
         self._within = within
         self._wakers: list[Callable[[], object]] = []

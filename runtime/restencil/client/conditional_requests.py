@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.calls import CONDITIONS
 from ..base.durations import Timeout, timeout_of, whole_of
 from ..base.errors import PreconditionFailedError, TimeoutExceededError
 from ..base.freshness import condition_of, lifetime_of, may_be_stored
-from ..base.lazy_imports import asyncio
-from ..base.scheduler import block
 from ..base.steps import current_call
 from ..base.transport import public_url
 from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
 from ..endpoint.call import Call
-from .in_flight import LOOP_CHECK, wake_future
+from .in_flight import LOOP_CHECK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Hashable, Mapping
 
     from ..base.errors import NetworkError
     from ..base.steps import StepsOf
-    from ..base.transport import AwaitingTransport, BlockingTransport, RequestInit
+    from ..base.transport import RequestInit
     from ..cache.request import Request
     from ..cache.store import Store
     from .in_flight import InFlight
@@ -149,6 +146,8 @@ class ChangeQueue:
 
     def _turn(self, limit: float | None) -> StepsOf[float]:
         """Steps: wait for earlier mutations, except that in which this one was called; return how long, in ms."""
+        from .timers import Pause
+
         queue, in_flight, store = self._queue, self._in_flight, self._in_flight.store
         begun = store.now()
         while True:
@@ -166,7 +165,11 @@ class ChangeQueue:
                     url=public_url(in_flight.request.url),
                     method=in_flight.request.rules.mutation.method,
                 )
-            yield _End(before, left, in_flight.endpoint.signal)
+            # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
+            span = left if before.loop is None else LOOP_CHECK if left is None else min(LOOP_CHECK, left)
+            yield Pause(store.scheduler, span, in_flight.endpoint.signal, before)
+            if before.orphaned:
+                before.sender.abandon(before)
 
     def condition(self) -> tuple[str, str] | None:
         """Return the `If-Match` header of an attempt as name and value, from the latest response; None without ETag."""
@@ -190,65 +193,6 @@ def change_queue_of(in_flight: InFlight) -> ChangeQueue | None:
     """Return the position in the queue of an endpoint with `concurrency`; None unless it is PUT, PATCH or DELETE."""
     rules = in_flight.request.rules
     return ChangeQueue(in_flight) if rules.side_effect and rules.mutation.method in _CHANGES else None
-
-
-class _End:
-    """A step: wait until a request is settled, at most `limit` ms, or until the signal is aborted."""
-
-    __slots__ = ("_before", "_limit", "_signal")
-
-    def __init__(self, before: InFlight, limit: float | None, signal: Any) -> None:
-        self._before = before
-        self._limit = limit
-        self._signal = signal
-
-    @property
-    def _span(self) -> float | None:
-        """How long to wait, in ms, before checking whether the event loop of the other request is still running."""
-        if self._before.loop is None:
-            return self._limit
-        return LOOP_CHECK if self._limit is None else min(LOOP_CHECK, self._limit)
-
-    def _watch(self, wake: Callable[[], object]) -> Callable[[], object]:
-        self._before.when_done(wake)
-        return (lambda: None) if self._signal is None else self._signal.add_listener(wake)
-
-    def _check(self) -> None:
-        if self._before.orphaned:
-            self._before.sender.abandon(self._before)
-        if self._signal is not None:
-            self._signal.raise_if_aborted()
-
-    def take(self, transport: BlockingTransport) -> None:
-        """Block until then."""
-        wake = threading.Event()
-        remove = self._watch(wake.set)
-        try:
-            block(self._before.store.scheduler, wake, self._span)
-        finally:
-            remove()
-        self._check()
-
-    async def take_async(self, transport: AwaitingTransport) -> None:
-        """Wait until then."""
-        from .timers import set_timer
-
-        loop = asyncio.get_running_loop()
-        future = loop.create_future()
-
-        def wake() -> None:
-            wake_future(future)
-
-        remove = self._watch(wake)
-        span = self._span
-        timer = None if span is None else set_timer(self._before.store.scheduler, loop, span, wake)
-        try:
-            await future
-        finally:
-            remove()
-            if timer is not None:
-                timer.cancel()
-        self._check()
 
 
 def _timeout_of(endpoint: Any, transport: Any) -> float | Timeout | None:

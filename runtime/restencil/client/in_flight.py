@@ -54,13 +54,24 @@ class SharedFuture(Generic[T]):
         self._is_raised = False
         self._wakers: list[Callable[[], object]] | None = None
 
-    def when_done(self, wake: Callable[[], object]) -> None:
-        """Call the function when the future is settled, in any thread; at once if it is settled already."""
+    def add_listener(self, wake: Callable[[], object]) -> Callable[[], None]:
+        """Call `wake` when the future is settled, in any thread, at once if it is already; return how to remove it."""
         with self.store.lock:
-            if not self.done:
+            is_done = self.done
+            if not is_done:
                 self._wakers = [*(self._wakers or ()), wake]
-                return
-        wake()
+        if is_done:
+            wake()
+
+        def remove() -> None:
+            with self.store.lock:
+                self._wakers = [one for one in self._wakers or () if one is not wake]
+
+        return remove
+
+    def was_woken(self) -> bool:
+        """Whether the future is settled, which ends a `Pause` for it."""
+        return self.done
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Set the outcome and wake all waiters; return False if there was an outcome already."""

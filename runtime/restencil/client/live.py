@@ -208,7 +208,7 @@ class WatchedRead(AnyLiveRead[R]):
             if live is not None:
                 live._wake()
 
-        self._refetch.when_done(arrived)
+        self._refetch.add_listener(arrived)
 
     def _refetched(self, reading: Reading) -> Reading:
         """Return the reading, or one with the value of the last request if a bounded store evicted a part of it."""

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Protocol
 
 from ..base.lazy_imports import asyncio
-from ..base.scheduler import ThreadScheduler, sleep
+from ..base.scheduler import ThreadScheduler, block, sleep
 from .in_flight import wake_future
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ class Waker(Protocol):
 class Pause:
     """A step: wait `delay` milliseconds of the scheduler's time. Raises AbortError if the signal is aborted.
 
-    A waker may end it early; then the step returns True.
+    A waker may end it early; then the step returns True. Without a delay it waits for the waker or the signal.
     """
 
     __slots__ = ("_delay", "_scheduler", "_signal", "_waker")
 
     def __init__(
-        self, scheduler: Scheduler, delay: float, signal: AbortSignal | None, waker: Waker | None = None
+        self, scheduler: Scheduler, delay: float | None, signal: AbortSignal | None, waker: Waker | None = None
     ) -> None:
         self._scheduler = scheduler
         self._delay = delay
@@ -96,7 +96,10 @@ class Pause:
         wake = threading.Event()
         listening = self._listening(wake.set)
         try:
-            sleep(self._scheduler, self._delay, wake)
+            if self._delay is None:
+                block(self._scheduler, wake)
+            else:
+                sleep(self._scheduler, self._delay, wake)
         finally:
             for remove in listening:
                 remove()
@@ -111,11 +114,12 @@ class Pause:
             wake_future(future)
 
         listening = self._listening(wake)
-        timer = set_timer(self._scheduler, loop, self._delay, wake)
+        timer = None if self._delay is None else set_timer(self._scheduler, loop, self._delay, wake)
         try:
             await future
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             for remove in listening:
                 remove()
         return self._ended()
