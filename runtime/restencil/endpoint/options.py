@@ -98,27 +98,69 @@ def _timeout(name: str, value: Any, endpoint: Any) -> None:
         endpoint.__dict__[name] = made
 
 
-def _one_of(*choices: str) -> Check:
+def _must(fits: Callable[[Any], bool], expected: str, error: type[Exception] = ValueError) -> Check:
+    """Return a check that raises the error for a value that does not fit."""
+
     def check(name: str, value: Any, endpoint: Any) -> None:
-        if value not in choices:
-            raise ValueError(f"{name} of endpoint {endpoint.label} is {value!r}; expected one of {', '.join(choices)}")
+        if not fits(value):
+            raise error(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected {expected}")
 
     return check
 
 
-def _path(name: str, value: Any, endpoint: Any) -> None:
-    if not isinstance(value, str) or not all(value.split(".")):
-        raise ValueError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected names and numbers separated by dots, such "
-            "as 'data.items'"
-        )
+def _one_of(*choices: str) -> Check:
+    return _must(lambda value: value in choices, f"one of {', '.join(choices)}")
 
 
-def _content_type(name: str, value: Any, endpoint: Any) -> None:
-    if not isinstance(value, str) or not value.isascii() or not value.isprintable() or "/" not in value:
-        raise ValueError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a media type such as 'text/csv'"
-        )
+def _are_texts(value: Any) -> bool:
+    return is_sequence(value) and all(isinstance(part, str) for part in value)
+
+
+def _names_or(*words: str) -> Check:
+    return _must(lambda value: value in words or _are_texts(value), "a list or tuple of names", TypeError)
+
+
+_names: Final = _names_or()
+
+_boolean: Final = _must(lambda value: isinstance(value, bool), "True or False", TypeError)
+
+_path: Final = _must(
+    lambda value: isinstance(value, str) and all(value.split(".")),
+    "names and numbers separated by dots, such as 'data.items'",
+)
+
+_content_type: Final = _must(
+    lambda value: isinstance(value, str) and value.isascii() and value.isprintable() and "/" in value,
+    "a media type such as 'text/csv'",
+)
+
+_field_names: Final = _must(
+    lambda value: is_mapping(value) and all(isinstance(field, str) and field for field in value.values()),
+    "a mapping from JSON names to fields",
+    TypeError,
+)
+
+_auth: Final = _must(
+    lambda value: isinstance(value, TUPLE) and all(isinstance(one, TUPLE) and _are_texts(one) for one in value),
+    'alternatives, each a tuple of names of schemes: (("token",), ("key", "app")), or ((),) for no credential',
+    TypeError,
+)
+
+_concurrency: Final = _must(
+    lambda value: value in ("etag", {"etag": "required"}) or _names_field(value),
+    "'etag', {'etag': 'required'}, or {'field': NAME} for a field of the record that holds its ETag",
+)
+
+_redirects: Final = _must(
+    lambda value: is_mapping(value)
+    and {*value} == {"cross_origin_body"}
+    and isinstance(value["cross_origin_body"], bool),
+    "{'cross_origin_body': True} or {'cross_origin_body': False}",
+)
+
+
+def _names_field(value: Any) -> bool:
+    return is_mapping(value) and {*value} == {"field"} and isinstance(value["field"], str) and bool(value["field"])
 
 
 def _body_in_key(name: str, value: Any, endpoint: Any) -> None:
@@ -142,26 +184,6 @@ def _pagination(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
-def _names(name: str, value: Any, endpoint: Any) -> None:
-    if not is_sequence(value) or not all(isinstance(part, str) for part in value):
-        raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of names")
-
-
-def _names_or(*words: str) -> Check:
-    def check(name: str, value: object, endpoint: object) -> None:
-        if value not in words:
-            _names(name, value, endpoint)
-
-    return check
-
-
-def _field_names(name: str, value: Any, endpoint: Any) -> None:
-    if not is_mapping(value) or not all(isinstance(field, str) and field for field in value.values()):
-        raise TypeError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a mapping from JSON names to fields"
-        )
-
-
 def _formats(name: str, value: Any, endpoint: Any) -> None:
     if not is_mapping(value) or not {*value.values()} <= {*FORMATS}:
         raise ValueError(
@@ -170,25 +192,8 @@ def _formats(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
-def _auth(name: str, value: Any, endpoint: Any) -> None:
-    if not isinstance(value, TUPLE) or not all(map(_are_texts, value)):
-        raise TypeError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected alternatives, each a tuple of names of "
-            'schemes: (("token",), ("key", "app")), or ((),) for no credential'
-        )
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, TUPLE) and all(isinstance(part, str) for part in value)
-
-
 def _persistence(name: str, value: Any, endpoint: Any) -> None:
     check_persist(f"endpoint {endpoint.label}", value)
-
-
-def _boolean(name: str, value: Any, endpoint: Any) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected True or False")
 
 
 def _freshness(name: str, value: Any, endpoint: Any) -> None:
@@ -205,25 +210,6 @@ def _freshness(name: str, value: Any, endpoint: Any) -> None:
         raise ValueError(
             f"{name} of endpoint {endpoint.label} is {value!r:.80}: {problem}; expected 'client', 'server', or "
             "{'server': {'at_least': '5s', 'at_most': '1h'}}"
-        )
-
-
-def _concurrency(name: str, value: Any, endpoint: Any) -> None:
-    field: Any = value.get("field") if is_mapping(value) else None
-    if value not in ("etag", {"etag": "required"}) and not (
-        is_mapping(value) and {*value} == {"field"} and isinstance(field, str) and field
-    ):
-        raise ValueError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected 'etag', {{'etag': 'required'}}, or "
-            "{'field': NAME} for a field of the record that holds its ETag"
-        )
-
-
-def _redirects(name: str, value: Any, endpoint: Any) -> None:
-    if not is_mapping(value) or {*value} != {"cross_origin_body"} or not isinstance(value["cross_origin_body"], bool):
-        raise ValueError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected {{'cross_origin_body': True}} or "
-            "{'cross_origin_body': False}"
         )
 
 
