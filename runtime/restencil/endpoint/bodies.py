@@ -44,9 +44,9 @@ def is_wire_form(body: object) -> bool:
         return True
     if isinstance(body, Mapping | Record) or is_items(body):
         return False
-    from ..schema.foreign import is_foreign
+    from ..schema.foreign import kind_of_instance
 
-    return not is_foreign(body)
+    return kind_of_instance(body) is None
 
 
 _SCALARS: Final = (str, int, float)

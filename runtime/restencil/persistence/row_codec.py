@@ -32,7 +32,7 @@ from ..cache.tables import Contents, Whole
 from ..cache.validators import Terms
 from ..schema.containers import Object
 from ..schema.entity import EntityModel
-from ..schema.kinds import kind_of_class
+from ..schema.foreign import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema
 from ..schema.record import Model, class_record

@@ -18,7 +18,7 @@ from ..base.values import INVALID
 from ..cache.request import Rules
 from ..schema.codec import has_format
 from ..schema.entity import EntityModel, as_entity
-from ..schema.kinds import kind_of_class
+from ..schema.foreign import kind_of_class
 from ..schema.notation import schema_of
 from ..schema.protocol import Schema, definitions
 from ..schema.record import Field, Model, class_record, class_records

@@ -30,8 +30,7 @@ from ..base.values import (
 from .codec import Codec, codec_of
 from .containers import Values
 from .entity import EntityModel, nested_instance
-from .foreign import members_of
-from .kinds import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class
+from .foreign import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class, members_of
 from .notation import Conversion, notation
 from .protocol import Reader, Schema
 from .record import Field, RecordMeta, class_record, class_records, declared_classes, to_wire

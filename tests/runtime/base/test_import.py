@@ -37,7 +37,6 @@ HEAVY = (
     "restencil.schema.classes",
     "restencil.schema.foreign",
     "restencil.schema.keys",
-    "restencil.schema.kinds",
     "restencil.schema.plain",
     "restencil.schema.pydantic",
     "ssl",
