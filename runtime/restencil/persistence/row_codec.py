@@ -321,7 +321,7 @@ class TableRules:
         """Names of members that are stored unchanged."""
 
     def _hides_pk(self, model: EntityModel) -> bool:
-        return not callable(model.setting("pk")) and not all(map(self.keeps, model.pk_names))
+        return model.pk_parts is not None and not all(map(self.keeps, model.pk_names))
 
     def keeps(self, name: str) -> bool:
         """Whether a member and its index entries are stored, by its name in JSON."""

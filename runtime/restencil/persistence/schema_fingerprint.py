@@ -95,7 +95,7 @@ def _described(model: EntityModel) -> dict[str, Any]:
     kept = {declared.in_json: _number(declared) for declared in model.fields.values() if declared.in_json in relations}
     return {
         "table": model.key,
-        "pk": "code" if callable(model.setting("pk")) else ["fields", *_pk_fields(model)],
+        "pk": "code" if model.pk_parts is None else ["fields", *_pk_fields(model)],
         "fields": fields,
         "relations": {name: [form, kept.get(name)] for name, form in relations.items()},
         "persist": model.persist,
@@ -109,9 +109,7 @@ def _number(declared: Field) -> int | None:
 
 
 def _pk_fields(model: EntityModel) -> list[str]:
-    setting = model.setting("pk")
-    names: list[str] = ["id"] if setting is None else [setting] if isinstance(setting, str) else [*setting]
-    return [".".join(model.wire_path(name)) for name in names]
+    return [".".join(model.wire_path(name)) for name in model.pk_parts or ()]
 
 
 def kind_of_field(model: Model, declared: Field) -> str:

@@ -26,7 +26,6 @@ from ..base.values import (
     is_dict,
     is_list,
     is_mapping,
-    is_sequence,
     kind_of,
     read_only,
     same_json,
@@ -367,13 +366,12 @@ def _no_object(schema: EntitySchema, value: Any, writer: Writer) -> ProcessingEr
 
 def _unusable_pk(schema: EntitySchema, record: Mapping[str, Any], writer: Writer) -> ProcessingError:
     """The error for a record without a usable primary key."""
-    setting = schema.model.setting("pk")
-    fields = [setting] if isinstance(setting, str) else setting if is_sequence(setting) else ["id"]
-    shown = {name: record.get(schema.model.to_json.get(name, name)) for name in fields}
-    if setting is None or isinstance(setting, (str, list, tuple)):
-        found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
-    else:
+    model = schema.model
+    if model.pk_parts is None:
         found = "pk() returned no usable value"
+    else:
+        shown = {name: record.get(model.to_json.get(name, name)) for name in model.pk_parts}
+        found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
     return ProcessingError(
         f"{with_article(schema.model.key)} in the response has no usable primary key: {found} in "
         f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is a string or an integer: check "
@@ -465,7 +463,11 @@ class EntityModel(Model):
         indexed: Iterable[str] = self.setting("indexes", ())
         self.indexes = tuple(self.to_json.get(name, name) for name in indexed)
         self.max_depth: int = self.setting("max_entity_depth", 64)
-        self.single = isinstance(self.setting("pk"), (list, tuple)) and not self.setting("pk")
+        declared_pk = self.setting("pk")
+        self.pk_setting: str | Sequence[str] | Callable[..., Any] = "id" if declared_pk is None else declared_pk
+        self.pk_parts: tuple[str, ...] | None = _pk_parts(self.pk_setting)
+        """The fields of the primary key, with dots for nested ones; None if a function computes it."""
+        self.single = self.pk_parts == ()
         """Whether there is only one record, whatever the arguments are."""
         self.pk_optional: bool = self.setting("pk_optional", False)
         self._pk: PkFunction | None = None
@@ -543,13 +545,13 @@ class EntityModel(Model):
     @cached_property
     def pk_name(self) -> str | None:
         """The JSON name of the primary key's field; None if it is nested, composite or computed by a function."""
-        return _pk_name(self)
+        setting = self.pk_setting
+        return self.to_json.get(setting, setting) if isinstance(setting, str) and "." not in setting else None
 
     @cached_property
     def pk_path(self) -> tuple[str, ...]:
         """The JSON names on the path to the primary key's field; empty if it is composite or computed."""
-        setting = self.setting("pk")
-        return self.wire_path("id" if setting is None else setting) if isinstance(setting, str | None) else ()
+        return self.wire_path(self.pk_setting) if isinstance(self.pk_setting, str) else ()
 
     def typed_key(self, key: Any, decode: bool) -> Any:
         """Convert a primary key to the JSON type of its field, or with `decode` to its Python value."""
@@ -575,12 +577,10 @@ class EntityModel(Model):
 
     def pk_part(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of a record that contains its primary key, with no other members."""
-        setting = self.setting("pk")
-        if callable(setting):
+        if self.pk_parts is None:
             return {name: record[name] for name in self.pk_names if name in record}
-        names = ["id"] if setting is None else [setting] if isinstance(setting, str) else cast("list[str]", setting)
         part: dict[str, Any] = {}
-        for path in map(self.wire_path, names):
+        for path in map(self.wire_path, self.pk_parts):
             value = value_at(record, path)
             if value is not None:
                 _put(part, path, value)
@@ -599,11 +599,8 @@ class EntityModel(Model):
     @cached_property
     def telling(self) -> frozenset[str]:
         """The names of parameters that identify an entity: those of the primary key and of the indexes."""
-        setting = self.setting("pk")
-        names = ["id"] if setting is None else [setting] if isinstance(setting, str) else setting
-        if callable(names):
-            names = self.fields  # a function may use any of them
-        known = {name.partition(".")[0] for name in cast("Iterable[str]", names)} | {*self.params.values()}
+        names = self.fields if self.pk_parts is None else self.pk_parts  # a function may use any of them
+        known = {name.partition(".")[0] for name in names} | {*self.params.values()}
         return frozenset(known | {self.to_json.get(name, name) for name in known} | {*self.indexes})
 
     @cached_property
@@ -622,11 +619,9 @@ class EntityModel(Model):
     @property
     def pk_fields(self) -> Iterable[str]:
         """The fields of the primary key; if a function computes it, all fields that are no relations."""
-        setting = self.setting("pk")
-        if callable(setting):
+        if self.pk_parts is None:
             return self.fields.keys() - {relation.name for relation in self.relations}
-        names = ["id"] if setting is None else [setting] if isinstance(setting, str) else cast("list[str]", setting)
-        return [name.partition(".")[0] for name in names]
+        return [name.partition(".")[0] for name in self.pk_parts]
 
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return URL parameters or a record as a record: Python names and path parameters become JSON names."""
@@ -841,11 +836,10 @@ def _by_fields(names: tuple[str, ...]) -> PkFunction:
     return pk
 
 
-def _pk_name(model: EntityModel) -> str | None:
-    setting = model.setting("pk")
-    if setting is None:
-        setting = "id"
-    return model.to_json.get(setting, setting) if isinstance(setting, str) and "." not in setting else None
+def _pk_parts(setting: str | Sequence[str] | Callable[..., Any]) -> tuple[str, ...] | None:
+    if callable(setting):
+        return None
+    return (setting,) if isinstance(setting, str) else tuple(setting)
 
 
 def value_at(record: Mapping[str, Any], path: Iterable[str]) -> Any:
@@ -882,14 +876,12 @@ def _pk_function(model: EntityModel) -> PkFunction:
     name = model.pk_name
     if name is not None:
         return _by_field(name)
-    setting = model.setting("pk")
-    if isinstance(setting, str):
-        return _by_paths(model, (setting,), single=True)
-    if isinstance(setting, (list, tuple)) and any("." in part for part in cast("list[str]", setting)):
-        return _by_paths(model, tuple(cast("list[str]", setting)), single=False)
-    if isinstance(setting, (list, tuple)):
-        return _by_fields(tuple(model.to_json.get(part, part) for part in cast("list[str]", setting)))
-    function = cast("Callable[..., Any]", setting)
+    parts = model.pk_parts
+    if parts is not None:
+        if isinstance(model.pk_setting, str) or any("." in part for part in parts):
+            return _by_paths(model, parts, single=isinstance(model.pk_setting, str))
+        return _by_fields(tuple(model.to_json.get(part, part) for part in parts))
+    function = cast("Callable[..., Any]", model.pk_setting)
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)
 

@@ -191,7 +191,7 @@ def kind_of_class(cls: object) -> type[Kind] | None:
 
 
 def kind_of_instance(value: object) -> type[Kind] | None:
-    """Return the `Kind` of a foreign instance; None for others, and for streams, since some classes of attrs are streams."""
+    """Return the `Kind` of a foreign instance; None for others, and for streams, which may be of an attrs class."""
     cls = kind_of(value)
     is_stream = any(callable(getattr(cls, name, None)) for name in ("read", "__next__", "__aiter__"))
     return None if is_stream else _kind_of(cls)
