@@ -67,17 +67,7 @@ def first_argument(*args: object) -> Mapping[str, Any]:
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
 
-class _Whole(CollectionNode):
-    """A collection whose response contains all items, as a list or an object."""
-
-    is_map: bool
-
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
-        check_shape(self, value, writer, "an object" if self.is_map else "a list")
-        return value
-
-
-class Collection(_Whole):
+class Collection(CollectionNode):
     """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to.
 
     `args_key(*args)` returns the identity for the arguments of the endpoint, `nest_key(parent, key)` that for the
@@ -212,35 +202,11 @@ class Collection(_Whole):
 
         return accepts
 
-    def decides(
-        self,
-        schema: EntitySchema,
-        name: str,
-        value: object,
-        record: Mapping[str, object] | None,
-        params: Mapping[str, object],
-    ) -> bool | None:
-        """Whether a record matches an argument of the list; None if that is unknown.
-
-        The argument is compared with the field of the same Python or JSON name, else with the parameter of the call.
-        """
-        model = schema.model
-        field = model.fields.get(model.to_python.get(name, name))
-        if field is None:
-            return search_text(params[name]) == value if params.get(name) is not None else None
-        if record is None:
-            return False
-        found = record.get(field.in_json, UNDEFINED)
-        if found is UNDEFINED:
-            return None
-        if found is not None and search_text(found) == value:
-            return True
-        is_scalar = found is None or type(found) in (str, int, float, bool)
-        is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # a primary key
-        is_plain = isinstance(value, str) and "," not in value and is_text
-        return False if is_scalar and is_plain else None
-
     # -- the three operations ------------------------------------------------------------------------------------
+
+    def normalize_scalar(self, value: object, writer: Writer) -> Any:
+        check_shape(self, value, writer, "an object" if self.is_map else "a list")
+        return value
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         pk = self.pk(writer)
@@ -317,6 +283,34 @@ class Collection(_Whole):
         return PagedCollection(self, remove_cursor)
 
 
+def matches_argument(
+    schema: EntitySchema,
+    name: str,
+    value: object,
+    record: Mapping[str, object] | None,
+    params: Mapping[str, object],
+) -> bool | None:
+    """Return whether a record matches an argument of a list; None if that is unknown.
+
+    The argument is compared with the field of the same Python or JSON name, else with the parameter of the call.
+    """
+    model = schema.model
+    field = model.fields.get(model.to_python.get(name, name))
+    if field is None:
+        return search_text(params[name]) == value if params.get(name) is not None else None
+    if record is None:
+        return False
+    found = record.get(field.in_json, UNDEFINED)
+    if found is UNDEFINED:
+        return None
+    if found is not None and search_text(found) == value:
+        return True
+    is_scalar = found is None or type(found) in (str, int, float, bool)
+    is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # a primary key
+    is_plain = isinstance(value, str) and "," not in value and is_text
+    return False if is_scalar and is_plain else None
+
+
 def _named_table(collection: Collection) -> str:
     item = collection.item
     inner = [*item.children()] if isinstance(item, Choice) else [item]
@@ -342,22 +336,18 @@ def _refuse(collection: Collection, word: str, wrong: bool) -> None:
         raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
 
 
-class Joins:
-    """A merge that adds new items at the start or end of a list, without those that it has already."""
-
-    def __init__(self, *, first: bool) -> None:
-        self.first = first
-
-    def __call__(self, existing: list[Any], new: list[Any]) -> list[Any]:
-        more = absent_entries(existing, new)
-        if not more:
-            return existing
-        longer: list[Any] = like(existing, [*more, *existing] if self.first else [*existing, *more])
-        return longer
+def append(existing: list[Any], new: list[Any]) -> list[Any]:
+    """Add the new items that a list does not have at its end."""
+    more = absent_entries(existing, new)
+    longer: list[Any] = like(existing, [*existing, *more]) if more else existing
+    return longer
 
 
-append: Final = Joins(first=False)
-prepend: Final = Joins(first=True)
+def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
+    """Add the new items that a list does not have at its start."""
+    more = absent_entries(existing, new)
+    longer: list[Any] = like(existing, [*more, *existing]) if more else existing
+    return longer
 
 
 def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -449,10 +439,7 @@ class Adder(Schema):
         )
         for pk, existing in writer.collections(table):
             if accepts(identity_of_text(pk)):
-                if isinstance(merge, Joins):
-                    writer.change_collection(table, pk, merge(existing, new))
-                else:
-                    writer.change_collection(table, pk, merge(existing, new))
+                writer.change_collection(table, pk, merge(existing, new))
 
     def denormalize(self, stored: object, reader: Reader) -> Any:
         collection = self.collection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..base.errors import ProcessingError
 from ..base.logs import logger
@@ -34,7 +34,8 @@ Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """Selects the schema of an item: the name of a field, or a function of value, parent and key."""
 
 
-_REFERENCE = frozenset({"id", "schema"})
+REFERENCE: Final = frozenset({"id", "schema"})
+"""The members of the stored reference to one of several entities."""
 
 
 class Choice(Schema):
@@ -105,7 +106,7 @@ class Choice(Schema):
         return (name, schema) if schema is not None else (None, None)
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
-        if is_dict(value) and value.keys() == _REFERENCE:
+        if is_dict(value) and value.keys() == REFERENCE:
             schema = self.mapping.get(value["schema"])
             return UNDEFINED if schema is None else schema.keys(value["id"], decode=decode)
         if is_instance(value):
@@ -164,7 +165,7 @@ class Choice(Schema):
 
     def _reference(self, stored: Any) -> Schema | None:
         """The schema of a stored `{"id", "schema"}`; None for an item that was stored unchanged."""
-        if not isinstance(stored, DICT) or stored.keys() != _REFERENCE:
+        if not isinstance(stored, DICT) or stored.keys() != REFERENCE:
             return None
         name = stored["schema"]
         try:

@@ -11,7 +11,7 @@ from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy_imports import check_reference, find
 from ..base.values import LIST, UNDEFINED, read_only
 from .codec import encode_any
-from .protocol import Echo, Reader, Schema, ValueTypes, Writer, title_of
+from .protocol import Echo, Reader, Schema, Writer, title_of
 from .record import Model, RecordMeta
 
 T = TypeVar("T")
@@ -25,19 +25,9 @@ class Conversion(Schema):
     takes_scalars = True
     is_leaf = True
 
-    def __init__(
-        self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any, model: Any = None
-    ) -> None:
+    def __init__(self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any) -> None:
         self.convert = convert
         self.encode = encode
-        self._model = model
-
-    @property
-    def wire_model(self) -> Any:
-        return self._model
-
-    def value_types(self, of: ValueTypes) -> None:
-        of.value(self.wire_model)
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         return value

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..base.values import DICT, MAPPING, SCALARS, UNDEFINED, is_mapping, is_sequence, kind_of, read_only
 from .codec import Codec, codec_of
-from .containers import List, Object, Values
+from .containers import REFERENCE, List, Object, Values
 from .entity import EntitySchema, nested_instance
 from .notation import Conversion, Lazy, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, title_of
@@ -26,8 +26,6 @@ LIST_KIND: Final = "list"
 OBJECT: Final = "object"
 
 _KINDS: Final[Mapping[type[Any], str]] = {str: TEXT, int: NUMBER, float: NUMBER, bool: BOOLEAN, list: LIST_KIND}
-_SCALAR_KINDS: Final = frozenset({TEXT, NUMBER, BOOLEAN})
-_REFERENCE: Final = frozenset({"id", "schema"})
 
 
 def constants_of(model: Model) -> Mapping[str, object]:
@@ -156,7 +154,7 @@ class OneOf(Schema):
         return (None, None) if found is None or not found.is_entity else (found.name, found.schema)
 
     def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
-        if not isinstance(stored, DICT) or stored.keys() != _REFERENCE or type(stored["schema"]) is not str:
+        if not isinstance(stored, DICT) or stored.keys() != REFERENCE or type(stored["schema"]) is not str:
             return None
         node = self.entities.get(stored["schema"])
         return None if node is None else node.referred(stored["id"])
@@ -282,7 +280,7 @@ class OneOf(Schema):
         return Codec(self.decode, self.encode_one)
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
-        if isinstance(value, DICT) and value.keys() == _REFERENCE and self.alternatives:
+        if isinstance(value, DICT) and value.keys() == REFERENCE and self.alternatives:
             node = self.entities.get(value["schema"]) if type(value["schema"]) is str else None
             return UNDEFINED if node is None else node.keys(value["id"], decode=decode)
         if is_instance(value):
@@ -311,13 +309,13 @@ class OneOf(Schema):
 
     def _literal(self, value: Any) -> object:
         """The stored form of a value that is no entity; one that looks like a reference is wrapped."""
-        if self.entities and isinstance(value, DICT) and value.keys() == _REFERENCE:
+        if self.entities and isinstance(value, DICT) and value.keys() == REFERENCE:
             return {"id": value, "schema": None}
         return value
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         alternatives = self.alternatives
-        if self.entities and isinstance(stored, DICT) and stored.keys() == _REFERENCE and alternatives:
+        if self.entities and isinstance(stored, DICT) and stored.keys() == REFERENCE and alternatives:
             name = stored["schema"]
             node = self.entities.get(name) if type(name) is str else None
             if node is not None:

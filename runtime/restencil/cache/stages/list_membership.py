@@ -10,7 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json
-from ...schema.collection import PagedCollection, append, find_collection, identity_of_text, list_result, without
+from ...schema.collection import (
+    PagedCollection,
+    append,
+    find_collection,
+    identity_of_text,
+    list_result,
+    matches_argument,
+    without,
+)
 from ...schema.protocol import Subject
 from ...schema.stored import entries_of
 from ..tables import ListBinding, ResultMeta, Tables
@@ -119,7 +127,7 @@ class _ListUpdate:
         for name, value in identity_of_text(pk).items():
             if collection.non_filter_argument_keys(name):
                 return None
-            one = collection.decides(self.subject.schema, name, value, record, self.params)
+            one = matches_argument(self.subject.schema, name, value, record, self.params)
             if one is None:
                 return None
             fits = fits and one
@@ -198,7 +206,7 @@ class ExactListUpdate(_ListUpdate):
                 continue
             if listing.exact is not None and name not in listing.exact:
                 return is_sorted, None
-            one = collection.decides(self.subject.schema, name, value, record, self.params)
+            one = matches_argument(self.subject.schema, name, value, record, self.params)
             if one is None:
                 return is_sorted, None
             fits = fits and one
