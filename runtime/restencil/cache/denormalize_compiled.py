@@ -10,7 +10,7 @@ from ..base.errors import ConversionError
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
 from ..schema.codec import UNCHANGING
 from ..schema.collection import Collection
-from ..schema.containers import Choice, List, Object, Union, Values
+from ..schema.containers import List, Object, Union, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, left_out
 from ..schema.notation import Conversion
@@ -198,7 +198,7 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
 _MANY: Final = 16
 """The number of primary keys from which on a joint lookup is faster. (Benchmark: push, and read the list.)"""
 
-_TRANSPARENT: Final = (List, Object, Values, Union, Choice, OneOf, Collection, Query)
+_TRANSPARENT: Final = (List, Object, Values, Union, OneOf, Collection, Query)
 
 
 def _leads_nowhere(relation: Relation) -> str:

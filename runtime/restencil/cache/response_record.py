@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.values import UNDEFINED, Sentinel
 from ..schema.collection import Collection as CollectionSchema
-from ..schema.containers import Choice, List, Object, Union, Values
+from ..schema.containers import List, Object, Union, Values
 from ..schema.entity import as_entity
 from ..schema.notation import Conversion, Lazy
 from ..schema.one_of import OneOf
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 _CELLS: Final = 10_000
 """The maximum number of cells of a recorded response, as each of them needs references."""
 
-_REPEATABLE: Final = frozenset(
-    {List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf, RecordSchema}
-)
+_REPEATABLE: Final = frozenset({List, Object, Values, Union, CollectionSchema, Conversion, Lazy, OneOf, RecordSchema})
 
 ALIKE: Final = 1
 EXACT: Final = 2

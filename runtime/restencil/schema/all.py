@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
-from .containers import Attribute, Choice, check_shape, item_schema, items_of
+from .containers import Attribute, Union, check_shape, item_schema, items_of
 from .entity import EntitySchema
 from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
 from .stored import record_of
@@ -47,7 +47,7 @@ class All(Schema):
         Raises TypeError for a mapping if this has a single entity, and the other way round.
         """
         item = self.item if self._attribute is None and isinstance(definition, Mapping) else None
-        if isinstance(item, Choice):  # a union inside: as if its mapping had been given
+        if isinstance(item, Union):  # a union inside: as if its mapping had been given
             self._definition, self._attribute = dict(item.raw), item.attribute
         has_mapping = self._attribute is not None
         if has_mapping != isinstance(definition, Mapping):

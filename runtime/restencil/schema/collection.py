@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
-from .containers import Choice, List, Object, Values, check_shape, item_identity, items_of
+from .containers import List, Object, Union, Values, check_shape, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
 from .protocol import CollectionNode, Echo, Reader, Schema, Subject, Writer, definitions
@@ -313,11 +313,11 @@ def matches_argument(
 
 def _named_table(collection: Collection) -> str:
     item = collection.item
-    inner = [*item.children()] if isinstance(item, Choice) else [item]
+    inner = [*item.children()] if isinstance(item, Union) else [item]
     keys = ";".join(
         schema.table_key if isinstance(schema, EntitySchema) else _no_entity(collection, schema) for schema in inner
     )
-    if len(inner) == 1 and isinstance(item, Choice):
+    if len(inner) == 1 and isinstance(item, Union):
         keys += ";"  # items of a union are stored in another form than those of its only type
     return (f"{{{keys}}}" if collection.is_map else f"[{keys}]") + collection.apart
 

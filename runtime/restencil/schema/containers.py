@@ -38,13 +38,20 @@ REFERENCE: Final = frozenset({"id", "schema"})
 """The members of the stored reference to one of several entities."""
 
 
-class Choice(Schema):
-    """One of several schemas, selected by an attribute; a stored item is `{"id": …, "schema": name}`."""
+class Union(Schema):
+    """One of several entities, selected by a field or a function; a stored item is `{"id": …, "schema": name}`."""
 
-    def __init__(self, mapping: Mapping[Any, Any], attribute: Attribute, owner: str) -> None:
-        self.raw = dict(mapping)
-        self.attribute = attribute
-        self.owner = owner
+    owner = "Union"
+    """The container that it is in, for messages."""
+
+    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+        if not is_mapping(schema) or schema_attribute is None:
+            raise TypeError(
+                "Union needs a mapping from values to entities and schema_attribute, the field (or function) that "
+                "gives the value"
+            )
+        self.raw: dict[Any, Any] = dict(schema)
+        self.attribute = schema_attribute
         self._resolved: dict[Any, Schema | None] | None = None
 
     @property
@@ -207,7 +214,9 @@ def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | N
     if attribute is not None:
         if not is_mapping(raw):
             raise TypeError(f"{owner}: schema_attribute needs a mapping from its values to schemas, found {raw!r}")
-        return Choice(raw, attribute, owner)
+        union = Union(raw, attribute)
+        union.owner = owner
+        return union
     if is_mapping(raw) and owner in ("All", "Union", "Values", "Array", "Invalidate"):
         raise TypeError(
             f"{owner}: a mapping needs schema_attribute, the field (or function) with the kind of an item, one of "
@@ -254,7 +263,7 @@ class ItemHolder(Schema):
 
 def item_identity(schema: Schema | None) -> object:
     """Return a hashable key that is equal for schemas that denormalize the same stored form to the same object."""
-    if isinstance(schema, Choice):
+    if isinstance(schema, Union):
         try:
             found = schema.identity()
             hash(found)
@@ -432,18 +441,6 @@ class Values(ItemHolder):
     @property
     def wire_model(self) -> Any:
         return self
-
-
-class Union(Choice):
-    """One of several entities, selected by a field or a function."""
-
-    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
-        if not is_mapping(schema) or schema_attribute is None:
-            raise TypeError(
-                "Union needs a mapping from values to entities and schema_attribute, the field (or function) that "
-                "gives the value"
-            )
-        super().__init__(schema, schema_attribute, "Union")
 
 
 class Object(Schema):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.errors import ProcessingError
 from ..base.values import INVALID, UNDEFINED, is_mapping, read_only
-from .containers import Attribute, Choice, item_schema
+from .containers import Attribute, Union, item_schema
 from .entity import EntitySchema
 from .notation import schema_of
 from .protocol import Echo, Reader, Schema, Subject, ValueTypes, Writer, title_of
@@ -51,7 +51,7 @@ class Invalidate(Schema):
                 f"[Invalidate({self.title})]"
             )
         item = self.item
-        if isinstance(item, Choice):
+        if isinstance(item, Union):
             name, chosen = item.select(value, parent, key)
             if chosen is None and item.undecided(value, parent, key):
                 return self._invalidate_held(item, value, lambda schema: schema.lenient_pk(value, writer.args), writer)
@@ -74,7 +74,7 @@ class Invalidate(Schema):
         return pk
 
     def _invalidate_held(
-        self, item: Choice, value: object, pk_of: Callable[[EntitySchema], str | None], writer: Writer
+        self, item: Union, value: object, pk_of: Callable[[EntitySchema], str | None], writer: Writer
     ) -> Any:
         """Invalidate a value of unknown type in each table that has its primary key.
 
@@ -106,7 +106,7 @@ class Invalidate(Schema):
         item = self.item
         if isinstance(value, bool) or value == "":
             return value
-        if isinstance(item, Choice):
+        if isinstance(item, Union):
             return self._invalidate_held(item, value, lambda schema: schema.pk_of_scalar(value, writer), writer)
         if isinstance(item, EntitySchema):
             pk = item.pk_of_scalar(value, writer)
@@ -119,7 +119,7 @@ class Invalidate(Schema):
 
     def echo(self, value: Any, echo: Echo) -> Any:
         item = self.item
-        if isinstance(item, Choice) and is_mapping(value):
+        if isinstance(item, Union) and is_mapping(value):
             item = item.chosen(value, echo)
         if isinstance(item, EntitySchema):
             return item.built_from(value, echo) if is_mapping(value) else None

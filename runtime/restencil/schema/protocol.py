@@ -41,7 +41,7 @@ class Writer(Protocol):
     processed: dict[tuple[int, str], Mapping[str, Any]]
     """The results of an overridden `process` for objects of the response, by the object's identity and table."""
     chosen: dict[tuple[int, int], Schema]
-    """The schemas that a function chose for polymorphic objects, by the identities of the object and its `Choice`."""
+    """The schemas that a function chose for polymorphic objects, by the identities of the object and its `Union`."""
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
         """Normalize a value that is in `parent` under `key`, and return its stored form."""

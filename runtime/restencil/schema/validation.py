@@ -23,7 +23,7 @@ from ..base.values import is_dict, is_list, is_mapping, is_sequence, with_articl
 from .all import All
 from .codec import codec_of
 from .collection import Adder, Collection
-from .containers import Choice, List, Object, Union, Values
+from .containers import List, Object, Union, Values
 from .derived import Query
 from .entity import Entity, EntityModel, EntitySchema
 from .notation import Conversion
@@ -212,7 +212,7 @@ def _object(schema: Object, value: object, path: str) -> Iterator[Misfit]:
         yield from misfits(member, value.get(name), f"{path}.{name}")
 
 
-def _choice(schema: Choice, value: object, path: str) -> Iterator[Misfit]:
+def _union(schema: Union, value: object, path: str) -> Iterator[Misfit]:
     yield from misfits(schema.select(value, None, None)[1], value, path)
 
 
@@ -255,8 +255,7 @@ _CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] 
     Values: _list,
     All: _list,
     Object: _object,
-    Choice: _choice,
-    Union: _choice,
+    Union: _union,
     OneOf: _one_of,
     Adder: _adder,
     Query: _query,
