@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         UnexpectedContentError,
         UnprocessableEntityError,
     )
-    from .base.lazy_imports import lazy_package
+    from .base.lazy_imports import lazy_package, lazy_resource
     from .base.response import Page, Response
     from .base.scheduler import Scheduler, ThreadScheduler
     from .cache.explanation import Explanation
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from .cache.store import Store
     from .client.arguments import AsyncClientOptions, ClientOptions
     from .client.controller import AsyncController, Controller
-    from .client.host import lazy_resource
     from .client.managers import ConnectionListener, LogoutManager, Manager, PollingSubscription, SubscriptionManager
     from .client.network import NetworkManager
     from .client.oauth2 import OAuth2, Tokens
@@ -222,7 +221,7 @@ _MODULES: Final[dict[str, str]] = {
     "Has": "endpoint.typing",
     "lazy_function": "endpoint.endpoint",
     "lazy_package": "base.lazy_imports",
-    "lazy_resource": "client.host",
+    "lazy_resource": "base.lazy_imports",
     "AbortError": "base.errors",
     "AbortOptimistic": "base.errors",
     "HookScopeError": "base.errors",

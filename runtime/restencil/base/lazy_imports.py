@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from types import ModuleType
 
-__all__ = ["LazyModule", "asyncio", "check_reference", "find", "lazy_package", "running_loop", "sqlite3"]
+__all__ = [
+    "LazyModule",
+    "asyncio",
+    "check_reference",
+    "find",
+    "lazy_package",
+    "lazy_resource",
+    "running_loop",
+    "sqlite3",
+]
 
 # --- objects named by a string, and packages of them -----------------------------------------------------------------
 
@@ -73,6 +82,39 @@ def lazy_package(
 
     # PEP 562. Defined here and not in the module, so that they work whatever names the module has.
     namespace["__getattr__"], namespace["__dir__"] = look_up, list_names
+
+
+class LazyResource:
+    """A descriptor of client classes that returns a resource bound to the client."""
+
+    __slots__ = ("_asking", "_name", "_reference")
+
+    def __init__(self, reference: str) -> None:
+        check_reference(reference, relative=True)
+        self._reference = reference
+        self._asking = self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._asking, self._name = owner.__module__, name
+
+    def __get__(self, client: object, owner: type | None = None) -> Any:
+        if client is None:
+            return self
+        # As this is no data descriptor, the instance attribute takes precedence from now on.
+        bound = client.__dict__[self._name] = find(self._reference, self._asking)(client)
+        return bound
+
+    def __repr__(self) -> str:
+        return f"lazy_resource({self._reference!r})"
+
+
+def lazy_resource(reference: str) -> Any:
+    """Declare a resource of a client: `orders: Orders[Controller] = lazy_resource(".orders:Orders")`.
+
+    `".orders:Orders"` is in the package of the client's module, `"shop.orders:Orders"` is absolute. The class is
+    imported, and the resource created, on first use. Raises ValueError for a reference of another form.
+    """
+    return LazyResource(reference)
 
 
 # --- modules of the standard library that only some programs need ----------------------------------------------------

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from .errors import ParseError
 from .json_text import decode_json
 from .transport import public_url
 from .values import is_dict, is_list
@@ -265,3 +266,28 @@ def retry_after_in(headers: Mapping[str, str], now: float) -> float | None:
         return max(0.0, date.timestamp() * 1000 - now)
     except (ValueError, OverflowError):
         return None
+
+
+# --- the charset of a body ---------------------------------------------------------------------------------------
+
+
+def charset_of(response: Any) -> str:
+    """Return the charset of a response if Python knows it, else UTF-8."""
+    charset: str = response.charset_encoding or "utf-8"
+    try:
+        b"a".decode(charset, "replace")
+    except UnicodeError:
+        return charset  # a known charset; decoding the body raises the error
+    except (LookupError, ValueError):
+        return "utf-8"
+    return charset
+
+
+def undecodable(response: object, error: UnicodeError, outcome: str = "") -> ParseError:
+    """Return the error for a response whose body cannot be decoded in its charset; its message ends with `outcome`."""
+    return ParseError(
+        f"{reported(response)}: the response declares the charset {charset_of(response)!r}, but its body cannot be "
+        f"decoded ({error}); fix the charset on the server, or set content='bytes'{outcome}",
+        status=400,
+        **error_members(response),
+    )

@@ -16,7 +16,7 @@ from ..base.transport import ImpliedHeader
 from .bodies import NO_BODY, encode_body, make_repeatable
 from .cookies import CREDENTIALS, add_cookies, has_cookies
 from .limits import accepted
-from .origins import remove_credentials
+from .secrets import remove_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from __future__ import annotations
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final
 
-from .origins import origin_of
+from ..base.transport import origin_of
 from .outgoing import OutgoingRequest, current_request
 
 if TYPE_CHECKING:
@@ -101,5 +101,5 @@ def _uses_cookies(outgoing: OutgoingRequest, url: Url) -> bool:
     credentials = outgoing.init.get("credentials") or "same-origin"
     if credentials == "same-origin":
         base = outgoing.transport.base
-        return not base or origin_of(url) == origin_of(outgoing.transport.library.URL(base))
+        return not base or origin_of(str(url)) == origin_of(str(outgoing.transport.library.URL(base)))
     return bool(credentials == "include")

@@ -9,6 +9,7 @@ from ..base.calls import CROSS_ORIGIN_BODY
 from ..base.errors import NetworkError
 from ..base.response_details import ORDER
 from ..base.steps import Wait, drive, drive_async
+from ..base.transport import origin_of
 from .bodies import rewind
 from .build import build_request
 from .cancellation import current_cancellation
@@ -26,9 +27,9 @@ from .failures import (
     unusable_location,
 )
 from .limits import BodyLimit, limit_of_body, read, read_async
-from .origins import origin_of, remove_credentials, sends_body_elsewhere
 from .outgoing import OutgoingRequest, current_request
 from .redaction import redact_error, redact_response, redacted
+from .secrets import remove_credentials, sends_body_elsewhere
 
 if TYPE_CHECKING:
 
@@ -146,7 +147,7 @@ def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: Raw
     """Steps that follow redirects and return the final response. Raises NetworkError if it is an error response."""
     library = outgoing.transport.library
     redirect = outgoing.init.get("redirect") or "follow"
-    origin = origin_of(response.request.url)
+    origin = origin_of(str(response.request.url))
     at_home = True
     followed = 0
     while response.has_redirect_location and redirect != "manual":
@@ -157,7 +158,7 @@ def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: Raw
         if followed > MAX_REDIRECTS:
             raise endless_redirects(outgoing, MAX_REDIRECTS)
         following = _following_request(outgoing, response)
-        at_home = at_home and origin_of(following.url) == origin
+        at_home = at_home and origin_of(str(following.url)) == origin
         outgoing.is_conditional = outgoing.is_conditional and at_home
         if not at_home:
             remove_credentials(library, following)

@@ -1,4 +1,8 @@
-"""Secrets of a request, and their removal from strings, because servers repeat them in their responses."""
+"""Secrets of a request, and their removal: from strings, and from requests that are redirected to another origin.
+
+Servers repeat secrets in their responses. The HTTP libraries remove only `Authorization` at another origin, so a key in
+`X-Api-Key` would be sent there; and they restore all headers if a second redirect returns to the first origin.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,17 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from ..base.calls import ArgumentText
-from .origins import CONNECTION_HEADERS
+from ..base.transport import origin_of
+
+if TYPE_CHECKING:
+    from .library import Library, RawRequest
+
+CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
+"""Headers that describe the connection."""
 
 SHOWN_HEADERS: Final = frozenset(
     (
@@ -98,3 +108,23 @@ def _forms(secret: str) -> Iterator[str]:
     plain = json.dumps(secret, ensure_ascii=False)[1:-1]
     yield from (secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret))
     yield from (escaped, plain, escaped.replace("/", "\\/"), plain.replace("/", "\\/"))
+
+
+# --- other origins ---------------------------------------------------------------------------------------------------
+
+
+def sends_body_elsewhere(request: RawRequest, following: RawRequest) -> bool:
+    """Return whether a redirected request sends a body to another origin than the one that redirected it."""
+    headers = following.headers
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    return has_body and origin_of(str(following.url)) != origin_of(str(request.url))
+
+
+def remove_credentials(library: Library, request: RawRequest) -> None:
+    """Remove all headers of a request except those that describe its content and connection."""
+    headers = request.headers
+    for name in list(headers):
+        if not name.startswith("content-") and name not in CONNECTION_HEADERS:
+            del headers[name]
+    headers["accept"] = "*/*"
+    headers["user-agent"] = library.user_agent

@@ -21,7 +21,6 @@ HEAVY = (
     "httpx",
     "httpx2",
     "orjson",
-    "restencil.base.charset",
     "restencil.http.abort",
     "restencil.http.build",
     "restencil.http.exchange",
