@@ -281,7 +281,7 @@ class World:
     @property
     def had_trouble(self) -> bool:
         """Whether the storage did not answer in time, as on a machine that is busy."""
-        return any(process.persistence.connection.count.errors for process in self._all)
+        return any(process.persistence.connection.errors for process in self._all)
 
     # -- steps
 

@@ -42,7 +42,7 @@ class BatchLoader:
         """
         known = self._connection.known
         loaded = self._connection.load(lambda storage: storage.load((), (key,)))
-        self._connection.count.loads += 1
+        self._connection.count["loads"] += 1
         if loaded is None or loaded.epoch != known.epoch or loaded.number > known.number:
             return False
         late = self._log_consumer.late(loaded.number)
@@ -72,7 +72,7 @@ class BatchLoader:
             loaded: Loaded | None = yield StorageQuery(
                 lambda storage: storage.load(piece, named, entries, tables, wanted), size  # noqa: B023
             )
-            self._connection.count.loads += 1
+            self._connection.count["loads"] += 1
             if loaded is None or not (yield from self._reach(loaded)):
                 return False
             late = self._log_consumer.late(loaded.number)

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -32,26 +33,6 @@ LEASE_LENGTH: Final = 3_000.0
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 30.0
 """Bounds of the delay before a storage that is down is tried again, in s; each failure doubles the delay."""
-
-
-class Counters:
-    """Counters of loads, commits, leases and errors since the store was created."""
-
-    def __init__(self) -> None:
-        self.loads = 0
-        self.loaded_rows = 0
-        self.holes = 0
-        self.commits = 0
-        self.committed_rows = 0
-        self.moved = 0
-        self.fenced = 0
-        self.entries = 0
-        self.breaks = 0
-        self.leases = 0
-        self.leases_waited_for = 0
-        self.requests_saved = 0
-        self.unstorable = 0
-        self.errors: dict[str, int] = {}
 
 
 class VersionMap:
@@ -207,7 +188,10 @@ class StorageConnection:
         self.lock = lock
         """The lock of the store."""
         self.known = VersionMap(numbers)
-        self.count = Counters()
+        self.count: Counter[str] = Counter()
+        """Counts of loads, commits and leases since the store was created, named as in `StorageStats`."""
+        self.errors: Counter[str] = Counter()
+        """The number of errors, by class."""
         self.state = "on"
         self.reason = ""
         self.writer = ""
@@ -419,8 +403,7 @@ class StorageConnection:
 
     def _failed(self, error: Exception, *, is_load: bool, writes: bool) -> None:
         name = type(error).__name__
-        errors = self.count.errors
-        errors[name] = errors.get(name, 0) + 1
+        self.errors[name] += 1
         if isinstance(error, StorageOff):
             self.turn_off(str(error))
             return

@@ -121,7 +121,7 @@ class Hydrator(Provenance):
                 self._take_row(row, nodes.get(cell), rev is not None, intake)
         for table, rows in came.items():
             self._take_new(table, rows, nodes, intake.new)
-        self._connection.count.loaded_rows += len(loaded.rows)
+        self._connection.count["loaded_rows"] += len(loaded.rows)
 
     def _whole(self, row: StoredRow, value: object, times: Meta) -> Whole:
         """Return the response that last contained the complete row, with numbers of this store."""
@@ -327,8 +327,7 @@ class Hydrator(Provenance):
 
     def _is_broken(self, place: EntityPath | str) -> None:
         self.broken.append(place)
-        errors = self._connection.count.errors
-        errors["ValueError"] = errors.get("ValueError", 0) + 1
+        self._connection.errors["ValueError"] += 1
         logger.warning("a row or result in the storage is not valid JSON; it is ignored and deleted")
 
     def load_again(self, table: str) -> None:
@@ -391,7 +390,7 @@ class Hydrator(Provenance):
                     self.dropped([cell])
                 elif rev is None or row.rev > rev:
                     self._take_row(row, None, rev is not None, intake)
-            self._connection.count.loaded_rows += len(loaded.rows)
+            self._connection.count["loaded_rows"] += len(loaded.rows)
             self.take_results(keys, loaded, intake)
         for cell, entry in same.items():
             self._renew(cell, entry, intake.other)

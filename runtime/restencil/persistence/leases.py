@@ -136,7 +136,7 @@ class Leases:
             is_known = is_waiting or request.key in connection.known.key_revs
             if not is_waiting:
                 is_waiting = True
-                connection.count.leases_waited_for += 1
+                connection.count["leases_waited_for"] += 1
             if held is None and is_known:
                 self._looks(fetch_id, lease, wanted)
                 is_current = yield wanted.wait(lap)
@@ -166,7 +166,7 @@ class Leases:
             if wanted.is_over:
                 return True
             if wanted.accept_cached():
-                self._connection.count.requests_saved += 1
+                self._connection.count["requests_saved"] += 1
                 return True
             rev = self._connection.known.key_revs.get(request.key)
             if rev == 0 or (rev is not None and attempt > 0):
@@ -216,7 +216,7 @@ class Leases:
         if not is_wanted:
             self._to_give.append(lease)
         elif fetch_id not in self._held:
-            self._connection.count.leases += 1
+            self._connection.count["leases"] += 1
             self._held[fetch_id] = _Held(lease, since + LEASE_LENGTH / 1000)
         self._work(at_once=not is_wanted)
 

@@ -195,7 +195,7 @@ class LogConsumer:
         is_own = self._connection.is_own
         for entry in entries:
             if not is_own(entry):
-                connection.count.entries += 1
+                connection.count["entries"] += 1
             if len(self._recent) == _REMEMBERED:
                 self._forgotten = self._recent[0][0]
             self._recent.append((entry.number, frozenset() if is_own(entry) else frozenset(_places(entry))))
@@ -318,7 +318,7 @@ class LogConsumer:
         """Mark all of memory as unverified and every key as stale, until they are compared with the storage."""
         store_state = self._store_state
         logger.info("data in memory is compared with the storage before it is used: %s", reason)
-        self._connection.count.breaks += 1
+        self._connection.count["breaks"] += 1
         if is_epoch:
             self._write_behind.give_up()
         self._hydrator.mark_unverified(is_epoch=is_epoch)

@@ -271,7 +271,7 @@ class ReadThrough:
             if is_loaded:
                 self._write_behind.use(walk.touched)
             if not found:
-                self._connection.count.holes += 1
+                self._connection.count["holes"] += 1
             elif request is not None:
                 self._stored_revalidation.look(request, walk)
             return found

@@ -262,10 +262,14 @@ class StoragePersistence:
         held = NamespaceStats(0, 0, 0)
         if connection.is_open and connection.state == "on":
             held = connection.load(lambda storage: storage.stats()) or held
-        counters: dict[str, Any] = {**vars(connection.count), "errors": dict(connection.count.errors), **held._asdict()}
-        rows, names = write_behind.queue.rows, len(write_behind.queue.names)
         return StorageStats(
-            state=connection.state, reason=connection.reason, pending_rows=rows, pending_names=names, **counters
+            state=connection.state,
+            reason=connection.reason,
+            pending_rows=write_behind.queue.rows,
+            pending_names=len(write_behind.queue.names),
+            errors={**connection.errors},
+            **held._asdict(),
+            **connection.count,
         )
 
     def fork(self, phase: Literal["before", "parent", "child"], /) -> None:

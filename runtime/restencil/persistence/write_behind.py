@@ -307,7 +307,7 @@ class WriteBehind:
             if outcome is None:
                 return False
             if outcome.epoch != batch.epoch:
-                self.connection.count.fenced += 1
+                self.connection.count["fenced"] += 1
                 with self._store.lock:
                     if self._batch is batch:
                         self._batch = None
@@ -366,8 +366,8 @@ class WriteBehind:
         """Note the revs of committed rows and results, and write rebased rows to memory (locked)."""
         known, queue, count = self.connection.known, self.queue, self.connection.count
         base = self._store_state.base
-        count.commits += 1
-        count.committed_rows += len(batch.rows)
+        count["commits"] += 1
+        count["committed_rows"] += len(batch.rows)
         is_next = known.numbered(number)
         entering: dict[EntityPath, StoredEntry] = {}
         for cell, row in batch.rows.items():
@@ -404,7 +404,7 @@ class WriteBehind:
                 return
             self._goes_alone = False
             for pending in batch.writers_of(batch.unstorable) if batch.unstorable else batch.actions:
-                self.connection.count.unstorable += 1
+                self.connection.count["unstorable"] += 1
                 if pending.label not in self._warned:
                     self._warned.add(pending.label)
                     why = "is too big" if batch.is_too_big else "has no exact JSON form"
@@ -414,7 +414,7 @@ class WriteBehind:
 
     def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
         """Rebase a batch onto rows that other processes have written, and write the result to memory."""
-        self.connection.count.moved += 1
+        self.connection.count["moved"] += 1
         known, queue = self.connection.known, self.queue
         with self._store.lock:
             if self._batch is not batch:
