@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .write_queue import WriteQueue
 
 _LARGEST: Final = 8 * 1024 * 1024
-"""The largest response that is stored, in bytes of JSON, if the storage has no bound of its own."""
+"""The largest response that is stored, in bytes of JSON."""
 
 
 class BatchRow(NamedTuple):
@@ -177,7 +177,7 @@ class WriteBatch:
         results = self._results(connection, forms)
         size += sum(len(result.value or b"") for result in results)
         self.row_size = size / max(1, len(rows))
-        self.is_too_big = size > getattr(connection.storage, "max_bytes", 8 * _LARGEST) // 8
+        self.is_too_big = size > _LARGEST
         drop, gone = self._dropped()
         index: dict[IndexEntry, str | None] = {}
         listed: set[str] = set()
