@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .timeline import Event
 
 
-_NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}
+_NO_INDEX: Final[Mapping[IndexEntry, str]] = {}
 _NO_INDEXES: Final[Mapping[tuple[str, str], Mapping[str, str | None]]] = {}
 _NO_PLACES: Final[Mapping[Place, None]] = {}
 _NO_RESULTS: Final[Mapping[str, Result]] = {}
@@ -120,7 +120,8 @@ class PendingWrite:
     differing: Mapping[str, frozenset[str]] = EMPTY
     """By table, the primary keys whose value changed; all, if the table is absent."""
     write_set: WriteSet | None = None
-    index: Mapping[IndexEntry, str | None] = _NO_INDEX
+    index: Mapping[IndexEntry, str] = _NO_INDEX
+    """The index entries that it wrote; those that it removed stay in the storage, see `WriteBatch._has`."""
     listed: frozenset[str] = NO_NAMES
     misses: frozenset[str] = NO_NAMES
     """Tables whose stored rows are incomplete after the commit."""
@@ -242,6 +243,7 @@ class PendingWrite:
                 (table, name, text): pk
                 for (table, name), entries in self.indexes.items()
                 for text, pk in entries.items()
+                if pk is not None
             }
         if self.write_set is not None and self.write_set.collections:
             self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]

@@ -179,14 +179,14 @@ class WriteBatch:
         self.row_size = size / max(1, len(rows))
         self.is_too_big = size > _LARGEST
         drop, gone = self._dropped()
-        index: dict[IndexEntry, str | None] = {}
+        index: dict[IndexEntry, str] = {}
         listed: set[str] = set()
         release: list[str] = []
         for action in self.actions:
             index.update(
                 (entry, pk)
                 for entry, pk in (*self._found_by(action), *action.index.items())
-                if pk is not None and forms.registry.keeps_index(entry, pk) and self._has(entry, pk)
+                if forms.registry.keeps_index(entry, pk) and self._has(entry, pk)
             )
             listed |= action.listed
             misses |= action.misses

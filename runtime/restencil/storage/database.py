@@ -109,7 +109,6 @@ _PUT_RESULT: Final = (
 _DROP_ROW: Final = "DELETE FROM row WHERE kind = ? AND pk = ?"
 _DROP_RESULT: Final = "DELETE FROM result WHERE key = ?"
 _PUT_INDEX: Final = "INSERT OR REPLACE INTO entry (kind, field, value, pk) VALUES (?, ?, ?, ?)"
-_DROP_INDEX: Final = "DELETE FROM entry WHERE kind = ? AND field = ? AND value = ?"
 _USE_ROW: Final = "UPDATE row SET used = ? WHERE kind = ? AND pk = ? AND used < ?"
 _USE_RESULT: Final = "UPDATE result SET used = ? WHERE key = ? AND used < ?"
 _PKS: Final = "SELECT born, pk FROM row WHERE kind = ? AND born > ? ORDER BY born LIMIT ?"
@@ -554,8 +553,7 @@ class _Commit:
                 cursor.execute(_PUT_MARK, (*mark, number))
         cursor.executemany(_PUT_MARK, [(*mark, number) for mark in batch.stale])
         for (table, field, value), pk in batch.index.items():
-            place = (self._kind(cursor, table), field, value)
-            cursor.execute(*((_DROP_INDEX, place) if pk is None else (_PUT_INDEX, (*place, pk))))
+            cursor.execute(_PUT_INDEX, (self._kind(cursor, table), field, value, pk))
         self._database.append(cursor, number, batch.entry)
         return True
 

@@ -163,7 +163,7 @@ COMMIT: Final = _HELP + r"""
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
 -- where nothing is written; id of the commit, or '0'; then counts, each followed by so many items:
 --   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
---   hashes: name, count, value and '+pk' or '-';
+--   hashes: name, count, value and pk;
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, rev, text;
 --   results: key, date, text;    spared: mark, number, count of the marks against it, these;    marks.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
@@ -188,11 +188,8 @@ local tables = taken(function()
   return it
 end)
 local hashes = taken(function()
-  local hash = {key = take_key(), name = take(), put = {}, lost = {}}
-  for _ = 1, number(take()) do
-    local value, pk = take(), take()
-    if pk == '-' then hash.lost[#hash.lost + 1] = value else append(hash.put, {value, string.sub(pk, 2)}) end
-  end
+  local hash = {key = take_key(), name = take(), put = {}}
+  for _ = 1, number(take()) do append(hash.put, {take(), take()}) end
   return hash
 end)
 local leases = taken(take_key)
@@ -323,11 +320,8 @@ for _, it in ipairs(tables) do
   elseif it.told then redis.call('HDEL', KEYS[1], 'l:' .. it.name) end
 end
 for _, hash in ipairs(hashes) do
-  call(hash.lost, 'HDEL', hash.key)
-  if #hash.put > 0 then
-    call(hash.put, 'HSET', hash.key)
-    if redis.call('ZADD', KEYS[3], 0, 'x:' .. hash.name) > 0 then begun[#begun + 1] = 'x:' .. hash.name end
-  end
+  call(hash.put, 'HSET', hash.key)
+  if redis.call('ZADD', KEYS[3], 0, 'x:' .. hash.name) > 0 then begun[#begun + 1] = 'x:' .. hash.name end
 end
 if born > number(info[5]) then redis.call('HSET', KEYS[1], 'born', digits(born)) end
 for name, count in pairs(counts) do

@@ -258,11 +258,7 @@ class MemoryStorage:
             if before is None or before.times.date <= result.times.date:
                 space.results[result.key] = result._replace(rev=space.number)
                 space.used[result.key] = now
-        for entry, pk in batch.index.items():
-            if pk is None:
-                space.index.pop(entry, None)
-            else:
-                space.index[entry] = pk
+        space.index.update(batch.index)
         space.append(batch.entry, self.history)
         return space.number
 

@@ -153,7 +153,7 @@ class Batch(NamedTuple):
     results: list[StoredResult]
     drop: list[Place]
     """Rows and results to delete first, whatever their rev; a deleted row makes its table incomplete."""
-    index: dict[IndexEntry, str | None]  # type: ignore[assignment]  # as above
+    index: dict[IndexEntry, str]  # type: ignore[assignment]  # as above
     tables: dict[str, int]
     """The versions of the tables that the batch is based on."""
     listed: list[str]

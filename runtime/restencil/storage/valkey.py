@@ -776,7 +776,7 @@ def _commit_arguments(names: Keys, batch: Batch) -> tuple[list[bytes], list[Any]
         ]
     by_hash: dict[tuple[str, str], list[Any]] = {}
     for (table, field, value), pk in batch.index.items():
-        by_hash.setdefault((table, field), []).extend((encoded(value), b"-" if pk is None else b"+" + encoded(pk)))
+        by_hash.setdefault((table, field), []).extend((encoded(value), encoded(pk)))
     arguments.append(len(by_hash))
     for (table, field), pairs in by_hash.items():
         keys.append(names.index(table, field))
