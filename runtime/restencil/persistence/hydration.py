@@ -30,6 +30,7 @@ from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .apply_remote import apply_remote, is_alike, write_entry
 from .connection import arrived
+from .pending_write import deletion_of
 from .provenance import Provenance
 from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left_out
 
@@ -326,7 +327,9 @@ class Hydrator(Provenance):
         return record
 
     def _is_broken(self, place: EntityPath | str) -> None:
-        self.broken.append(place)
+        if self._connection.storage.writable:
+            self._write_behind.queue.take(deletion_of((place,), self._store.now()))
+            self._write_behind.thread.wake()
         self._connection.errors["ValueError"] += 1
         logger.warning("a row or result in the storage is not valid JSON; it is ignored and deleted")
 

@@ -258,10 +258,10 @@ class PendingWrite:
         return [(table, pk) for table, written in self.cells.items() for pk in written]
 
     def keep_invalidations(self) -> None:
-        """Drop all values except invalidated results."""
+        """Drop all values and deletions except invalidated results."""
         results = {key: result for key, result in self.results.items() if result.is_invalidated}
         self.forget_values()
-        self.results = results
+        self.results, self.drop = results, _NO_PLACES
 
     def forget_values(self) -> None:
         """Drop the values; bulk invalidations stay."""
@@ -285,3 +285,10 @@ class PendingWrite:
             return False
         written = (self.cells, self.results, self.index, self.listed, self.joins)
         return not any((*written, self.drop, self.bulk_invalidations, self.misses, self.release))
+
+
+def deletion_of(places: Iterable[Place], moment: float) -> PendingWrite:
+    """Return a pending write that deletes these rows and results from the storage."""
+    pending = PendingWrite(Meta(moment, moment, moment))
+    pending.drop = dict.fromkeys(places)
+    return pending

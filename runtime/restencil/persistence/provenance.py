@@ -45,8 +45,6 @@ class Provenance:
         self.unusable_keys: set[str] = set()
         self.unread: set[str] = set()
         """Keys whose results were loaded for a function of `update`; no endpoint has read them yet."""
-        self.broken: list[EntityPath | str] = []
-        """Places of stored values that are invalid JSON; the next commit deletes them."""
         self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
         """The members that were left out of stored rows."""
         self.whole: set[str] = set()
@@ -83,7 +81,6 @@ class Provenance:
             self.unusable,
             self.unusable_keys,
             self.unread,
-            self.broken,
             self.left_out,
             self.whole,
             self.unordered,

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
     from ..cache.transition import Transition
-    from ..storage.protocol import Place
     from .pending_write import PendingWrite
 
 _TRIMMED: Final = 10.0
@@ -165,12 +164,6 @@ class StoragePersistence:
         """Handle an empty write queue (locked)."""
         self.read_through.hydrator.update_has_unverified()
 
-    def take_broken(self) -> list[Place]:
-        """Return and clear the places of stored values that are invalid JSON; the next commit deletes them (locked)."""
-        hydrator = self.read_through.hydrator
-        found, hydrator.broken = hydrator.broken, []
-        return found
-
     # -- writes of other processes
 
     def look(self) -> None:
@@ -266,7 +259,7 @@ class StoragePersistence:
             state=connection.state,
             reason=connection.reason,
             pending_rows=write_behind.queue.rows,
-            pending_names=len(write_behind.queue.names),
+            pending_names=write_behind.queue.deletions,
             errors={**connection.errors},
             **held._asdict(),
             **connection.count,

@@ -43,9 +43,8 @@ class BatchRow(NamedTuple):
 class WriteBatch:
     """Actions that are committed together."""
 
-    def __init__(self, actions: list[PendingWrite], names: dict[Place, None], used: list[Place]) -> None:
+    def __init__(self, actions: list[PendingWrite], used: list[Place]) -> None:
         self.actions = actions
-        self.names = names
         self.used = used
         self.sent: Batch | None = None
         """The batch that was sent without a response so far; it is sent again unchanged until its outcome is known."""
@@ -283,7 +282,7 @@ class WriteBatch:
         return results
 
     def _dropped(self) -> tuple[list[Place], dict[str, list[str]]]:
-        drop: dict[Place, None] = {**self.names, **dict.fromkeys(self.given_up)}
+        drop: dict[Place, None] = dict.fromkeys(self.given_up)
         for action in self.actions:
             drop.update(action.drop)
         written: list[Place] = [*self.rows, *self.results]

@@ -63,10 +63,6 @@ class WriteEvents(Protocol):
         """Handle an empty write queue (locked)."""
         ...
 
-    def take_broken(self) -> list[Place]:
-        """Return and clear the places of stored values that are invalid JSON; the next commit deletes them (locked)."""
-        ...
-
     def look(self) -> None:
         """Read the log, as a commit found another epoch (without the lock)."""
         ...
@@ -277,10 +273,9 @@ class WriteBehind:
             rows, event = rows + pending.rows, event or pending.event
             if pending.bulk_invalidations:
                 break
-        names = {**queue.names, **dict.fromkeys(self._events.take_broken())}
         self._batch = None
-        if actions or names or queue.used:
-            self._batch = WriteBatch(actions, names, [*queue.used])
+        if actions or queue.used:
+            self._batch = WriteBatch(actions, [*queue.used])
             queue.used.clear()
         return self._batch
 
@@ -355,8 +350,6 @@ class WriteBehind:
         for cell in batch.joined:
             if cell not in batch.rows and not queue.of_cell(cell):
                 queue.bases.pop(cell, None)
-        for place in batch.names:
-            queue.names.pop(place, None)
         for cell in batch.given_up:
             known.forget(*cell)
             queue.bases.pop(cell, None)

@@ -13,6 +13,7 @@ from ..cache.staleness import StaleSet
 from ..cache.tables import EMPTY
 from ..cache.write_set import EditList
 from ..schema.stored import is_collection, record_of
+from .pending_write import deletion_of
 from .row_codec import left_out_of
 
 if TYPE_CHECKING:
@@ -65,19 +66,22 @@ class WriteQueue:
         """The average size of the rows of the last commit, in bytes of JSON."""
         self.bases: dict[EntityPath, Base] = {}
         """Stored rows that pending writes are rebased onto, as they were not merged with them in memory."""
-        self.names: dict[Place, None] = {}
-        """Rows and results whose values exceeded the bounds; the next commit deletes them from the storage."""
         self.used: dict[Place, None] = {}
         """Rows and results that were used since the last commit."""
 
     def __bool__(self) -> bool:
-        return bool(self._captured or self._queue or self.names)
+        return bool(self._captured or self._queue)
 
     @property
     def actions(self) -> deque[PendingWrite]:
         """All pending writes, decoded and in order."""
         self.drain_capture()
         return self._queue
+
+    @property
+    def deletions(self) -> int:
+        """The number of rows and results that wait to be deleted (without the lock)."""
+        return sum(len(pending.drop) for pending in self._queue.copy())
 
     def take(self, pending: PendingWrite) -> None:
         """Add the captured writes of an action; adding them twice has no effect."""
@@ -115,31 +119,33 @@ class WriteQueue:
         return not captured
 
     def _keep_names(self) -> None:
-        """Drop the values of pending writes beyond the bounds and keep their names; invalidations stay."""
+        """Replace the values of pending writes beyond the bounds by one deletion of their places.
+
+        Invalidations and stale marks stay.
+        """
         self._connection.read_no_more()
-        kept: deque[PendingWrite] = deque()
-        for pending in self.actions:
-            cells = pending.all_cells()
-            self.names.update(dict.fromkeys(cells))
-            self._capture.local_only.update(cells)
-            self.names.update(dict.fromkeys(pending.results))
-            self.names.update(pending.drop)
+        actions = [*self.actions]
+        places: dict[Place, None] = {}
+        for pending in actions:
+            for names in (pending.all_cells(), pending.results, pending.drop):
+                places.update(dict.fromkeys(names))
+        deletion = deletion_of(places, self._store_state.clock())
+        self._queue.appendleft(deletion)  # before the values are dropped, as an interrupt may come anywhere
+        for pending in actions:
+            self._capture.local_only.update(pending.all_cells())
             pending.keep_invalidations()
             pending.rows = 0
-            if pending.bulk_invalidations or pending.results or pending.stale is not None:
-                for key in pending.results:
-                    self.names.pop(key, None)
-                kept.append(pending)
-        self._queue, self.rows = kept, 0
+        kept = [one for one in actions if one.bulk_invalidations or one.results or one.stale is not None]
+        self._queue, self.rows = deque((deletion, *kept)), 0
         self._cells.clear()
         self.bases.clear()
 
     def pop(self, pending: PendingWrite) -> None:
-        """Remove an action if it is the first of the queue."""
-        if self._queue and self._queue[0] is pending:
+        """Remove an action from the queue, if it is still there."""
+        if pending in self._queue:
             self._unsort(pending)
             self._uncount(pending)
-            self._queue.popleft()
+            self._queue.remove(pending)
 
     def forget(self, pending: PendingWrite) -> None:
         """Drop the values of an action; its bulk invalidations stay."""
@@ -167,7 +173,6 @@ class WriteQueue:
         self._queue.clear()
         self._cells.clear()
         self.bases.clear()
-        self.names.clear()
         self.used.clear()
         self.rows = 0
 
