@@ -53,7 +53,6 @@ class ConflictReads:
                 return False
             batch.versions[table] = found[0]
             with connection.lock:
-                known.versions[table], known.members[table] = found
                 for pk in found[1]:
                     cell = table, pk
                     if any(pending.writes(cell) for pending in batch.actions) or not self._joins(cell, actions):
@@ -103,14 +102,11 @@ class ConflictReads:
 
     def _members(self, table: str) -> tuple[int, list[str]] | None:
         """Return the version and the primary keys of a table; None if the storage does not respond."""
-        known = self._connection.known
         loaded = self._connection.work(lambda storage: storage.load((), (), (), (table,)))
         if loaded is None:
             return None
         info = loaded.tables.get(table)
         version = 0 if info is None else info.version
-        if known.versions.get(table) == version:
-            return version, known.members[table]
         members: list[str] = []
         for page in self._connection.pages(table) if version else ():
             if page is None:

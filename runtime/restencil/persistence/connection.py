@@ -58,9 +58,6 @@ class VersionMap:
         """By table, the usual schema fingerprint of its rows."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
         """The schema fingerprints of rows that differ from the usual one of their table."""
-        self.versions: dict[str, int] = {}
-        """By table, the version at which all its primary keys were loaded into `members`."""
-        self.members: dict[str, list[str]] = {}
         self.unordered: set[str] = set()
         """Tables whose rows in memory are not in the order of the storage."""
         self.left_out: dict[tuple[str, str], LeftOut] = {}
@@ -91,8 +88,6 @@ class VersionMap:
         self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
         for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.came_meanwhile):
             kept.clear()
-        self.versions.clear()
-        self.members.clear()
         self.timeline.begin(number)
 
     def numbered(self, number: int) -> bool:

@@ -186,7 +186,7 @@ class Provenance:
         for key in {**base.results, **base.key_metas}:
             rev = known.key_revs.get(key, self.unverified_keys.get(key, -1))
             self.unverified_keys[key] = -1 if is_epoch else rev
-        for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
+        for kept in (known.revs, known.key_revs, known.odd_shapes):
             kept.clear()
         for more in (self.dangling, self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()

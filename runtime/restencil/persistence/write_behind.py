@@ -364,8 +364,6 @@ class WriteBehind:
         is_next = known.numbered(number)
         entering: dict[EntityPath, StoredEntry] = {}
         for cell, row in batch.rows.items():
-            if row.rev == 0:
-                known.versions.pop(cell[0], None)
             queue.committed(cell, row.held, number, row.shape)
             if base.get(*cell) is not UNDEFINED:
                 known.note(*cell, number, row.shape)
@@ -414,7 +412,6 @@ class WriteBehind:
                 return
             for table in found.tables:
                 batch.versions.pop(table, None)
-                known.versions.pop(table, None)
             cells = [(row.table, row.pk) for row in found.rows]
             if gives_up:
                 batch.given_up.update(cells or batch.cells())
