@@ -7,7 +7,7 @@ usually by the thread of the storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.logs import logger
@@ -142,8 +142,6 @@ class PendingWrite:
     """By table and primary key, the response that last contained the complete record, if not this one."""
     request: Request | None = None
     """The request, if the action is a response."""
-    nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
-    """By table and primary key, the class that wrote a record; computed at first use."""
     written_keys: frozenset[str] = NO_NAMES
     """The keys of its results after these were dropped."""
     results: Mapping[str, Result] = _NO_RESULTS
@@ -180,25 +178,10 @@ class PendingWrite:
             join.table == cell[0] and join.accepts(cell[1]) for join in self.joins if join.pk in (None, cell[1])
         )
 
-    def node_of(self, table: str, pk: str) -> EntitySchema | None:
-        """Return the class that wrote a record last."""
-        if self.write_set is not None and not self.nodes:
-            nodes: dict[str, dict[str, EntitySchema]] = {}
-            for node, pks in self.write_set.classes.items():
-                schema: Any = node
-                of_table = nodes.setdefault(node.table_key, {})
-                for one in pks:
-                    of_table[one] = schema
-            self.nodes = nodes
-        return self.nodes.get(table, EMPTY).get(pk)
-
-    def nodes_of(self, table: str, pk: str) -> Iterator[EntitySchema]:
-        """Yield all classes that wrote a record."""
-        if self.write_set is not None:
-            for node, pks in self.write_set.classes.items():
-                if node.table_key == table and pk in pks:
-                    schema: Any = node
-                    yield schema
+    def nodes_of(self, table: str, pk: str) -> list[EntitySchema]:
+        """Return all classes that wrote a record, in order."""
+        classes: Any = {} if self.write_set is None else self.write_set.classes
+        return [node for node, pks in classes.items() if node.table_key == table and pk in pks]
 
     def pieces(self, table: str, pk: str) -> Iterable[Operation]:
         """Return the operations on one cell, in order."""
@@ -209,8 +192,9 @@ class PendingWrite:
         came = write_set.records.get(table, EMPTY).get(pk, UNDEFINED)
         if came is INVALID:
             return [DeleteRecord()]
-        node = self.node_of(table, pk)
-        if node is not None:
+        nodes = self.nodes_of(table, pk)
+        if nodes:
+            node = nodes[-1]
             record = record_of(stored) if came is UNDEFINED else came
             cell = table, pk
             if cell in write_set.replaced:
@@ -267,7 +251,7 @@ class PendingWrite:
         """Drop the values; bulk invalidations stay."""
         self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
-        self.write_set, self.joins, self.nodes = None, (), EMPTY
+        self.write_set, self.joins = None, ()
         self.listed, self.differing = NO_NAMES, EMPTY
 
     def leave_out(self) -> None:
