@@ -51,15 +51,15 @@ MOST_ABSENT: Final = 65_536
 
 
 class Intake:
-    """Loaded rows and results that are written to memory at once."""
+    """Loaded rows and results that are written to memory at once; with `is_one_change`, all of them as one change."""
 
     __slots__ = ("evicted", "gone", "new", "other")
 
-    def __init__(self, base: Tables) -> None:
-        self.new = ChangeSet(base, _NO_TIMES)
-        """Entries that memory does not have."""
+    def __init__(self, base: Tables, *, is_one_change: bool = False) -> None:
         self.other = ChangeSet(base, _NO_TIMES)
         """Entries that replace values in memory."""
+        self.new = self.other if is_one_change else ChangeSet(base, _NO_TIMES)
+        """Entries that memory does not have."""
         self.gone: dict[str, ResultMeta] = {}
         """Results that were invalidated."""
         self.evicted: list[str] = []
@@ -135,7 +135,7 @@ class Hydrator(Provenance):
     def put(self, intake: Intake) -> None:
         """Write an intake to memory; listeners are notified of changed values."""
         store_state, new, other = self._store_state, intake.new, intake.other
-        if new.entities or new.results or new.key_metas:
+        if new is not other and (new.entities or new.results or new.key_metas):
             store_state.take_in(new)
         if other.entities or other.results or other.key_metas:
             self._tell(WriteChange(other))
@@ -382,7 +382,7 @@ class Hydrator(Provenance):
         same: Mapping[EntityPath, Entry],
     ) -> None:
         """Write changes of other processes to memory as one change; rows in `same` only get the times of an entry."""
-        intake = self.intake()
+        intake = Intake(self._store_state.base, is_one_change=True)
         if loaded is not None:
             found = {(row.table, row.pk): row for row in loaded.rows}
             known = self._connection.known
@@ -397,15 +397,9 @@ class Hydrator(Provenance):
             self.take_results(keys, loaded, intake)
         for cell, entry in same.items():
             self._renew(cell, entry, intake.other)
-        new, intake.new = intake.new, ChangeSet(self._store_state.base, _NO_TIMES)
-        for table, written in new.entities.items():  # an entry is one change, including its new rows
-            for pk, stored in written.items():
-                whole = new.partial.get(table, EMPTY).get(pk)
-                write_entry(intake.other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
-        intake.other.results.update(new.results)
-        intake.other.key_metas.update(new.key_metas)
+        written = self.whole.intersection(intake.other.entities)
         self.put(intake)
-        for table in self.whole.intersection(new.entities) if self._write_behind.is_open else ():
+        for table in written if self._write_behind.is_open else ():
             self._order(table)
 
     def _order(self, table: str) -> None:
