@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from ..base.logs import logger
 
 if TYPE_CHECKING:
     from ..storage.protocol import Changes, Storage
     from .connection import StorageConnection
+    from .read_through import ReadThrough
 
 _WAIT: Final = 1_000.0
 """The longest wait of the storage for a new entry, in ms."""
@@ -21,24 +22,12 @@ _CALIBRATION: Final = 60.0
 """The interval between comparisons of the clocks, in s."""
 
 
-class Watcher(Protocol):
-    """The owner of a log tailer, which applies the entries."""
-
-    def on_remote(self, found: Changes, /) -> object:
-        """Apply new entries of the log (without the lock)."""
-        ...
-
-    def lost(self) -> object:
-        """Handle that entries of the log may have been missed (without the lock)."""
-        ...
-
-
 class LogTailer:
     """Starts and ends the thread; while it waits it references no store, so it also ends with its store."""
 
-    def __init__(self, connection: StorageConnection, watcher: Watcher) -> None:
+    def __init__(self, connection: StorageConnection, read_through: ReadThrough) -> None:
         self._connection = connection
-        self._watcher = watcher
+        self._read_through = read_through
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
         self._was_lost = False
@@ -66,7 +55,7 @@ class LogTailer:
         """Return the newest commit in memory; None if the storage must not be used now."""
         connection = self._connection
         if connection.lost_touch():
-            self._watcher.lost()
+            self._read_through.lost()
         if not connection.may_be_read:
             return None
         if time.monotonic() - self._calibrated > _CALIBRATION:
@@ -90,8 +79,8 @@ class LogTailer:
         connection.touched()
         if is_lost:
             self._was_lost = False
-            self._watcher.lost()
-        self._watcher.on_remote(found)
+            self._read_through.lost()
+        self._read_through.on_remote(found)
         return True
 
 

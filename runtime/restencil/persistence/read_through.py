@@ -14,7 +14,6 @@ from ..storage.protocol import MOST_PLACES
 from .batch_loader import BatchLoader
 from .hydration import Hydrator
 from .log_consumer import LogConsumer
-from .log_tailer import LogTailer
 from .misses import Misses
 from .read_set import ReadSet
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
@@ -65,7 +64,6 @@ class ReadThrough:
         self.misses = Misses(store_state, connection, registry, self.hydrator)
         self._stored_revalidation = StoredRevalidation(store_state, connection, self.hydrator, write_behind)
         self.loader = LoaderThread(store, connection)
-        self._watching = LogTailer(connection, self)
         self._prepared: str | None = None
         """The key of the request whose rows `steps` loaded last, until its read."""
         self._levels = BatchLoader(connection, self.hydrator, self.log_consumer)
@@ -360,10 +358,6 @@ class ReadThrough:
         self._store.tell()
         return is_done
 
-    def watch(self) -> None:
-        """Start the thread that waits for commits of other processes."""
-        self._watching.start()
-
     def lost(self) -> None:
         """Mark memory as unverified, as commits of other processes may have been missed."""
         with self._connection.lock:
@@ -380,16 +374,6 @@ class ReadThrough:
         """Return a sentence about the origin of the result of a key; None if a response contained it."""
         self._connection.drain_capture()
         return "it was loaded from the storage" if key in self.hydrator.loaded_keys else None
-
-    def close(self) -> None:
-        """Stop the threads that load and follow the log."""
-        self.loader.close()
-        self._watching.close()
-
-    def forked(self) -> None:
-        """Start over in a forked child process."""
-        self.loader.forked()
-        self._watching.forked()
 
 
 _NO_TIMES: Final = Meta(0, 0, 0)

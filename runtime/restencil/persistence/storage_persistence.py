@@ -17,6 +17,7 @@ from ..cache.transition import Failure, WriteChange
 from ..storage.protocol import NamespaceStats, Storage
 from .connection import StorageConnection
 from .leases import Leases
+from .log_tailer import LogTailer
 from .read_through import ReadThrough
 from .schema_fingerprint import SchemaRegistry
 from .stored_forms import StoredForms
@@ -52,6 +53,7 @@ class StoragePersistence:
         self.write_behind = write_behind = WriteBehind(store, store_state, connection, StoredForms(registry), self)
         waiters = Waiters()
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
+        self._log_tailer = LogTailer(connection, self.read_through)
         self.leases = Leases(connection, self.read_through, registry, waiters)
         self._trims_at = 0.0
         """The time of the next trim, in s of the monotonic clock."""
@@ -201,7 +203,7 @@ class StoragePersistence:
         """Start the thread that follows the log; the timer of a store without one also runs in a forked process."""
         storage = self.connection.storage
         if not storage.inline:
-            self.read_through.watch()
+            self._log_tailer.start()
         elif storage.poll != inf and not self.write_behind.commits_at_once:
             self.write_behind.thread.start(storage.poll / 1000)
 
@@ -240,7 +242,8 @@ class StoragePersistence:
         """Flush for at most `timeout` ms, then stop all parts and close the storage."""
         self.write_behind.flush(timeout)
         self.leases.close()
-        self.read_through.close()
+        self.read_through.loader.close()
+        self._log_tailer.close()
         self.write_behind.close()
         with self._store.lock:
             self._store_state.persistence = None
@@ -275,7 +278,8 @@ class StoragePersistence:
             return
         self.connection.begin_anew()
         self.write_behind.forked()
-        self.read_through.forked()
+        self.read_through.loader.forked()
+        self._log_tailer.forked()
         self.leases.forked()
         if self.connection.is_open and self.connection.state != "off":
             self._follow_log()
