@@ -10,7 +10,7 @@ import threading
 from collections.abc import Awaitable, Coroutine
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 from weakref import WeakKeyDictionary
 
 from ..base.durations import Timeout, timeout_of
@@ -49,6 +49,19 @@ HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
 """The environment variable with the name of the HTTP library, used without the argument `http`."""
 
 
+class Settings(TypedDict, total=False):
+    """The arguments of a transport of either kind."""
+
+    http: str | None
+    base_url: str
+    timeout: Duration | Timeout | None
+    max_response_bytes: int | None
+    preparation: Preparation | None
+    agent: Agent
+    request_id: str | None
+    keeps_cookies: bool
+
+
 class _HttpTransport(Transport):
     """Base of both transports: library, base URL, timeout (ms), size limit of bodies, and reading of responses.
 
@@ -60,14 +73,14 @@ class _HttpTransport(Transport):
         self,
         client: object,
         *,
-        http: str | None,
-        base_url: str,
-        timeout: Duration | Timeout | None,
-        max_response_bytes: int | None,
-        preparation: Preparation | None,
-        agent: Agent,
-        request_id: str | None,
-        keeps_cookies: bool,
+        http: str | None = None,
+        base_url: str = "",
+        timeout: Duration | Timeout | None = None,
+        max_response_bytes: int | None = None,
+        preparation: Preparation | None = None,
+        agent: Agent = NOBODY,
+        request_id: str | None = None,
+        keeps_cookies: bool = True,
     ) -> None:
         self._given: Any = client
         self.owns_client = client is None
@@ -214,28 +227,11 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         self,
         client: BlockingClient | None = None,
         *,
-        http: str | None = None,
-        base_url: str = "",
-        timeout: Duration | Timeout | None = None,
-        max_response_bytes: int | None = None,
-        preparation: Preparation | None = None,
-        agent: Agent = NOBODY,
-        request_id: str | None = None,
-        keeps_cookies: bool = True,
         scheduler: Scheduler | None = None,
         for_one_call: bool = False,
+        **settings: Unpack[Settings],
     ) -> None:
-        super().__init__(
-            client,
-            http=http,
-            base_url=base_url,
-            timeout=timeout,
-            max_response_bytes=max_response_bytes,
-            preparation=preparation,
-            agent=agent,
-            request_id=request_id,
-            keeps_cookies=keeps_cookies,
-        )
+        super().__init__(client, **settings)
         self.scheduler: Scheduler = (
             scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
         )
@@ -328,30 +324,8 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     read whole). The additions of the `preparation` never appear in errors and logs.
     """
 
-    def __init__(
-        self,
-        client: AwaitingClient | None = None,
-        *,
-        http: str | None = None,
-        base_url: str = "",
-        timeout: Duration | Timeout | None = None,
-        max_response_bytes: int | None = None,
-        preparation: Preparation | None = None,
-        agent: Agent = NOBODY,
-        request_id: str | None = None,
-        keeps_cookies: bool = True,
-    ) -> None:
-        super().__init__(
-            client,
-            http=http,
-            base_url=base_url,
-            timeout=timeout,
-            max_response_bytes=max_response_bytes,
-            preparation=preparation,
-            agent=agent,
-            request_id=request_id,
-            keeps_cookies=keeps_cookies,
-        )
+    def __init__(self, client: AwaitingClient | None = None, **settings: Unpack[Settings]) -> None:
+        super().__init__(client, **settings)
         self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
     @property
