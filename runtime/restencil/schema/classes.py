@@ -27,7 +27,7 @@ from ..base.values import (
     is_sequence,
     read_only,
 )
-from .codec import Codec, codec_of
+from .codec import MAPS, Codec, bare, codec_of, is_union, item_of, takes_none
 from .containers import Values
 from .entity import EntityModel, nested_instance
 from .foreign import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class, members_of
@@ -312,7 +312,7 @@ class DeclaredModel(EntityModel):
             if relation.in_json in record:
                 shown = relation.shown(record[relation.in_json], self.cls, pk, reader)
                 if shown is UNDEFINED or shown is INVALID:
-                    if relation.raises and not _takes_none(self.kinds.get(relation.name)):
+                    if relation.raises and not takes_none(self.kinds.get(relation.name)):
                         return INVALID
                     shown = None
                 nested[relation.name] = shown
@@ -337,7 +337,7 @@ class DeclaredModel(EntityModel):
     @cached_property
     def _shapes(self) -> dict[str, Any]:
         """The types of fields that are tuples or sets in Python and lists in JSON."""
-        shapes = {name: typing.get_origin(_bare(kind)) or _bare(kind) for name, kind in self.kinds.items()}
+        shapes = {name: typing.get_origin(bare(kind)) or bare(kind) for name, kind in self.kinds.items()}
         return {} if self.kind.converts else {name: shape for name, shape in shapes.items() if shape in _TAKEN}
 
     @cached_property
@@ -431,19 +431,8 @@ class DeclaredModel(EntityModel):
 
 # -- annotations -----------------------------------------------------------------------------------------------------
 
-_LISTS: Final[frozenset[Any]] = frozenset({list, tuple, set, frozenset, Sequence})
 _TAKEN: Final[frozenset[Any]] = frozenset({tuple, set, frozenset})
-_MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
-_UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
-
-
-def _bare(kind: object) -> object:
-    """Return a type without `Annotated`, `Final` and None."""
-    kind = _unqualified(kind)
-    if typing.get_origin(kind) in _UNIONS:
-        others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
-        return _bare(others[0]) if len(others) == 1 else kind
-    return kind
+_LISTS: Final[frozenset[Any]] = _TAKEN | {list, Sequence}
 
 
 def _is_open(kind: object) -> bool:
@@ -455,41 +444,21 @@ def _is_open(kind: object) -> bool:
     return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
-def _unqualified(kind: object) -> object:
-    """Return a type without `Annotated` and `Final`."""
-    while typing.get_origin(kind) in (typing.Annotated, typing.Final):
-        kind = typing.get_args(kind)[0]
-    return kind
-
-
-def _takes_none(kind: object) -> bool:
-    kind = _unqualified(kind)
-    return typing.get_origin(kind) in _UNIONS and type(None) in typing.get_args(kind)
-
-
-def _item(kind: Any) -> object:
-    """Return the type of the items of a list type, or of the values of a map type; None for other types."""
-    arguments = typing.get_args(kind)
-    if typing.get_origin(kind) in _LISTS and arguments:
-        return arguments[0]
-    return arguments[1] if typing.get_origin(kind) in _MAPS and len(arguments) == 2 else None
-
-
 def _schemas_in(kind: object) -> list[Any]:
     """Return the entity classes in an annotation."""
-    kind = _bare(kind)
+    kind = bare(kind)
     if isinstance(kind, type) and typing.get_origin(kind) is None:
         return [kind] if leads_to_entities(class_record(kind) and kind) else []
-    if typing.get_origin(kind) in _UNIONS:
+    if is_union(kind):
         return [found for argument in typing.get_args(kind) for found in _schemas_in(argument)]
-    item = _item(kind)
+    item = item_of(kind, _LISTS)
     return [] if item is None else _schemas_in(item)
 
 
 def _shape(kind: object) -> object:
     """Return the schema for an annotation that contains one entity class."""
-    kind = _bare(kind)
-    item = _item(kind)
+    kind = bare(kind)
+    item = item_of(kind, _LISTS)
     if item is None:
         return next(iter(_schemas_in(kind)), None)
     return [_shape(item)] if typing.get_origin(kind) in _LISTS else Values(_shape(item))
@@ -497,15 +466,15 @@ def _shape(kind: object) -> object:
 
 def _codec(kind: Any) -> Codec | None:
     """Return the conversion of a type; dataclasses and attrs classes are decoded from objects."""
-    kind = _bare(kind)
+    kind = bare(kind)
     made_by = kind_of_class(kind)
     if made_by in (Dataclass, Attrs) and kind not in declared_classes:
         return _value_codec(kind, made_by)
-    item = _item(kind)
+    item = item_of(kind, _LISTS)
     inner = None if item is None else _codec(item)
     if inner is None:
         return codec_of(kind)
-    return _map_codec(inner) if typing.get_origin(kind) in _MAPS else _list_codec(inner)
+    return _map_codec(inner) if typing.get_origin(kind) in MAPS else _list_codec(inner)
 
 
 def _value_codec(cls: Any, kind: type[Kind]) -> Codec:

@@ -8,11 +8,11 @@ import enum
 import types
 import typing
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from email import utils as email_utils
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias, Union
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.values import DICT, LIST, MAPPING, SCALARS, ReadOnlyDict, ReadOnlyList, is_items
 
@@ -220,36 +220,67 @@ _BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
 """Built-in conversions by module and class name; importing the modules is slow. (Benchmark: cold first typed read.)"""
 
 
+_UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
+_LISTS: Final[frozenset[Any]] = frozenset({list, Sequence})
+MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
+
+
+def unqualified(kind: object) -> object:
+    """Return a type without `Annotated` and `Final`."""
+    while typing.get_origin(kind) in (typing.Annotated, typing.Final):
+        kind = typing.get_args(kind)[0]
+    return kind
+
+
+def takes_none(kind: object) -> bool:
+    """Return whether None is one of the types of an annotation."""
+    kind = unqualified(kind)
+    return typing.get_origin(kind) in _UNIONS and type(None) in typing.get_args(kind)
+
+
+def is_union(kind: object) -> bool:
+    """Return whether an annotation is a union of types."""
+    return typing.get_origin(kind) in _UNIONS
+
+
+def bare(kind: object) -> object:
+    """Return a type without `Annotated`, `Final` and None."""
+    kind = unqualified(kind)
+    if is_union(kind):
+        others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
+        return bare(others[0]) if len(others) == 1 else kind
+    return kind
+
+
+def item_of(kind: object, lists: Collection[Any] = _LISTS) -> object:
+    """Return the type of the items of a list type, or of the values of a map type; None for other types."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in lists and arguments:
+        return arguments[0]
+    return arguments[1] if origin in MAPS and len(arguments) == 2 else None
+
+
 def codec_of(kind: object, format: str | None = None) -> Codec | None:
     """Return the conversion for values of a type; None if its JSON values are returned unchanged.
 
     Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`. A class may define its own conversion as
     `__codec__`. With a `format` only datetimes are converted, to and from that format.
     """
-    if format is not None and typing.get_origin(kind) is None:
-        is_moment: bool = kind is datetime.datetime
-        return format_codec(format) if is_moment else None
-    if isinstance(kind, type):
-        built_in = _BUILT_IN.get((kind.__module__, kind.__qualname__))
-        if built_in is not None:
-            return built_in
-    origin = typing.get_origin(kind)
-    if isinstance(kind, type) and origin is None:
-        if issubclass(kind, enum.Enum):
-            return _enum_codec(kind)
-        own: Callable[[], Codec] | None = getattr(typing.cast("type[Any]", kind), "__codec__", None)
-        return own() if callable(own) else None
-    arguments = typing.get_args(kind)
-    if origin in (Union, types.UnionType):
-        codecs = [codec_of(member, format) for member in arguments if member is not type(None)]
-        return codecs[0] if len(codecs) == 1 else None
-    if origin in (typing.Annotated, typing.Final):
-        return codec_of(arguments[0], format)
-    if origin in (list, Sequence) and arguments:
-        return list_codec(codec_of(arguments[0], format))
-    if origin in (dict, Mapping) and len(arguments) == 2:
-        return dict_codec(codec_of(arguments[1], format))
-    return None
+    kind = bare(kind)
+    item = item_of(kind)
+    if item is not None:
+        return (dict_codec if typing.get_origin(kind) in MAPS else list_codec)(codec_of(item, format))
+    if format is not None:
+        return format_codec(format) if kind is datetime.datetime else None
+    if not isinstance(kind, type):
+        return None
+    built_in = _BUILT_IN.get((kind.__module__, kind.__qualname__))
+    if built_in is not None:
+        return built_in
+    if issubclass(kind, enum.Enum):
+        return _enum_codec(kind)
+    own: Callable[[], Codec] | None = getattr(typing.cast("type[Any]", kind), "__codec__", None)
+    return own() if callable(own) else None
 
 
 def list_codec(item: Codec | None) -> Codec | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..base.errors import ConversionError
 from ..base.values import DICT, INVALID, LIST, MAPPING, UNDEFINED, Sentinel
+from .codec import MAPS, bare, item_of
 from .containers import Values
 from .notation import Lazy, schema_of
 from .protocol import EntityNode, Reader, Schema
@@ -118,22 +118,15 @@ def object_schema_in(model: Model, declared: Field) -> Any:
 
 def _object_schema(kind: object) -> object:
     """Return the schema of an annotation that contains a record class, in the same places as `codec_of` looks into."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is None:
-        model = class_record(kind) if isinstance(kind, type) else None
-        return kind if model is not None and not isinstance(model.node, EntityNode) else None
-    if origin in (typing.Union, types.UnionType):
-        found = [argument for argument in arguments if argument is not type(None)]
-        return _object_schema(found[0]) if len(found) == 1 else None
-    if origin in (typing.Annotated, typing.Final):
-        return _object_schema(arguments[0])
-    if origin in (list, Sequence) and arguments:
-        item = _object_schema(arguments[0])
-        return None if item is None else [item]
-    if origin in (dict, Mapping) and len(arguments) == 2:
-        item = _object_schema(arguments[1])
-        return None if item is None else Values(item)
-    return None
+    kind = bare(kind)
+    item = item_of(kind)
+    if item is not None:
+        schema = _object_schema(item)
+        if schema is None:
+            return None
+        return Values(schema) if typing.get_origin(kind) in MAPS else [schema]
+    model = class_record(kind) if isinstance(kind, type) else None
+    return kind if model is not None and not isinstance(model.node, EntityNode) else None
 
 
 def leads_to_entities(raw: object) -> bool:
