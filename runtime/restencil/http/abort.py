@@ -77,18 +77,12 @@ class AbortableRequest:
 
 
 async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: AbortSignal) -> RawResponse:
-    """Await a request in a separate task. Cancels it and raises AbortError as soon as the signal is aborted."""
-    loop = asyncio.get_running_loop()
-    request = loop.create_task(sending)
-    forget = signal.add_listener(lambda: loop.call_soon_threadsafe(request.cancel))
+    """Await a request. Interrupts it and raises AbortError as soon as the signal is aborted."""
     try:
-        return _with_signal(await request, signal)
-    except asyncio.CancelledError:
-        if signal.aborted and request.cancelled():
-            raise signal.error() from None
-        raise
+        with ends_when_aborted(signal):
+            return _with_signal(await sending, signal)
     finally:
-        forget()
+        sending.close()  # if it was aborted before it began
 
 
 @contextlib.contextmanager
