@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
-from .containers import Attribute, Union, check_shape, item_schema, items_of
+from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel
+from .containers import Attribute, OverItem, Union, check_shape, items_of
 from .entity import EntitySchema
-from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
+from .protocol import Echo, Reader, Writer, definitions
 from .stored import record_of
 
 _WHOLE: Final = ()
 """The stored form of the list: reads take the items from the tables."""
 
 
-class All(Schema):
+class All(OverItem):
     """A list of all usable entities of one type, or of all types of a mapping, in insertion order.
 
     `All(User)`, or `All({"link": Link, "post": Post}, "type")`: the attribute (the name of a field, or a function of
@@ -27,19 +27,7 @@ class All(Schema):
     fingerprint_name = "all"
 
     def __init__(self, definition: Any, schema_attribute: Attribute | None = None) -> None:
-        self._definition: Any = definition
-        self._attribute = schema_attribute
-        if is_mapping(definition) or schema_attribute is not None:
-            item_schema(definition, schema_attribute, "All")  # its errors belong to the construction
-            self._definition = dict(definition)
-        self._item: Schema | None = None
-
-    @property
-    def item(self) -> Schema | None:
-        """The schema of each item."""
-        if self._item is None:
-            self._item = item_schema(self._definition, self._attribute, "All")
-        return self._item
+        super().__init__(definition, schema_attribute, "All")
 
     def define(self, definition: Any) -> None:
         """Merge a mapping into the mapping, replacing equal keys, or replace the single entity.
@@ -48,21 +36,14 @@ class All(Schema):
         """
         item = self.item if self._attribute is None and isinstance(definition, Mapping) else None
         if isinstance(item, Union):  # a union inside: as if its mapping had been given
-            self._definition, self._attribute = dict(item.raw), item.attribute
+            self._raw, self._attribute = item.raw, item.attribute
         has_mapping = self._attribute is not None
         if has_mapping != isinstance(definition, Mapping):
             have, got = ("a mapping", "a single entity") if has_mapping else ("a single entity", "a mapping")
             raise TypeError(f"All.define: this schema was created with {have}, but define() got {got}")
-        self._definition = {**self._definition, **definition} if has_mapping else definition
-        self._item = None
+        self._raw = {**self._raw, **definition} if has_mapping else definition
+        self._resolved = False
         definitions.changed()
-
-    def children(self) -> Iterable[Schema | None]:
-        return (self.item,)
-
-    @property
-    def title(self) -> str:
-        return title_of(self.item, "All")
 
     def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "a list")

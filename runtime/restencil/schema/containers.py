@@ -225,10 +225,8 @@ def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | N
     return schema_of(raw)
 
 
-class ItemHolder(Schema):
-    """A container of items that share one schema, resolved at first use."""
-
-    plain = True  # except for its items
+class OverItem(Schema):
+    """A schema over another one, that of its items or of its entity, which is resolved at first use if it is lazy."""
 
     def __init__(self, raw: Any, attribute: Attribute | None, owner: str) -> None:
         self._raw = raw
@@ -236,7 +234,7 @@ class ItemHolder(Schema):
         self._owner = owner
         self._item: Schema | None = None
         self._resolved = False
-        if not isinstance(raw, (Lazy, list, dict)) or attribute is not None or isinstance(raw, dict):
+        if not isinstance(raw, (Lazy, list)) or attribute is not None:
             self._resolve()
 
     def _resolve(self) -> None:
@@ -245,13 +243,23 @@ class ItemHolder(Schema):
 
     @property
     def item(self) -> Schema | None:
-        """The schema of each item."""
+        """The schema of each item, or of the entity."""
         if not self._resolved:
             self._resolve()
         return self._item
 
     def children(self) -> Iterable[Schema | None]:
         return (self.item,)
+
+    @property
+    def title(self) -> str:
+        return title_of(self.item, self._owner)
+
+
+class ItemHolder(OverItem):
+    """A container of items that share one schema."""
+
+    plain = True  # except for its items
 
     @property
     def plain_items(self) -> Schema | None:
@@ -322,7 +330,7 @@ class List(ItemHolder):
                 f"a list schema has exactly one item, found {len(raw)}: {raw!r}; for several kinds use Array with a "
                 "mapping and schema_attribute"
             )
-        super().__init__(raw[0], None, "list")
+        OverItem.__init__(self, raw[0], None, "list")
 
     def normalize_scalar(self, value: object, writer: Writer) -> object:
         check_shape(self, value, writer, "a list")
@@ -380,7 +388,7 @@ class Array(List):
     keeps_null = False
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
-        ItemHolder.__init__(self, schema, schema_attribute, "Array")
+        OverItem.__init__(self, schema, schema_attribute, "Array")
 
 
 class Values(ItemHolder):

@@ -7,42 +7,24 @@ from typing import Any
 
 from ..base.errors import ProcessingError
 from ..base.values import INVALID, UNDEFINED, is_mapping, read_only
-from .containers import Attribute, Union, item_schema
+from .containers import Attribute, OverItem, Union
 from .entity import EntitySchema
 from .notation import schema_of
 from .protocol import Echo, Reader, Schema, Subject, ValueTypes, Writer, title_of
 
 
-class Invalidate(Schema):
+class Invalidate(OverItem):
     """A response that names a deleted entity, as an object with its primary key or as the key itself."""
 
     fingerprint_name = "invalidate"
     removes = True
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
-        self._raw = schema
-        self._attribute = schema_attribute
-        self._item: Schema | None = None
-        if isinstance(schema, Mapping):
-            self._item = item_schema(schema, schema_attribute, "Invalidate")
-
-    @property
-    def item(self) -> Schema | None:
-        """The schema of the invalidated entity."""
-        if self._item is None:
-            self._item = item_schema(self._raw, self._attribute, "Invalidate")
-        return self._item
-
-    def children(self) -> Iterable[Schema | None]:
-        return (self.item,)
+        super().__init__(schema, schema_attribute, "Invalidate")
 
     @property
     def entities(self) -> Mapping[Any, EntitySchema]:
         return {} if self.item is None else self.item.entities
-
-    @property
-    def title(self) -> str:
-        return title_of(self.item, "Invalidate")
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not is_mapping(value):

@@ -422,9 +422,6 @@ class EntityNode(Schema):
     ends: bool = False
     """Whether `builder` can build the entity alone, because no schema inside refers back to the class."""
 
-    has_merge: bool = False
-    """Whether user code takes part in merging records."""
-
     @property
     def entity(self) -> EntityNode | None:
         return self
