@@ -51,6 +51,20 @@ def test_primary_keys_last_word_of_a_parameter_is_the_field() -> None:
     assert found["entities"]["Issue"]["pk"] == ["repo", "number"]
 
 
+@pytest.mark.parametrize("last", ["charge_code", "charge_id"])
+def test_primary_keys_parent_with_the_name_of_the_key_is_the_parameter(last: str) -> None:
+    """`code` in `/plans/{code}/charges/{charge_code}` is that of the plan; the member `code` is that of the charge."""
+    answer = record("code", code="string", amount="integer")
+    paths = {
+        "/plans/{code}/charges": {"get": operation(many(answer))},
+        f"/plans/{{code}}/charges/{{{last}}}": {"get": operation(answer), "delete": operation()},
+    }
+    found = spec(paths)
+    assert found["entities"]["Charge"]["pk"] == ["code_param", "code"]
+    assert found["entities"]["Charge"]["fields"]["code_param"] == {"type": "string", "param": "code"}
+    assert found["resources"]["charges"]["members"] == ["get", "get_list", "delete"]
+
+
 def test_primary_keys_outer_parameter_is_never_the_key() -> None:
     """`/projects/{id}/exports/{export_pk}` with the key `id` calls the outer parameter otherwise."""
     found = spec({"/projects/{id}/exports/{export_pk}": {"get": operation(record("id", id="integer", title="string"))}})

@@ -153,13 +153,16 @@ class Keys:
                 continue
             part = KeyPart((records[0].by_name[name],))
             if place.owners and name not in GLOBAL:
-                parts = (*self._owners(records, place), part)
+                parts = (*self._owners(records, place, part.wires[0]), part)
                 return Key(6, parts, f"check: pk guessed: {name}, which counts per {_braced(place.owners)}")
             return Key(6, (part,), f"check: pk guessed: {name}")
         return None
 
-    def _owners(self, records: list[Record], place: Place) -> Iterator[KeyPart]:
-        return _parents(lambda name: all(self.shapes.has_scalar(r, name) for r in records), records[0].by_name, place)
+    def _owners(self, records: list[Record], place: Place, own: str) -> Iterator[KeyPart]:
+        def has(name: str) -> bool:
+            return all(self.shapes.has_scalar(record, name) for record in records)
+
+        return _parents(has, records[0].by_name, place, own)
 
     def _inside(self, records: list[Record], place: Place) -> Key | None:
         for outer in INSIDE:
@@ -191,7 +194,7 @@ class Keys:
         last = found.parts[0].wires[0]
         parts: list[KeyPart] = []
         if snake_case(last) not in GLOBAL:
-            found_parents = _parents(has, records[0].by_name, place)
+            found_parents = _parents(has, records[0].by_name, place, last)
             parts += [KeyPart((outer, *part.wires)) if part.wires else part for part in found_parents]
         parts.append(KeyPart((outer, last)))
         names = [".".join(map(snake_case, part.wires)) or f"{{{part.parameter}}}" for part in parts]
@@ -228,17 +231,21 @@ def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place
         return Key(3, (KeyPart((wire("id"),)),), f"pk: the id{doubt}")
     if by_parents:
         by_name = {each: wire(each) for each in map(snake_case, place.owners) if has(each)}
-        parts = (*_parents(has, by_name, place), KeyPart((wire(own),)))
+        parts = (*_parents(has, by_name, place, wire(own)), KeyPart((wire(own),)))
         doubt = "check: " if has("id") or is_foreign else ""
         return Key(4, parts, f"{doubt}pk: counts per {_braced(place.owners)}")
     return None
 
 
-def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place) -> Iterator[KeyPart]:
-    """Yield the parts of a scoped key for the parents of an item: properties with their names, else the parameters."""
+def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place, own: str) -> Iterator[KeyPart]:
+    """Yield the parts of a scoped key for the parents of an item: properties with their names, else the parameters.
+
+    `own` is the property that tells the records of one parent apart.
+    """
     for parent in place.owners:
         name = snake_case(parent)
-        is_parent = has(name) and name not in GLOBAL  # an `id` of the record is its own
+        # An `id` of the record is its own, as is the `code` of the charge in `/plans/{code}/charges/{charge_code}`.
+        is_parent = has(name) and name not in GLOBAL and by_name[name] != own
         yield KeyPart((by_name[name],)) if is_parent else KeyPart((), parent)
 
 
