@@ -130,6 +130,22 @@ def test_primary_keys_path_is_the_key_of_records_without_one() -> None:
     assert [each.code for each in result.document.findings] == ["pk-from-path"]
 
 
+def test_primary_keys_list_without_the_key_in_its_path_has_plain_items() -> None:
+    """A record that only its own path identifies is data in the list: there, nothing tells the records apart."""
+    schemas = {"Preset": record("value", value="string")}
+    paths = {
+        "/presets": {"get": operation(many(ref("Preset"))), "post": operation(ref("Preset"), body=ref("Preset"))},
+        "/presets/{preset_id}": {"get": operation(ref("Preset")), "delete": operation()},
+    }
+    found = spec(paths, schemas)
+    presets = found["resources"]["presets"]
+    assert presets["schema"] == "Preset"
+    assert presets["members"] == ["get", "get_list", "delete"]
+    assert presets["endpoints"]["get_list"]["schema"] == ["PresetData"]
+    assert presets["endpoints"]["delete"]["expires"] == ["get_list"]
+    assert found["objects"]["PresetData"] == {"value": "string!"}
+
+
 def test_primary_keys_component_below_several_parents_counts_per_parent() -> None:
     """A property `color` of an issue is no property `color` of a comment, though both are one component."""
     schema = record("key", "value", key="string", value="string")

@@ -433,6 +433,8 @@ class _Finder:
         resource.listing = many
         if record is None:
             return
+        if not all(part.wires or part.parameter in call.route.parameters for part in entity.key.parts):
+            return  # neither the items nor the path of the list have the key
         at = self.shapes.of(many.items).at
         known = self.found.by_schema.get(at)
         same = any(source.at == at for source in entity.records[0].sources)
