@@ -227,7 +227,13 @@ def _request_options(request: d.Request, body: d.Body | None = None) -> OptionVa
 
 
 def _body_format(body: d.Body | None) -> OptionValues:
-    return {"body_format": None if body is None or body.kind in _JSON else string(body.kind)}
+    if body is None:
+        return {"body_format": None}
+    if body.kind not in _JSON:
+        return {"body_format": string(body.kind)}
+    # Without the option, a string would be sent as text.
+    may_be_string = body.kind == "any" or isinstance(body.type, d.OneOf)
+    return {"body_format": string("json") if may_be_string else None}
 
 
 def _form_styles(body: d.Body | None) -> Mapping[str, Value]:

@@ -120,10 +120,10 @@ def _holds_file(value: object) -> bool:
 
 
 def is_json_body(body: object, form: str | None) -> bool:
-    """Return whether a body is sent as JSON; `form` is the option `body_format`."""
-    if form == "json":
-        return True
-    if isinstance(body, Form | Multipart | str | bytes | bytearray | memoryview):
+    """Return whether a body is sent as JSON; `form` is the option `body_format`, which only decides for strings."""
+    if isinstance(body, str):
+        return form == "json"
+    if isinstance(body, Form | Multipart | bytes | bytearray | memoryview):
         return False
     if isinstance(body, Mapping | list | tuple | Record):
         return True

@@ -132,7 +132,8 @@ def prepare(endpoint: HttpOptions, body: object = None, options: CallOptions | N
     request_init = endpoint.request_init
     init: dict[str, Any] = {**request_init, "method": endpoint.method, "signal": endpoint.signal, "body": None}
     as_json = True
-    if body is not None and not (type(body) is str and not body):
+    is_empty_text = type(body) is str and not body and endpoint.body_format != "json"
+    if body is not None and not is_empty_text:
         as_json = is_json_body(body, endpoint.body_format)
         if as_json and endpoint.wrap is not None:
             from .envelopes import enclosed

@@ -89,7 +89,14 @@ LINES: list[tuple[str, str]] = [
         "endpoints: {s: {method: POST, path: /s, body: [Thing]}}",
         '@restencil.rest(method="POST", path="/s", body=[Thing])',
     ),
-    ("endpoints: {s: {method: POST, path: /s, body: any}}", '@restencil.rest(method="POST", path="/s", body=dict)'),
+    (
+        "endpoints: {s: {method: POST, path: /s, body: any}}",
+        '@restencil.rest(method="POST", path="/s", body_format="json", body=dict)',
+    ),
+    (
+        "endpoints: {s: {method: POST, path: /s, body: {one_of: [integer, string]}}}",
+        '@restencil.rest(method="POST", path="/s", body_format="json", body=dict)',
+    ),
     (
         "endpoints: {s: {method: POST, path: /s, body: bytes, schema: null}}",
         '@restencil.rest(method="POST", path="/s", schema=None, body_format="bytes", body=dict)',
@@ -290,7 +297,7 @@ def test_endpoint_options_unknown_body_of_another_entity_is_written() -> None:
     has_line(text, f'@restencil.rest(method="POST", path="/b", schema={other}, body={other})')
     has_line(text, '@restencil.rest(method="POST", path="/p", body=Point)')
     has_line(text, '@restencil.rest(method="POST", path="/c", body=None)')
-    has_line(text, '@restencil.rest(method="POST", path="/d", extends="quiet", body=dict)')
+    has_line(text, '@restencil.rest(method="POST", path="/d", extends="quiet", body_format="json", body=dict)')
     has_line(
         text,
         '@restencil.rest(method="POST", path="/e", extends="quiet", schema=None, body_format="bytes", body=dict)',

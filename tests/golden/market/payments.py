@@ -164,6 +164,7 @@ class Payments(
     @restencil.rest(
         method="POST",
         path="/payments/:id/settle",
+        body_format="json",
         body=schema.OneOf([Card, Bank]),
     )
     def settle(self, *, id: int, body: CardBody | Card | BankBody | Bank) -> Payment:

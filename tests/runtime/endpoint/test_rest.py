@@ -339,6 +339,25 @@ def test_rest_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_typ
     assert asked.last.headers["content-length"] == str(len(sent))
 
 
+@pytest.mark.parametrize(
+    ("body", "sent", "content_type"),
+    [
+        ("plain words", b'"plain words"', "application/json"),
+        ("", b'""', "application/json"),
+        ({"a": "b"}, b'{"a":"b"}', "application/json"),
+        (7, b"7", "application/json"),
+        (b"\x00\x01", b"\x00\x01", None),
+        (Form({"a": 1}), b"a=1", "application/x-www-form-urlencoded"),
+    ],
+)
+def test_rest_string_in_json_format_is_json(body: Any, sent: bytes, content_type: str | None) -> None:
+    """Also an empty one. Bytes and forms are sent as they are."""
+    asked = Asked()
+    RestEndpoint(path="/a", method="POST", body_format="json", client=asked.sync)({}, body)
+    assert asked.last.content == sent
+    assert asked.last.headers.get("content-type") == content_type
+
+
 def test_rest_body_is_received_to_wire_form_at_the_entrance() -> None:
     """Names through `wire`, values through `encode`; what is in wire form already passes unchanged."""
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article)
@@ -490,13 +509,6 @@ def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
         asyncio.run(made)
     assert len(asked.last.content) == 100_000
     assert "content-type" not in asked.last.headers
-
-
-def test_rest_body_format_json_encodes_strings_too() -> None:
-    """A JSON body that is a string is sent as JSON where that is declared."""
-    asked = Asked()
-    RestEndpoint(path="/a", method="PUT", body_format="json", client=asked.sync)({}, "word")
-    assert (asked.last.content, asked.last.headers["content-type"]) == (b'"word"', "application/json")
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------
