@@ -8,21 +8,22 @@ from ..base.values import UNDEFINED, Meta, is_dict
 from ..storage.protocol import Batch, Entry
 from .pending_write import PageExtension, Result
 from .row_codec import Unstorable, result_parts
+from .stored_forms import result_json
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..storage.protocol import StoredResult
     from .connection import StorageConnection
     from .pending_write import BulkInvalidation, PendingWrite
-    from .stored_forms import StoredForms
+    from .schema_fingerprint import SchemaRegistry
 
 
 class BulkInvalidator:
     """Expires or invalidates stored results by a test of their keys, except results received later."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: StoredForms) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry) -> None:
         self._store_state = store_state
-        self._forms = forms
+        self._registry = registry
         self._connection = connection
 
     def carry_out(self, invalidation: BulkInvalidation | PageExtension, pending: PendingWrite) -> bool:
@@ -95,7 +96,7 @@ class BulkInvalidator:
             elif not has_members:
                 return None
             value = page.result if has_members else parts.value
-            encoded = self._forms.result_value(Result(value, times, None, contents=parts.contents))
+            encoded = result_json(self._registry, Result(value, times, None, contents=parts.contents))
         except (ValueError, Unstorable):
             return None
         return result._replace(times=known.outward(times), value=encoded)

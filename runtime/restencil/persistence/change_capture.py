@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..cache.transition import Transition
     from .connection import StorageConnection
     from .pending_write import Key, Table
-    from .stored_forms import StoredForms
+    from .schema_fingerprint import SchemaRegistry
 
 _ANSWERS: Final = frozenset({SetResponse, Freshen})
 _FEW: Final = 100
@@ -42,12 +42,12 @@ class ChangeCapture:
         self,
         store_state: StoreState,
         connection: StorageConnection,
-        forms: StoredForms,
+        registry: SchemaRegistry,
         wrote: Callable[[PendingWrite], object],
     ) -> None:
         self._store_state = store_state
         self._connection = connection
-        self._forms = forms
+        self._registry = registry
         self.local_only: set[EntityPath] = set()
         """Cells whose value in memory is never stored."""
         self.unstored_keys: set[str] = set()
@@ -104,7 +104,7 @@ class ChangeCapture:
         If the storage does not get all records of a mutation's response, or not all their members, it is as if the
         response was empty.
         """
-        request, write_set, registry = pending.request, pending.write_set, self._forms.registry
+        request, write_set, registry = pending.request, pending.write_set, self._registry
         if request is None or not (request.rules.side_effect and request.rules.mutation.marks_changes):
             return stale
         for node in () if write_set is None else write_set.classes:
@@ -154,7 +154,7 @@ class ChangeCapture:
         results = {
             key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
             for key, meta in (transition.metas if isinstance(transition, RecordKeys) else EMPTY).items()
-            if key not in self.unstored_keys and self._forms.registry.keeps_key(key)
+            if key not in self.unstored_keys and self._registry.keeps_key(key)
         }
         if not results:
             return self._marked(transition, Meta(moment, moment, 0))
@@ -200,7 +200,7 @@ class ChangeCapture:
         pending.end_capture()
 
     def _decode(self, pending: PendingWrite) -> None:
-        request, write_set, registry = pending.request, pending.write_set, self._forms.registry
+        request, write_set, registry = pending.request, pending.write_set, self._registry
         if not self._connection.storage.writable or (not pending.tables and self._is_error(pending)):
             pending.forget_values()
             return
@@ -232,7 +232,7 @@ class ChangeCapture:
         """Whether a page extends the stored list, as memory does not have the latest list."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
-        return not is_latest and key not in self.unstored_keys and self._forms.registry.keeps_key(key)
+        return not is_latest and key not in self.unstored_keys and self._registry.keeps_key(key)
 
     def _keep_out(self, pending: PendingWrite, request: Request) -> None:
         """Store nothing of a response; delete the stored result if the server forbids storing."""
@@ -259,11 +259,11 @@ class ChangeCapture:
         own = None if request is None else request.key
         for written in pending.keys:
             key = written[0]
-            if key in self.unstored_keys or not self._forms.registry.keeps_key(key):
+            if key in self.unstored_keys or not self._registry.keeps_key(key):
                 continue
             if key == own and request is not None:
                 # Once loaded, a result would show what memory has of an entity that is not stored.
-                if request.rules.side_effect or not self._forms.registry.keeps_entities(request.rules.schema):
+                if request.rules.side_effect or not self._registry.keeps_entities(request.rules.schema):
                     self.unstored_keys.add(key)
                     continue
                 self._under_error.pop(key, None)

@@ -29,7 +29,7 @@ from .pending_write import Result
 from .row_codec import WHOLE, Unstorable, encoded_whole
 from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
 from .stale_marks import ANYTHING
-from .stored_forms import StoredForms
+from .stored_forms import cell_json, result_json
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -127,7 +127,6 @@ class _Dumping:
         self._base: Tables = store_state.base
         self._space = space
         self._registry = registry = SchemaRegistry(store_state.secrets)
-        self._forms = StoredForms(registry)
         if persistence is not None:
             persistence.connection.drain_capture()
         for meta in self._base.key_metas.values():
@@ -185,7 +184,7 @@ class _Dumping:
             try:
                 is_stale = is_marked(cell) or self._may_be_marked(cell)
                 whole = None if partial is None else encoded_whole(partial, times.date)
-                value = self._forms.value(table, stored, whole=whole)
+                value = cell_json(self._registry, table, stored, whole=whole)
             except Unstorable:
                 incomplete = True
                 continue
@@ -226,7 +225,7 @@ class _Dumping:
         times = _outward(meta.times._replace(expires_at=expires_at))
         result = Result(base.result(key), times, rules, meta.invalidated, meta.terms, contents=meta.contents)
         try:
-            value = self._forms.result_value(result)
+            value = result_json(self._registry, result)
         except Unstorable:
             return
         self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)

@@ -20,7 +20,6 @@ from .leases import Leases
 from .log_tailer import LogTailer
 from .read_through import ReadThrough
 from .schema_fingerprint import SchemaRegistry
-from .stored_forms import StoredForms
 from .waiters import Waiters
 from .write_behind import WriteBehind
 
@@ -50,7 +49,7 @@ class StoragePersistence:
         numbers = store_state.next_number, lambda: store_state.last_number
         self.connection = connection = StorageConnection(storage, store.lock, store.now, numbers, self)
         self.registry = registry = SchemaRegistry((), self._load_again)
-        self.write_behind = write_behind = WriteBehind(store, store_state, connection, StoredForms(registry), self)
+        self.write_behind = write_behind = WriteBehind(store, store_state, connection, registry, self)
         waiters = Waiters()
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
         self._log_tailer = LogTailer(connection, self.read_through)

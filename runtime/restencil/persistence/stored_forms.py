@@ -22,66 +22,57 @@ from .schema_fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from ..base.values import Meta
-    from ..schema.entity import EntityModel
     from ..storage.protocol import StoredRow
     from .pending_write import Result
     from .schema_fingerprint import SchemaRegistry
 
 
-class StoredForms:
-    """Converts values to stored JSON and back, by the classes that a store uses."""
+def cell_json(
+    registry: SchemaRegistry, table: str, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None
+) -> bytes | None:
+    """Return the JSON of a cell; None for a tombstone. Raises Unstorable.
 
-    def __init__(self, registry: SchemaRegistry) -> None:
-        self.registry = registry
+    `misses` are the members that were left out of the row of a record; `whole` is a result of `encoded_whole`.
+    """
+    if stored is INVALID:
+        return None
+    if is_collection(table):
+        return encode_collection(stored)
+    return registry.rules(table).encode(stored, misses, whole)
 
-    # -- to a storage
 
-    def value(self, table: str, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes | None:
-        """Return the JSON of a cell; None for a tombstone. Raises Unstorable.
+def result_json(registry: SchemaRegistry, result: Result, cells: int | None = None) -> bytes | None:
+    """Return the JSON of a result; None for no value. Raises Unstorable.
 
-        `misses` are the members that were left out of the row of a record; `whole` is a result of `encoded_whole`.
-        """
-        if stored is INVALID:
-            return None
-        if is_collection(table):
-            return encode_collection(stored)
-        return self.registry.rules(table).encode(stored, misses, whole)
+    With `cells`, the number of cells that its response wrote, it contains the validators of the response.
+    """
+    schema = None if result.rules is None else result.rules.schema
+    data = encode_result(result.value, schema, registry.secrets)
+    terms = None if result.is_invalidated else result.terms
+    validator = None if cells is None or result.validators is None else Validator(result.validators.headers, cells)
+    contents = None if result.is_invalidated else result.contents
+    if terms is None and validator is None and contents is None:
+        return data
+    return with_details(data, result.times, terms, validator, contents)
 
-    def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
-        """Return the JSON of a result; None for no value. Raises Unstorable.
 
-        With `cells`, the number of cells that its response wrote, it contains the validators of the response.
-        """
-        schema = None if result.rules is None else result.rules.schema
-        data = encode_result(result.value, schema, self.registry.secrets)
-        terms = None if result.is_invalidated else result.terms
-        validator = None if cells is None or result.validators is None else Validator(result.validators.headers, cells)
-        contents = None if result.is_invalidated else result.contents
-        if terms is None and validator is None and contents is None:
-            return data
-        return with_details(data, result.times, terms, validator, contents)
+def entry_of(
+    registry: SchemaRegistry, row: StoredRow, times: Meta, number: float, known: object = None
+) -> StoredEntry | None:
+    """Convert a row to the form of memory; None if no known class can read it. Raises ValueError for invalid JSON.
 
-    # -- to memory
-
-    def held(self, row: StoredRow, times: Meta, number: float, known: object = None) -> StoredEntry | None:
-        """Convert a row to the form of memory; None if no known class can read it. Raises ValueError for invalid JSON.
-
-        Members that were left out of it come from `known`, the value in memory; `number` is the number of its request.
-        """
-        if row.value is None:
-            return StoredEntry(INVALID, times)
-        if not self.registry.readable(row.table, row.shape):
-            return None
-        value, left, details = row_value(row.value)
-        whole = whole_of(value, details, times, number)
-        if is_collection(row.table):
-            return requested_by(StoredEntry(value, times, whole), times.fetched_at)
-        record = with_left_out(value, left, known)
-        model = self.model(row)
-        held = StoredEntry(record if model is None else model.stored(record), times, whole)
-        return requested_by(held, times.fetched_at)
-
-    def model(self, row: StoredRow) -> EntityModel | None:
-        """Return a class that wrote a row; None if none is known."""
-        prints = row.shape.split("+")
-        return next((model for model in self.registry.classes(row.table) if fingerprint_of(model) in prints), None)
+    Members that were left out of it come from `known`, the value in memory; `number` is the number of its request.
+    """
+    if row.value is None:
+        return StoredEntry(INVALID, times)
+    if not registry.readable(row.table, row.shape):
+        return None
+    value, left, details = row_value(row.value)
+    whole = whole_of(value, details, times, number)
+    if is_collection(row.table):
+        return requested_by(StoredEntry(value, times, whole), times.fetched_at)
+    record = with_left_out(value, left, known)
+    prints = row.shape.split("+")
+    model = next((model for model in registry.classes(row.table) if fingerprint_of(model) in prints), None)
+    held = StoredEntry(record if model is None else model.stored(record), times, whole)
+    return requested_by(held, times.fetched_at)

@@ -14,6 +14,7 @@ from .pending_write import PendingWrite, Result
 from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint, joined_shape
 from .stale_marks import marks_of, spared_by
+from .stored_forms import cell_json, result_json
 from .stored_validators import with_stored_validators
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..storage.protocol import IndexEntry, Mark, Place, Spared
     from .connection import StorageConnection
-    from .stored_forms import StoredForms
+    from .schema_fingerprint import SchemaRegistry
     from .write_queue import WriteQueue
 
 _LARGEST: Final = 8 * 1024 * 1024
@@ -80,18 +81,15 @@ class WriteBatch:
 
     # -- rows and results (locked)
 
-    def make(
-        self, store_state: StoreState, connection: StorageConnection, forms: StoredForms, queue: WriteQueue
-    ) -> None:
+    def make(self, store_state: StoreState, connection: StorageConnection, queue: WriteQueue) -> None:
         """Compute the row of each cell and the result of each key."""
-        known = connection.known
-        self.epoch = known.epoch
+        self.epoch = connection.known.epoch
         self.rows.clear()
         self.results = {}
         for cell, actions in self.cells().items():
             if cell in self.given_up:
                 continue
-            row = self._row(cell, actions, connection, forms, queue)
+            row = self._row(cell, actions, connection, queue)
             if row is not None:
                 self.rows[cell] = row
                 self.is_rebased = self.is_rebased or row.is_rebased
@@ -103,12 +101,7 @@ class WriteBatch:
         )
 
     def _row(
-        self,
-        cell: EntityPath,
-        actions: list[PendingWrite],
-        connection: StorageConnection,
-        forms: StoredForms,
-        queue: WriteQueue,
+        self, cell: EntityPath, actions: list[PendingWrite], connection: StorageConnection, queue: WriteQueue
     ) -> BatchRow | None:
         known, (table, pk) = connection.known, cell
         last, base = actions[-1], queue.bases.get(cell)
@@ -142,7 +135,7 @@ class WriteBatch:
 
     # -- as JSON (without the lock)
 
-    def encoded(self, connection: StorageConnection, forms: StoredForms) -> Batch | None:
+    def encoded(self, connection: StorageConnection, registry: SchemaRegistry) -> Batch | None:
         """Return the encoded batch with a new commit id; None if there is nothing to commit.
 
         Places without an exact JSON form are added to `unstorable`.
@@ -158,13 +151,13 @@ class WriteBatch:
         size = 0
         for cell, row in self.rows.items():
             table, pk = cell
-            if not forms.registry.keeps(cell):
+            if not registry.keeps(cell):
                 misses.add(table)
                 continue
             try:
                 whole = whole_of(row.held)
                 details = encoded_whole(whole, row.held.times.date) if _needs_whole(row) else None
-                value = forms.value(table, row.held.stored, known.left_out.get(cell, NOTHING_LEFT), details)
+                value = cell_json(registry, table, row.held.stored, known.left_out.get(cell, NOTHING_LEFT), details)
             except Unstorable:
                 self.unstorable.add(cell)
                 continue
@@ -173,7 +166,7 @@ class WriteBatch:
             rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value, whole_rev))
             is_same = row.is_same and row.held.times == times and whole.number == number
             (same if is_same else changed).setdefault(table, []).append(pk)
-        results = self._results(connection, forms)
+        results = self._results(connection, registry)
         size += sum(len(result.value or b"") for result in results)
         self.row_size = size / max(1, len(rows))
         self.is_too_big = size > _LARGEST
@@ -185,7 +178,7 @@ class WriteBatch:
             index.update(
                 (entry, pk)
                 for entry, pk in (*self._found_by(action), *action.index.items())
-                if forms.registry.keeps_index(entry, pk) and self._has(entry, pk)
+                if registry.keeps_index(entry, pk) and self._has(entry, pk)
             )
             listed |= action.listed
             misses |= action.misses
@@ -263,11 +256,11 @@ class WriteBatch:
             return row is not None
         return text_of(record_of(row.held.stored).get(field)) == text
 
-    def _results(self, connection: StorageConnection, forms: StoredForms) -> list[StoredResult]:
+    def _results(self, connection: StorageConnection, registry: SchemaRegistry) -> list[StoredResult]:
         results: list[StoredResult] = []
         for key, result in self.results.items():
             try:
-                value = forms.result_value(result, self.with_stored_validators.get(key))
+                value = result_json(registry, result, self.with_stored_validators.get(key))
             except Unstorable:
                 self.unstorable.add(key)
                 continue

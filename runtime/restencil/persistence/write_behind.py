@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .connection import StorageConnection
-    from .stored_forms import StoredForms
+    from .schema_fingerprint import SchemaRegistry
     from .timeline import Event
 
 _ROWS: Final = 500
@@ -80,7 +80,7 @@ class WriteBehind:
         store: Store,
         store_state: StoreState,
         connection: StorageConnection,
-        forms: StoredForms,
+        registry: SchemaRegistry,
         events: WriteEvents,
     ) -> None:
         self._store = store
@@ -88,16 +88,16 @@ class WriteBehind:
         self.connection = connection
         self.commits_at_once = connection.storage.inline and connection.storage.write_behind <= 0
         """Whether an action is committed before its call returns."""
-        self._forms = forms
-        self.capture = capture = ChangeCapture(store_state, connection, forms, events.wrote)
-        self.queue = queue = WriteQueue(store_state, connection, forms, capture)
+        self._registry = registry
+        self.capture = capture = ChangeCapture(store_state, connection, registry, events.wrote)
+        self.queue = queue = WriteQueue(store_state, connection, registry, capture)
         self.is_pending = queue.is_pending
         self.is_pending_key = queue.is_pending_key
         self.is_joined = queue.is_joined
         self.moved_lists = queue.moved_lists
         self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue, capture.local_only)
-        self._bulk_invalidator = BulkInvalidator(store_state, connection, forms)
+        self._bulk_invalidator = BulkInvalidator(store_state, connection, registry)
         self._events = events
         self._batch: WriteBatch | None = None
         self._goes_alone = False
@@ -289,8 +289,8 @@ class WriteBehind:
                 with self._store.lock:
                     if self._batch is not batch:
                         return True  # there was a reset meanwhile
-                    batch.make(self._store_state, self.connection, self._forms, self.queue)
-                encoded = batch.encoded(self.connection, self._forms)
+                    batch.make(self._store_state, self.connection, self.queue)
+                encoded = batch.encoded(self.connection, self._registry)
                 if batch.unstorable or batch.is_too_big:
                     self._leave_out(batch)
                     return True

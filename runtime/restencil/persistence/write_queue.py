@@ -15,6 +15,7 @@ from ..cache.write_set import EditList
 from ..schema.stored import is_collection, record_of
 from .pending_write import deletion_of
 from .row_codec import left_out_of
+from .stored_forms import entry_of
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .change_capture import ChangeCapture
     from .connection import StorageConnection
     from .pending_write import PendingWrite
-    from .stored_forms import StoredForms
+    from .schema_fingerprint import SchemaRegistry
 
 _MOST_ROWS = 50_000
 _MOST_BYTES = 32 * 1024 * 1024
@@ -45,11 +46,11 @@ class WriteQueue:
     """Writes that are in memory and not committed yet, in order."""
 
     def __init__(
-        self, store_state: StoreState, connection: StorageConnection, forms: StoredForms, capture: ChangeCapture
+        self, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry, capture: ChangeCapture
     ) -> None:
         self._store_state = store_state
         self._connection = connection
-        self._forms = forms
+        self._registry = registry
         self._capture = capture
         self._captured: deque[PendingWrite] = deque()
         """Captured actions that are not decoded yet."""
@@ -251,7 +252,7 @@ class WriteQueue:
         number = self._connection.known.timeline.number_of(row.whole_rev)
         times = self._connection.inward(row.times, row.whole_rev)
         try:
-            held = self._forms.held(row, times, number, self._store_state.base.get(*cell))
+            held = entry_of(self._registry, row, times, number, self._store_state.base.get(*cell))
         except ValueError:
             held = None  # it is invalid JSON: pending writes replace it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
