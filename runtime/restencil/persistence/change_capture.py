@@ -38,13 +38,7 @@ _FEW: Final = 100
 class ChangeCapture:
     """Captures the writes of each action, and decides which of them are stored (locked)."""
 
-    def __init__(
-        self,
-        store_state: StoreState,
-        connection: StorageConnection,
-        registry: SchemaRegistry,
-        wrote: Callable[[PendingWrite], object],
-    ) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry) -> None:
         self._store_state = store_state
         self._connection = connection
         self._registry = registry
@@ -54,8 +48,6 @@ class ChangeCapture:
         """Keys whose results are not stored."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of the result that an error replaced."""
-        self._wrote = wrote
-        """Called with the captured writes of an action, before they are decoded."""
 
     def clear(self) -> None:
         """Forget all cells and keys, as memory is empty."""
@@ -190,7 +182,7 @@ class ChangeCapture:
         if pending.is_decoded:
             return
         try:
-            self._wrote(pending)
+            self._connection.events.wrote(pending)
             self._decode(pending)
         except Exception:
             logger.exception("a response cannot be stored; older versions of it are deleted from the storage")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from threading import RLock
 
     from ..storage.protocol import Batch, Entry, Opened, Outcome, Page, Storage, StoredRow
+    from .pending_write import PendingWrite
     from .row_codec import LeftOut
 
 T = TypeVar("T")
@@ -144,13 +145,8 @@ class VersionMap:
         self.odd_shapes.pop((table, pk), None)
 
 
-class ConnectionEvents(Protocol):
-    """The owner of a connection: callbacks that the connection uses."""
-
-    @property
-    def origin_of_clients(self) -> str:
-        """The origin of the API, without user info; "" if no client has one."""
-        ...
+class PersistenceEvents(Protocol):
+    """The persistence of a store: the callbacks that its parts use."""
 
     def opened(self) -> None:
         """Handle that the storage was opened (locked)."""
@@ -162,6 +158,22 @@ class ConnectionEvents(Protocol):
 
     def drain_capture(self) -> object:
         """Decode the captured actions (locked)."""
+        ...
+
+    def wrote(self, pending: PendingWrite) -> None:
+        """Handle what an action has written, before it is decoded (locked)."""
+        ...
+
+    def drained(self) -> None:
+        """Handle an empty write queue (locked)."""
+        ...
+
+    def look(self) -> None:
+        """Read the log, as a commit found another epoch (without the lock)."""
+        ...
+
+    def maintain(self) -> None:
+        """Maintain the storage after the thread has written, or every `poll` ms (without the lock)."""
         ...
 
 
@@ -177,7 +189,7 @@ class StorageConnection:
         lock: RLock,
         now: Callable[[], float],
         numbers: tuple[Callable[[], float], Callable[[], float]],
-        events: ConnectionEvents,
+        events: PersistenceEvents,
     ) -> None:
         self.storage = storage
         self.lock = lock
@@ -187,6 +199,8 @@ class StorageConnection:
         """Counts of loads, commits and leases since the store was created, named as in `StorageStats`."""
         self.errors: Counter[str] = Counter()
         """The number of errors, by class."""
+        self.origin = ""
+        """The origin of the API, without user info; "" if no client has one."""
         self.state = "on"
         self.reason = ""
         self.writer = ""
@@ -197,7 +211,7 @@ class StorageConnection:
         self.is_open = False
         self.is_resetting = False
         """Whether a reset is pending: until it is done, nothing is read from the storage."""
-        self._events = events
+        self.events = events
         self._now = now
         poll = storage.poll if storage.inline else 0
         self._longest_silence = max(LEASE_LENGTH, 2 * poll) / 1_000
@@ -222,7 +236,7 @@ class StorageConnection:
 
     def drain_capture(self) -> None:
         """Decode the captured actions, before the version map is used (locked)."""
-        self._events.drain_capture()
+        self.events.drain_capture()
 
     def inward(self, times: Meta, requested_rev: int) -> Meta:
         """Convert times of the storage to the store's time.
@@ -364,13 +378,13 @@ class StorageConnection:
         with self.write_lock:
             if self.is_open:
                 return
-            opened = self.storage.open(self._events.origin_of_clients, self._now)
+            opened = self.storage.open(self.origin, self._now)
         with self.lock:
             if not self.is_open:
                 self.known.begin(opened)
                 self.is_open = True
                 self.touched()
-                self._events.opened()
+                self.events.opened()
 
     # -- contact
 
@@ -388,7 +402,7 @@ class StorageConnection:
 
     def calibrate(self) -> bool:
         """Measure the clock offset again, and open the storage if needed; False if it does not respond."""
-        opened = self.load(lambda storage: storage.open(self._events.origin_of_clients, self._now))
+        opened = self.load(lambda storage: storage.open(self.origin, self._now))
         if opened is not None:
             with self.lock:
                 self.known.offset = opened.offset
@@ -453,7 +467,7 @@ class StorageConnection:
             self._wait = _SHORTEST
             logger.warning("the storage responds again")
             if not was_read:  # else the log was followed all the time
-                self._events.answers_again()
+                self.events.answers_again()
 
 
 def arrived(times: Meta, now: float) -> Meta:

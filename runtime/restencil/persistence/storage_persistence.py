@@ -44,12 +44,11 @@ class StoragePersistence:
     """Connects a store to its storage: the implementation of `restencil.cache.persistence_port.PersistencePort`."""
 
     def __init__(self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: Storage) -> None:
-        self._origin: str | None = None
         self._is_warned = False
         numbers = store_state.next_number, lambda: store_state.last_number
         self.connection = connection = StorageConnection(storage, store.lock, store.now, numbers, self)
         self.registry = registry = SchemaRegistry((), self._load_again)
-        self.write_behind = write_behind = WriteBehind(store, store_state, connection, registry, self)
+        self.write_behind = write_behind = WriteBehind(store, store_state, connection, registry)
         waiters = Waiters()
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
         self._log_tailer = LogTailer(connection, self.read_through)
@@ -95,23 +94,18 @@ class StoragePersistence:
     def _set_origin(self, place: str) -> None:
         if not getattr(self.connection.storage, "has_places", True):
             return
-        bare = _without_userinfo(place)
-        if self._origin is None and self.connection.is_open:
+        connection, bare = self.connection, _without_userinfo(place)
+        if not connection.origin and connection.is_open:
             raise ValueError(
                 f"a client of {bare!r} was created for a store that has already used its storage, whose data belongs "
                 "to the URL of an API; create the client before the store is used"
             )
-        if self._origin is not None and self._origin != bare:
+        if connection.origin not in ("", bare):
             raise ValueError(
-                f"the storage of this store belongs to {self._origin!r}, but the client sends requests to {bare!r}; "
-                "use a separate store and storage for each"
+                f"the storage of this store belongs to {connection.origin!r}, but the client sends requests to "
+                f"{bare!r}; use a separate store and storage for each"
             )
-        self._origin = bare
-
-    @property
-    def origin_of_clients(self) -> str:
-        """The origin of the API, without user info; "" if no client has one."""
-        return self._origin or ""
+        connection.origin = bare
 
     def _warn_of_credential(self) -> None:
         """Warn once if a client sends a credential and the storage is shared by all principals."""

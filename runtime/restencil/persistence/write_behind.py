@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import StorageDown, StorageError
 from ..base.lazy_imports import running_loop
@@ -52,36 +52,11 @@ _USED: Final = 5_000
 """Used places after which a commit is sent for them alone."""
 
 
-class WriteEvents(Protocol):
-    """The owner of a `WriteBehind`: callbacks that it uses."""
-
-    def wrote(self, pending: PendingWrite) -> None:
-        """Handle what an action has written, before it is decoded (locked)."""
-        ...
-
-    def drained(self) -> None:
-        """Handle an empty write queue (locked)."""
-        ...
-
-    def look(self) -> None:
-        """Read the log, as a commit found another epoch (without the lock)."""
-        ...
-
-    def maintain(self) -> None:
-        """Maintain the storage after the thread has written, or every `poll` ms (without the lock)."""
-        ...
-
-
 class WriteBehind:
     """Commits the writes of actions: at once, or in a thread of its own."""
 
     def __init__(
-        self,
-        store: Store,
-        store_state: StoreState,
-        connection: StorageConnection,
-        registry: SchemaRegistry,
-        events: WriteEvents,
+        self, store: Store, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry
     ) -> None:
         self._store = store
         self._store_state = store_state
@@ -89,7 +64,7 @@ class WriteBehind:
         self.commits_at_once = connection.storage.inline and connection.storage.write_behind <= 0
         """Whether an action is committed before its call returns."""
         self._registry = registry
-        self.capture = capture = ChangeCapture(store_state, connection, registry, events.wrote)
+        self.capture = capture = ChangeCapture(store_state, connection, registry)
         self.queue = queue = WriteQueue(store_state, connection, registry, capture)
         self.is_pending = queue.is_pending
         self.is_pending_key = queue.is_pending_key
@@ -98,7 +73,6 @@ class WriteBehind:
         self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue, capture.local_only)
         self._bulk_invalidator = BulkInvalidator(store_state, connection, registry)
-        self._events = events
         self._batch: WriteBatch | None = None
         self._goes_alone = False
         """Whether the next commit has only one action, as several were too big together."""
@@ -224,7 +198,7 @@ class WriteBehind:
         with self._store.lock:
             self.queue.clear()
             self._batch = None
-            self._events.drained()
+            self.connection.events.drained()
             self._done.notify_all()
 
     # -- committing
@@ -306,7 +280,7 @@ class WriteBehind:
                 with self._store.lock:
                     if self._batch is batch:
                         self._batch = None
-                self._events.look()
+                self.connection.events.look()
                 return True
             if outcome.moved is None:
                 return self._finished(batch, outcome.number)
@@ -383,7 +357,7 @@ class WriteBehind:
         for pending in actions:
             self.queue.pop(pending)
         if not self.queue:
-            self._events.drained()
+            self.connection.events.drained()
         self._done.notify_all()
 
     def _leave_out(self, batch: WriteBatch) -> None:
@@ -451,7 +425,7 @@ class WriteBehind:
 
     def maintain(self) -> None:
         """Maintain the storage; called by the storage thread after commits and periodically."""
-        self._events.maintain()
+        self.connection.events.maintain()
 
     def commit_waiting(self) -> bool:
         """Commit all pending writes; called by the storage thread. False if any are left."""
@@ -505,7 +479,7 @@ class WriteBehind:
         self.thread = StorageThread(self, self.connection)
         queue.clear()
         self._batch = None
-        self._events.drained()
+        self.connection.events.drained()
 
 
 def _drain(queue: WriteQueue, lock: AbstractContextManager[Any]) -> None:
