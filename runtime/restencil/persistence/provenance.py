@@ -31,13 +31,25 @@ class Provenance:
         self._store_state = store_state
         self._connection = connection
         self._write_behind = write_behind
+        self.key_shapes = connection.known.key_shapes
+        """By key, the schema fingerprint of the endpoint of a result in memory."""
+        self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
+        """The members that were left out of stored rows."""
+        self.unordered = connection.known.unordered
+        self.unverified = connection.known.unverified
+        """By table and primary key, the last known rev of unverified rows in memory; -1 for one of another epoch."""
+        self.unverified_keys = connection.known.unverified_keys
+        self.generation: int = 0
+        """Counts changes of memory by other processes; a read that began before starts over."""
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget everything, as memory is empty."""
         self.loaded: dict[str, set[str]] = {}
         """By table, the loaded primary keys that were not written here since."""
         self.loaded_keys: set[str] = set()
         self.validators: dict[str, tuple[int, Validator]] = {}
         """By key, the validator of a loaded result with its rev, until the key is written here."""
-        self.key_shapes = connection.known.key_shapes
-        """By key, the schema fingerprint of the endpoint of a result in memory."""
         self.dangling: set[EntityPath] = set()
         """Cells that responses of this process refer to, but that are not stored."""
         self.unusable: set[EntityPath] = set()
@@ -45,11 +57,8 @@ class Provenance:
         self.unusable_keys: set[str] = set()
         self.unread: set[str] = set()
         """Keys whose results were loaded for a function of `update`; no endpoint has read them yet."""
-        self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
-        """The members that were left out of stored rows."""
         self.whole: set[str] = set()
         """Tables whose stored rows are all in memory."""
-        self.unordered = connection.known.unordered
         self.listed: set[str] = set()
         """Tables that a response of this process listed completely."""
         self.infos: dict[str, TableInfo] = {}
@@ -57,45 +66,16 @@ class Provenance:
         """By table, the loaded index entries, as field and value."""
         self.indexed_meanwhile: set[str] = set()
         """Tables whose index entries were loaded while writes of this process waited."""
-        self.unverified = connection.known.unverified
-        """By table and primary key, the last known rev of unverified rows in memory; -1 for one of another epoch."""
-        self.unverified_keys = connection.known.unverified_keys
         self.memory_only: set[EntityPath] = set()
         """Stale cells in memory without a usable stored row."""
         self.has_earlier = False
         """Whether memory may have values of an earlier epoch, whose references may dangle."""
-        self.generation: int = 0
-        """Counts changes of memory by other processes; a read that began before starts over."""
         self.absent = 0
+        for kept in (self.key_shapes, self.left_out, self.unordered, self.unverified, self.unverified_keys):
+            kept.clear()
+        self.generation += 1
 
     # -- changes of memory -----------------------------------------------------------------------------------------
-
-    def begin_anew(self) -> None:
-        """Forget everything, as memory is empty."""
-        for kept in (
-            self.loaded,
-            self.loaded_keys,
-            self.validators,
-            self.key_shapes,
-            self.dangling,
-            self.unusable,
-            self.unusable_keys,
-            self.unread,
-            self.left_out,
-            self.whole,
-            self.unordered,
-            self.listed,
-            self.infos,
-            self.indexed,
-            self.indexed_meanwhile,
-            self.unverified,
-            self.unverified_keys,
-            self.memory_only,
-        ):
-            kept.clear()
-        self.has_earlier = False
-        self.generation += 1
-        self.absent = 0
 
     def wrote(self, pending: PendingWrite) -> None:
         """Note the writes of an action of this process."""
