@@ -203,7 +203,7 @@ class StorageConnection:
         """The origin of the API, without user info; "" if no client has one."""
         self.state = "on"
         self.reason = ""
-        self.writer = ""
+        self.writer = uuid.uuid4().hex
         """The random id of this store in this process."""
         self._commits = 0
         self.given_up: set[int] = set()
@@ -225,7 +225,6 @@ class StorageConnection:
         self._until = 0.0
         self.write_lock = threading.RLock()
         """Held while the storage is written to or opened; its holder never waits for the store's lock."""
-        self.begin_anew()
 
     def begin_anew(self) -> None:
         """Become a new writer for the storage: with a new id, and without commits so far."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Hashable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
@@ -29,14 +29,11 @@ MOST_IN_LOOP: Final = 500
 """The most rows that are read at once in an event loop, which must not be blocked."""
 
 
-class StorageQuery:
+class StorageQuery(NamedTuple):
     """A query of a storage: a function of it, and about how many rows it reads."""
 
-    __slots__ = ("size", "work")
-
-    def __init__(self, work: Callable[[Storage], Any], size: int = 1) -> None:
-        self.work = work
-        self.size = size
+    work: Ask
+    size: int = 1
 
 
 StorageWork: TypeAlias = Generator[StorageQuery, Any, T]
@@ -123,9 +120,10 @@ class LoaderThread:
     def __init__(self, store: Store, connection: StorageConnection) -> None:
         self._store = store
         self._connection = connection
-        self._forked()
+        self.forked()
 
-    def _forked(self) -> None:
+    def forked(self) -> None:
+        """Start over in a forked process, where the thread does not run."""
         self._lock = threading.Lock()
         self._waiting: deque[Callable[[], object]] = deque()
         self._begun: set[Hashable] = set()
@@ -202,7 +200,3 @@ class LoaderThread:
         with self._lock:
             self._is_closed = True
             self._waiting.clear()
-
-    def forked(self) -> None:
-        """Start over in a forked process, where the thread does not run."""
-        self._forked()
