@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from .timeline import Timeline
 if TYPE_CHECKING:
     from threading import RLock
 
-    from ..storage.protocol import Batch, Entry, Opened, Outcome, Page, Storage, StoredRow
+    from ..storage.protocol import Batch, Entry, Opened, Outcome, Page, Storage
     from .pending_write import PendingWrite
     from .row_codec import LeftOut
 
@@ -124,15 +124,6 @@ class VersionMap:
             self.odd_shapes[table, pk] = shape
         elif self.odd_shapes:
             self.odd_shapes.pop((table, pk), None)
-
-    def note_rows(self, table: str, rows: Sequence[StoredRow]) -> None:
-        """Note rows of one table, at least one, that are now in memory."""
-        usual = self.shapes.setdefault(table, rows[0].shape)
-        if self.odd_shapes or self.unverified or any(row.shape != usual for row in rows):
-            for row in rows:
-                self.note(table, row.pk, row.rev, row.shape)
-        else:
-            self.revs.setdefault(table, {}).update([(row.pk, row.rev) for row in rows])
 
     def outward(self, times: Meta) -> Meta:
         """Convert times of memory to times of the storage; 0 and 1 are markers and stay."""

@@ -226,8 +226,8 @@ class Hydrator(Provenance):
         new.metas.setdefault(table, {}).update(times_of)
         wholes = new.partial.setdefault(table, {})
         for row in usable:
+            known.note(table, row.pk, row.rev, row.shape)
             wholes[row.pk] = self._whole(row, values[row.pk], times_of[row.pk])
-        known.note_rows(table, usable)
         self._came_meanwhile(usable)
         if self.unusable:
             self.unusable.difference_update([(table, pk) for pk in written])
