@@ -157,13 +157,7 @@ def _drop_results(
         _log(database, cursor, {}, [key for _, key in found])
         return len(found)
 
-    dropped = 0
-    while not is_done():
-        count = database.write(drop)
-        dropped += count
-        if count < _AT_ONCE or time.monotonic() >= end:
-            break
-    return dropped
+    return _repeated(database, drop, end, is_done)
 
 
 def _drop_rows(database: Database, bound: tuple[object, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
@@ -173,7 +167,8 @@ def _drop_rows(database: Database, bound: tuple[object, ...], end: float, is_don
     """
     after, *others = bound
 
-    def drop(cursor: Cursor) -> list[tuple[int, int, str]]:
+    def drop(cursor: Cursor) -> int:
+        nonlocal after
         found = cursor.execute(_OLD_ROWS, (after, *others)).fetchall()
         cursor.executemany(_DROP_ROW, [(born,) for born, _, _ in found])
         gone: dict[int, list[str]] = {}
@@ -182,15 +177,20 @@ def _drop_rows(database: Database, bound: tuple[object, ...], end: float, is_don
         cursor.executemany(_LOST, [(kind,) for kind in gone])
         names = {cursor.execute(_NAME, (kind,)).fetchone()[0]: pks for kind, pks in gone.items()}
         _log(database, cursor, names, [])
-        return found
+        after = found[-1][0] if found else after  # the next transaction continues after the last row
+        return len(found)
 
+    return _repeated(database, drop, end, is_done)
+
+
+def _repeated(database: Database, drop: Callable[[Cursor], int], end: float, is_done: Callable[[], bool]) -> int:
+    """Drop data in short transactions, at least one, until the time `end`, or until there is nothing more to drop."""
     dropped = 0
     while not is_done():
-        found = database.write(drop)
-        dropped += len(found)
-        if len(found) < _AT_ONCE or time.monotonic() >= end:
+        count = database.write(drop)
+        dropped += count
+        if count < _AT_ONCE or time.monotonic() >= end:
             break
-        after = found[-1][0]  # the next transaction continues after the last row
     return dropped
 
 
