@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel
-from .containers import Attribute, OverItem, Union, check_shape, items_of
+from .containers import Attribute, OverItem, Union, items_of
 from .entity import EntitySchema
-from .protocol import Echo, Reader, Writer, definitions
+from .protocol import Echo, Reader, Writer, check_shape, definitions
 from .stored import record_of
 
 _WHOLE: Final = ()
@@ -25,6 +25,7 @@ class All(OverItem):
     """
 
     fingerprint_name = "all"
+    shape = "a list"
 
     def __init__(self, definition: Any, schema_attribute: Attribute | None = None) -> None:
         super().__init__(definition, schema_attribute, "All")
@@ -45,13 +46,9 @@ class All(OverItem):
         self._resolved = False
         definitions.changed()
 
-    def normalize_scalar(self, value: object, writer: Writer) -> object:
-        check_shape(self, value, writer, "a list")
-        return value
-
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, list):
-            check_shape(self, value, writer, "a list")
+            check_shape(self, value, writer, self.shape)
         for schema in self.listed():
             writer.open_table(schema.table_key)  # an empty list is a result too
         stored = [writer.visit(self.item, entry, parent, key) for entry in items_of(value)]

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
-from .containers import List, Object, Union, Values, check_shape, item_identity, items_of
+from .containers import List, Object, Union, Values, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
-from .protocol import CollectionNode, Echo, Reader, Schema, Subject, Writer, definitions
+from .protocol import CollectionNode, Echo, Reader, Schema, Subject, Writer, check_shape, definitions
 from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entries_of, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
@@ -104,6 +104,7 @@ class Collection(CollectionNode):
         self.inner: List | Values = inner
         self.schema = schema
         self.is_map = isinstance(inner, Values)
+        self.shape = inner.shape
         self._nest_key = nest_key
         self._args_key = args_key
         self._non_filter = non_filter_argument_keys
@@ -204,10 +205,6 @@ class Collection(CollectionNode):
 
     # -- the three operations ------------------------------------------------------------------------------------
 
-    def normalize_scalar(self, value: object, writer: Writer) -> Any:
-        check_shape(self, value, writer, "an object" if self.is_map else "a list")
-        return value
-
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         pk = self.pk(writer)
         writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer), self)
@@ -218,7 +215,7 @@ class Collection(CollectionNode):
         if not isinstance(value, (list, Mapping)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
         if self.is_map and is_list(value):
-            check_shape(self, value, writer, "an object")
+            check_shape(self, value, writer, self.shape)
             value = {str(place): entry for place, entry in enumerate(value)}
         stored = writer.visit(self.inner, value, parent, key)
         return stored if self.is_map else [entry for entry in stored if entry is not None]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..base.errors import ProcessingError
 from ..base.logs import logger
 from ..base.values import (
     DICT,
@@ -17,7 +15,6 @@ from ..base.values import (
     UNDEFINED,
     ReadOnlyDict,
     ReadOnlyList,
-    described,
     is_dict,
     is_mapping,
     is_sequence,
@@ -26,7 +23,7 @@ from ..base.values import (
 )
 from .codec import Codec, dict_codec, list_codec
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
-from .protocol import Echo, EntityNode, Reader, Schema, Subject, ValueTypes, Writer, definitions, title_of
+from .protocol import Echo, EntityNode, Reader, Schema, Subject, ValueTypes, Writer, check_shape, definitions, title_of
 from .record import is_instance, to_wire
 from .stored import entries_of, is_falsy
 
@@ -281,27 +278,6 @@ def item_identity(schema: Schema | None) -> object:
     return schema
 
 
-def check_shape(schema: Schema, value: object, writer: Writer, expected: str) -> None:
-    """Raise ProcessingError for a value that does not have the expected shape, if the writer is strict."""
-    if writer.strict and value is not None:
-        kinds = {
-            dict: "an object",
-            list: "a list",
-            str: "a string",
-            bool: "a boolean",
-            int: "a number",
-            float: "a number",
-        }
-        try:
-            shown = json.dumps(value, default=str, ensure_ascii=False)
-        except (TypeError, ValueError):
-            shown = repr(value)
-        raise ProcessingError(
-            f"expected {expected} of {schema.title}, found {kinds.get(kind_of(value), described(value))}: "
-            f"{shown[:200]}{writer.where}; nothing is stored: declare the schema that the response has"
-        )
-
-
 def items_of(value: Any) -> Iterator[object]:
     """Iterate over the items of a list, or over the values of a dict."""
     return iter(value.values()) if isinstance(value, MAPPING) else iter(value)
@@ -311,6 +287,7 @@ class List(ItemHolder):
     """A plain list `[S]`: `null` items stay, missing and invalid items are left out on read."""
 
     fingerprint_name = "list"
+    shape = "a list"
 
     many = True
     keeps_null = True
@@ -332,13 +309,9 @@ class List(ItemHolder):
             )
         OverItem.__init__(self, raw[0], None, "list")
 
-    def normalize_scalar(self, value: object, writer: Writer) -> object:
-        check_shape(self, value, writer, "a list")
-        return value
-
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, list):
-            check_shape(self, value, writer, "a list")
+            check_shape(self, value, writer, self.shape)
         item = self.item
         visit = writer.visit
         stored = [visit(item, entry, parent, key) for entry in items_of(value)]
@@ -395,6 +368,7 @@ class Values(ItemHolder):
     """A map with arbitrary keys; falsy, missing and invalid entries are left out."""
 
     fingerprint_name = "values"
+    shape = "an object"
 
     def value_types(self, of: ValueTypes) -> None:
         of.entries(self.item)
@@ -409,10 +383,6 @@ class Values(ItemHolder):
         """Convert the values of entries to JSON; their keys are data and stay unchanged."""
         model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
-
-    def normalize_scalar(self, value: object, writer: Writer) -> object:
-        check_shape(self, value, writer, "an object")
-        return value
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, MAPPING):
@@ -457,6 +427,8 @@ class Object(Schema):
     The definition has Python names, and so have objects for readers; `wire` maps those names that differ to JSON
     names. `required` and `constants` (fixed values of members) distinguish the object in a `OneOf`.
     """
+
+    shape = "an object"
 
     def __init__(
         self,
@@ -535,10 +507,6 @@ class Object(Schema):
             else:
                 out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
         return out
-
-    def normalize_scalar(self, value: object, writer: Writer) -> object:
-        check_shape(self, value, writer, "an object")
-        return value
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, Mapping):

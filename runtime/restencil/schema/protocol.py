@@ -8,13 +8,14 @@ instances in it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
+from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, described, kind_of, read_only
 from .codec import Codec, codec_of
 
 Compiled: TypeAlias = Callable[..., Any]
@@ -245,8 +246,16 @@ class Schema:
         """Convert a response value to its stored form, and pass the entities in it to the writer."""
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
+    shape: str = ""
+    """The JSON type of all values, "a list" or "an object"; empty if a value may be a scalar."""
+
     def normalize_scalar(self, value: object, writer: Writer) -> object:
-        """Convert a scalar to its stored form: unchanged, except for entities and `Invalidate`."""
+        """Convert a scalar to its stored form: unchanged, except for entities and `Invalidate`.
+
+        Raises ProcessingError if the schema has another shape and the writer is strict.
+        """
+        if self.shape:
+            check_shape(self, value, writer, self.shape)
         return value
 
     def denormalize(self, stored: object, reader: Reader) -> Any:
@@ -562,6 +571,27 @@ class Echo:
             return self.visit(schema, value)
         except ConversionError:
             return UNDEFINED
+
+
+def check_shape(schema: Schema, value: object, writer: Writer, expected: str) -> None:
+    """Raise ProcessingError for a value that does not have the expected shape, if the writer is strict."""
+    if writer.strict and value is not None:
+        kinds = {
+            dict: "an object",
+            list: "a list",
+            str: "a string",
+            bool: "a boolean",
+            int: "a number",
+            float: "a number",
+        }
+        try:
+            shown = json.dumps(value, default=str, ensure_ascii=False)
+        except (TypeError, ValueError):
+            shown = repr(value)
+        raise ProcessingError(
+            f"expected {expected} of {schema.title}, found {kinds.get(kind_of(value), described(value))}: "
+            f"{shown[:200]}{writer.where}; nothing is stored: declare the schema that the response has"
+        )
 
 
 MODES: Final = ("strict", "warn", "off")

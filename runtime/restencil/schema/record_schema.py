@@ -8,7 +8,6 @@ from typing import Any
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import DICT, INVALID, MAPPING, UNDEFINED, is_mapping, read_only
 from .codec import Codec, codec_of
-from .containers import check_shape
 from .protocol import Echo, Reader, Schema, ValueTypes, Writer
 from .record import Model, Record, new_instance, set_members, set_record, wire_members
 from .relation import Relation, object_schema_in, relations_of, replace_relations, shown_relations
@@ -21,6 +20,7 @@ class RecordSchema(Schema):
     """
 
     is_envelope = False
+    shape = "an object"
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -66,10 +66,6 @@ class RecordSchema(Schema):
             if name in record:
                 record[name] = writer.visit(relation.node, record[name], record, name)
         return record
-
-    def normalize_scalar(self, value: object, writer: Writer) -> object:
-        check_shape(self, value, writer, "an object")
-        return value
 
     # -- denormalization -----------------------------------------------------------------------------------------------
 
