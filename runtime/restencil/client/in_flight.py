@@ -40,7 +40,7 @@ class SharedFuture(Generic[T]):
     The store's lock guards it, so that settling and joining exclude each other.
     """
 
-    __slots__ = ("_event", "_futures", "_is_raised", "_wakers", "done", "error", "loop", "store", "thread", "value")
+    __slots__ = ("_is_raised", "_wakers", "done", "error", "loop", "store", "thread", "value")
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -49,23 +49,22 @@ class SharedFuture(Generic[T]):
         self.error: BaseException | None = None
         self.loop: AbstractEventLoop | None = None
         self.thread: int | None = None
-        self._event: threading.Event | None = None
-        self._futures: list[Future[None]] | None = None
         self._is_raised = False
-        self._wakers: list[Callable[[], object]] | None = None
+        self._wakers: list[Callable[[], object]] = []
 
     def add_listener(self, wake: Callable[[], object]) -> Callable[[], None]:
         """Call `wake` when the future is settled, in any thread, at once if it is already; return how to remove it."""
         with self.store.lock:
             is_done = self.done
             if not is_done:
-                self._wakers = [*(self._wakers or ()), wake]
+                self._wakers.append(wake)
         if is_done:
             wake()
 
         def remove() -> None:
             with self.store.lock:
-                self._wakers = [one for one in self._wakers or () if one is not wake]
+                if wake in self._wakers:
+                    self._wakers.remove(wake)
 
         return remove
 
@@ -81,23 +80,15 @@ class SharedFuture(Generic[T]):
             self.value = value
             self.error = error
             self.done = True
-            is_awaited = self._event is not None or self._futures or self._wakers
-        if is_awaited:
-            try:
-                self._wake()
-            except BaseException:  # even if interrupted: the waiters would wait forever
-                self._wake()
-                raise
+            wakers, self._wakers = self._wakers, []
+        try:
+            for wake in wakers:
+                wake()
+        except BaseException:  # even if interrupted: the waiters would wait forever
+            for wake in wakers:
+                wake()
+            raise
         return True
-
-    def _wake(self) -> None:
-        if self._event is not None:
-            self._event.set()
-        for future in self._futures or ():
-            wake_future(future)
-        for wake in self._wakers or ():
-            wake()
-        self._event = self._futures = self._wakers = None
 
     def result(self) -> T:
         """Return the value of a settled future, or raise its error, a separate exception for each caller."""
@@ -132,28 +123,21 @@ class SharedFuture(Generic[T]):
 
     def wait(self) -> T:
         """Block this thread until the future is settled. Raises AbortError if the loop that settles it has ended."""
-        with self.store.lock:
-            if self.done:
-                return self.result()
-            event = self._event
-            if event is None:
-                event = self._event = threading.Event()
-        while not block(self.store.scheduler, event, None if self.loop is None else LOOP_CHECK):
-            if self.orphaned:
-                self.settle(error=orphan_error())
+        event = threading.Event()
+        remove = self.add_listener(event.set)
+        try:
+            while not block(self.store.scheduler, event, None if self.loop is None else LOOP_CHECK):
+                if self.orphaned:
+                    self.settle(error=orphan_error())
+        finally:
+            remove()
         return self.result()
 
     async def wait_async(self) -> T:
         """Await the outcome in the running loop, whichever thread or loop settles the future."""
         loop = asyncio.get_running_loop()
-        with self.store.lock:
-            if self.done:
-                return self.result()
-            future = loop.create_future()
-            if self._futures is None:
-                self._futures = [future]
-            else:
-                self._futures.append(future)
+        future = loop.create_future()
+        remove = self.add_listener(lambda: wake_future(future))
         try:
             if self.loop is None or self.loop is loop:
                 await future
@@ -163,18 +147,12 @@ class SharedFuture(Generic[T]):
                     if self.orphaned:
                         self.settle(error=orphan_error())
         finally:
-            if not self.done:
-                self._forget_future(future)
+            remove()
         return self.result()
 
     def forget_waiters(self) -> None:
         """Forget all waiters in a forked process, because they are in the parent."""
-        self._event = self._futures = self._wakers = None
-
-    def _forget_future(self, future: Future[None]) -> None:
-        with self.store.lock:
-            if self._futures and future in self._futures:
-                self._futures.remove(future)
+        self._wakers = []
 
 
 def orphan_error() -> AbortError:
@@ -464,17 +442,22 @@ class InFlight(SharedFuture[Any]):
 
 def response_of(in_flight: object, value: object) -> Response[Any]:
     """Return the response of a fetch; without HTTP members if a manager returned something else than a request."""
-    from ..base.response import Response, members_of
+    from ..base.response import Response
 
-    if not isinstance(in_flight, InFlight):
-        return Response(value=value)
-    return Response(value=value, attempts=in_flight.attempts, **members_of(in_flight.response))
+    return Response(value=value, **_http_members(in_flight))
 
 
 def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, next_position: Any) -> Page[Any]:
     """Return the response of a fetch of one page."""
-    from ..base.response import Page, members_of
+    from ..base.response import Page
 
-    members = members_of(in_flight.response) if isinstance(in_flight, InFlight) else {}
-    attempts = in_flight.attempts if isinstance(in_flight, InFlight) else 1
-    return Page(value=value, items=items, position=position, next_position=next_position, attempts=attempts, **members)
+    members = _http_members(in_flight)
+    return Page(value=value, items=items, position=position, next_position=next_position, **members)
+
+
+def _http_members(in_flight: object) -> dict[str, Any]:
+    from ..base.response import members_of
+
+    if not isinstance(in_flight, InFlight):
+        return {}
+    return {"attempts": in_flight.attempts, **members_of(in_flight.response)}

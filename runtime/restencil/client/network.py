@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, ResetError, RestencilError
@@ -18,7 +18,7 @@ from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .conditional_requests import place_of, renewed, terms_of, validators_of
-from .fetcher import Fetcher, refreshing
+from .fetcher import Fetcher, FetchingCore, refreshing
 from .in_flight import InFlight, orphan_error
 from .managers import Manager, Next, core_of, serves_one
 
@@ -30,22 +30,17 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.validators import Terms, Validators
-    from .retry import Retries
 
 
 #: The `resets` of a response that must not be stored; the count of resets of a store is never negative.
 DROPPED: Final = -1
 
 
-class _Core(Protocol):
+class _Core(FetchingCore, Protocol):
     """The members of the controller's core that this manager uses."""
-
-    is_blocking: ClassVar[bool]
 
     @property
     def store(self) -> Store: ...
-    @property
-    def retries(self) -> int | Retries | None: ...
     @property
     def sends_alone(self) -> bool: ...
     def dispatch(self, action: Action, /) -> Any: ...
