@@ -798,5 +798,5 @@ def _is_list(endpoint: Endpoint[..., Any]) -> bool:
     """Whether the endpoint returns a collection, which supports `push`, or a paginated list of plain values."""
     if endpoint.schema is not None and find_collection(endpoint.schema) is not None:
         return True
-    has_pages = endpoint.pagination_field is not None or getattr(endpoint, "pagination", None) is not None
+    has_pages = endpoint.pagination_field is not None or endpoint.pagination is not None
     return has_pages and not endpoint.side_effect

@@ -31,7 +31,7 @@ class PageLayout:
 
     def __init__(self, endpoint: Endpoint[..., Any]) -> None:
         self.schema = schema_of(endpoint.schema)
-        self.envelope: str | None = getattr(endpoint, "unwrap", None)
+        self.envelope = endpoint.unwrap
         self.is_plain = find_collection(endpoint.schema) is None
         """Whether the items are in no Collection, so that each page is a separate result and equal items may repeat."""
         self._path = _path_to(self.schema) or ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar
 
 from ..base.errors import HookScopeError
 from ..base.steps import current_transport
@@ -55,18 +56,6 @@ def _open_scope(function: str) -> _Scope:
     return scope
 
 
-class HookResource:
-    """A resource whose endpoints are obtained through functions: `use_get()`, `use_get_list()`, `use_create()`, …"""
-
-    def __init__(self, resource: Any, use_init: Callable[[], Mapping[str, Any] | None]) -> None:
-        for name, member in endpoints_of(resource).items():
-            setattr(self, f"use_{name}", _user_of(f"use_{name}", member, use_init))
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Callable[[], Any]: ...
-
-
 def _user_of(
     name: str, member: Endpoint[..., Any], use_init: Callable[[], Mapping[str, object] | None]
 ) -> Callable[[], Endpoint[..., Any]]:
@@ -79,13 +68,15 @@ def _user_of(
     return use
 
 
-def hookify_resource(resource: object, use_init: Callable[[], Mapping[str, object] | None]) -> HookResource:
+def hookify_resource(resource: object, use_init: Callable[[], Mapping[str, object] | None]) -> SimpleNamespace:
     """Return an object with a function `use_<member>` for each endpoint of a resource.
 
     Each calls `use_init()` every time and returns the member with the result as its `request_init`, which replaces the
     member's own. They raise HookScopeError outside of `with hook_scope():`. Keys do not depend on the init.
     """
-    return HookResource(resource, use_init)
+    return SimpleNamespace(
+        **{f"use_{name}": _user_of(f"use_{name}", member, use_init) for name, member in endpoints_of(resource).items()}
+    )
 
 
 def use_endpoint(endpoint: E, /, **overrides: object) -> E:

@@ -224,8 +224,7 @@ class Pagination:
 
 def pagination_of(endpoint: EndpointOptions) -> Pagination:
     """Return the pagination of a list endpoint. Raises TypeError if it does not determine the next page."""
-    option: Any = getattr(endpoint, "pagination", None)
-    field: str | None = getattr(endpoint, "pagination_field", None)
+    option, field = endpoint.pagination, endpoint.pagination_field
     implied = next((style for style in STYLES.values() if field in style.implied_by), None)
     if option is None:
         if implied is None:
