@@ -116,3 +116,74 @@ def test_field_that_a_response_left_out_is_no_part_of_its_result(session: Sessio
         session.call("users.partial_update", id=1, body={"name": "bo"})
     assert session.requests("teams.names") == []
     assert session.requests("teams.get", id=1) == ["GET /users/1"]
+
+
+MOVES = """
+entities: {Issue: {indexes: [team], fields: {id: integer, team: integer, title: string}}}
+resources:
+  team_issues: {path: /teams/:team/issues/:id, schema: Issue}
+  issues: {path: /issues/:id, schema: Issue}
+"""
+
+
+class Tracker:
+    """Issue 1 of team 1, which may move to another team. If `lenient`, the path of any team finds it."""
+
+    def __init__(self, *, lenient: bool = False) -> None:
+        self.issue = {"id": 1, "team": 1, "title": "t"}
+        self.lenient = lenient
+
+    def __call__(self, method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            self.issue = {**self.issue, **body}
+        match target.strip("/").split("/"):
+            case ["teams", team, "issues", "1"] if self.lenient or team == str(self.issue["team"]):
+                return self.issue
+            case ["issues", "1"]:
+                return self.issue
+            case ["issues"]:
+                return [self.issue]
+            case _:
+                return None
+
+
+@pytest.mark.parametrize("sqlite", [False, True], ids=["memory", "sqlite"])
+@pytest.mark.parametrize("how", ["issues.partial_update", "issues.get.fetch", "issues.get_list"])
+def test_record_that_moved_to_another_parent_is_not_what_its_old_path_names(how: str, sqlite: bool) -> None:
+    """Issue 1 was requested as an issue of team 1; since it is one of team 2, that path has to be requested again."""
+    server = Tracker()
+    with small(MOVES, server, World(sqlite=sqlite)) as session:
+        session.call("team_issues.get", team=1, id=1)
+        if how == "issues.partial_update":
+            session.call(how, id=1, body={"team": 2})
+        else:
+            server.issue = {**server.issue, "team": 2}
+            session.call(how, **({} if how == "issues.get_list" else {"id": 1}))
+        if sqlite:
+            session.again(from_dump=False)
+        assert session.requests("team_issues.get", team=2, id=1) == []
+        before = len(session.network.exchanges)
+        with pytest.raises(restencil.NotFoundError):
+            session.call("team_issues.get", team=1, id=1)
+        assert session.asked(before) == ["GET /teams/1/issues/1"]
+
+
+@pytest.mark.parametrize("sqlite", [False, True], ids=["memory", "sqlite"])
+def test_record_whose_own_response_has_another_value_than_the_path_is_what_it_names(sqlite: bool) -> None:
+    """A path may name a parent by another value than the field has; other responses with that field change nothing."""
+    with small(MOVES, Tracker(lenient=True), World(sqlite=sqlite)) as session:
+        session.call("team_issues.get", team=2, id=1)
+        session.call("issues.get.fetch", id=1)
+        if sqlite:
+            session.again(from_dump=False)
+        assert session.requests("team_issues.get", team=2, id=1) == []
+        assert session.requests("team_issues.get", team=3, id=1) == ["GET /teams/3/issues/1"]
+
+
+def test_live_reads_of_a_record_by_paths_of_several_parents_do_not_end_each_others_freshness() -> None:
+    """The response to one live read is no reason for the next one to request its own again."""
+    with small(MOVES, Tracker(lenient=True)) as session:
+        for team in (2, 3):
+            session.watch("team_issues.get", {"team": team, "id": 1}, [])
+        session.advance(1000)
+        assert session.asked(0) == ["GET /teams/2/issues/1", "GET /teams/3/issues/1"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..base.values import INVALID, UNDEFINED, is_mapping, text_of
-from ..schema.entity import as_entity, value_at
+from ..base.values import INVALID, UNDEFINED, is_mapping
+from ..schema.entity import as_entity
 from ..schema.stored import known_record
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
@@ -84,7 +84,7 @@ def freshness_of(
 def _judged(
     base: Tables, request: Request, meta: ResultMeta | None, stored: object, cells: Shown, now: float
 ) -> Freshness:
-    judge = _Judge(base, request, cells, now)
+    judge = _Judge(base, request, cells, now, stored)
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
         own = judge.judge(meta.number, meta.expires_at, meta.contents, fetched_at=meta.fetched_at)
@@ -103,7 +103,7 @@ def _judged(
 def since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness:
     """Return the freshness of a failed request's record by other responses; stale if the arguments name none."""
     root = _root(base, request, stored)
-    return Freshness(STALE) if root is None else _Judge(base, request, cells, now).composed(root)
+    return Freshness(STALE) if root is None else _Judge(base, request, cells, now, stored).composed(root)
 
 
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
@@ -195,10 +195,9 @@ def record_path_of(request: Request, *, is_nested: bool) -> str | None:
 
 
 class _Judge:
-    def __init__(self, base: Tables, request: Request, cells: Shown, now: float) -> None:
-        self._base, self._request, self._cells, self._now = base, request, cells, now
+    def __init__(self, base: Tables, request: Request, cells: Shown, now: float, stored: object = None) -> None:
+        self._base, self._request, self._cells, self._now, self._stored = base, request, cells, now, stored
         self._rules = request.rules
-        self._params: Mapping[str, Any] = request.args[0] if request.args and is_mapping(request.args[0]) else EMPTY
         reach = request.rules.reach
         self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
         self._models: Mapping[str, tuple[EntityModel, ...]] = {} if reach is None else reach.models
@@ -220,8 +219,8 @@ class _Judge:
         mark = _result_mark(self._base, self._request, number)
         if mark.number >= number:
             return Freshness(STALE, mark)
-        if self._is_another():
-            return Freshness(STALE, Mark(NEVER, "the field that its record was looked up by has another value now"))
+        if not (contents is not None and contents.names_another) and self._is_another():
+            return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the URL names"))
         own_expiry = expires_at
         stale: dict[EntityPath, _Part] = {}
         received = None if contents is None else contents.received
@@ -252,31 +251,19 @@ class _Judge:
         return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
-        """Return whether the record of a lookup by another field than its key has a different value there now."""
-        params = self._params
-        fields = {name: field for name, field in self._rules.lookup_fields.items() if params.get(name) is not None}
-        entity = as_entity(self._rules.schema)
-        if not fields or entity is None:
+        """Return whether the result is a record that has another value now in a field that the URL names."""
+        rules = self._rules
+        found = None if rules.schema is None else rules.schema.referred(self._stored)
+        if found is None:
             return False
-        roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == entity.table_key]
-        return any(self._differs(cell, fields) for cell in roots)
-
-    def _differs(self, cell: EntityPath, fields: Mapping[str, str]) -> bool:
-        """Return whether a record has another value than the argument in one of these fields, by parameter."""
-        if not fields or not self._params:
-            return False
-        entity, record = as_entity(self._rules.schema), self._record(cell)
-        if entity is None or record is None:
-            return False
-        values = ((self._params.get(name), value_at(record, entity.model.wire_path(fields[name]))) for name in fields)
-        return any(value is not None and text_of(given) != text_of(value) for given, value in values)
+        cell = found[0].table_key, found[1]
+        record = self._record(cell)
+        return record is not None and rules.names_another(self._request.args, cell[0], record)
 
     def composed(self, root: EntityPath | None) -> Freshness:
         """Return the freshness of a result that was never requested, or whose own response is stale."""
         if root is None or not self._rules.read.counts_whole:
             return self._assembled()
-        if self._differs(root, self._rules.outer_fields):
-            return Freshness(STALE, Mark(NEVER, "its record has another value in a field of the path"))
         table, pk = root
         if table in self._collections:
             meta = self._base.meta(table, pk)
@@ -316,7 +303,8 @@ class _Judge:
         Nested lists that the response did not contain are not part of it. Neither are records that appear only there,
         or only in fields of a record that the response omitted, unless a later response contained one of these fields.
         """
-        (received, referred), cells, collections = contents, self._cells, self._collections
+        received, referred, _ = contents
+        cells, collections = self._cells, self._collections
         if all(pk in received.get(table, ()) for table, pk in cells):
             return cells
         held: dict[EntityPath | None, list[EntityPath]] = {}

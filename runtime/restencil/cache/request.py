@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAl
 
 from ..base.response_details import status_line
 from ..base.transport import public_url
-from ..base.values import is_mapping
-from ..schema.entity import as_entity, first_model, params_to_fields
+from ..base.values import is_mapping, text_of
+from ..schema.entity import as_entity, first_model, params_to_fields, value_at
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
 from .reach import Reach, reach_of, tables_of
@@ -289,13 +289,28 @@ class Rules:
         return self.params.path_names.union(*(model.telling for model in models))
 
     @cached_property
-    def lookup_fields(self) -> Mapping[str, str]:
-        """The parameters that identify an entity by other fields than its primary key, each with its field."""
-        entity = as_entity(self.schema)
-        if entity is None:
-            return {}
-        own = (self.params.path_names or frozenset()) - self.params.outer - entity.model.telling
-        return {**{name: name for name in own if name in entity.model.fields}, **(self.params.fields or {})}
+    def _named_fields(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """By table of the result, the parameters that are fields of the entity and not its key, with their paths."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for entity in () if self.schema is None else self.schema.entities.values():
+            model: EntityModel = entity.model
+            own = (self.params.path_names or frozenset()) & model.fields.keys() - {*model.pk_fields}
+            fields = {**{name: name for name in own}, **(self.params.fields or {})}
+            found.setdefault(entity.table_key, {}).update((name, model.wire_path(at)) for name, at in fields.items())
+        return found
+
+    def names_another(self, args: tuple[Any, ...], table: str, record: Mapping[str, object]) -> bool:
+        """Return whether a record has another value in a field that the URL names: `/posts/2/comments/1` names post 2.
+
+        The parent of a record may change, and so may the field that it was looked up by.
+        """
+        params: Any = args[0] if args else None
+        fields = self._named_fields.get(table)
+        if not fields or not is_mapping(params):
+            return False
+        values = ((params.get(name), value_at(record, path)) for name, path in fields.items())
+        known = ((given, value) for given, value in values if given is not None and value is not None)
+        return any(text_of(given) != text_of(value) for given, value in known)
 
     @cached_property
     def deletes(self) -> bool:
@@ -311,14 +326,6 @@ class Rules:
         if schema is None or not (is_update or schema.is_creation) or schema.subject is None:
             return None
         return next((entity.model for entity in schema.subject.entities.values()), None)
-
-    @cached_property
-    def outer_fields(self) -> Mapping[str, str]:
-        """The path parameters before the last one that are fields of the entity and not its key, by name."""
-        entity = as_entity(self.schema)
-        if entity is None:
-            return {}
-        return {name: name for name in self.params.outer & entity.model.fields.keys() - entity.model.telling}
 
     @cached_property
     def resource(self) -> str | None:

@@ -54,6 +54,8 @@ class Contents(NamedTuple):
     """The records and lists that the response contained."""
     referred: Mapping[str, AbstractSet[str]]
     """The records that the response refers to by primary key only."""
+    names_another: bool = False
+    """Whether its record had another value in a field that its URL names, as this server does not compare them."""
 
     def joined(self, other: Contents) -> Contents:
         """Return the union of this and another response."""

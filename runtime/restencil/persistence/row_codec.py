@@ -541,7 +541,9 @@ def with_details(
     """Return the JSON of a result with its lifetime, its validator, and the contents of its response."""
     found: dict[str, Any] = {}
     if contents is not None:
-        found[_CONTENTS] = [{table: sorted(pks) for table, pks in part.items()} for part in contents]
+        cells = (contents.received, contents.referred)
+        parts: list[Any] = [{table: sorted(pks) for table, pks in part.items()} for part in cells]
+        found[_CONTENTS] = [*parts, True] if contents.names_another else parts
     if validator is not None:
         found[_VALIDATORS] = {"cells": validator.cells, "headers": {**validator.headers}}
     if terms is not None:
@@ -602,8 +604,9 @@ def result_parts(data: bytes | None, times: Meta) -> ResultParts:
 
 def _contents(details: Any) -> Contents:
     try:
-        received, referred = ({str(table): frozenset(map(str, pks)) for table, pks in part.items()} for part in details)
-        return Contents(received, referred)
+        *cells, names_another = details if len(details) > 2 else (*details, False)
+        received, referred = ({str(table): frozenset(map(str, pks)) for table, pks in part.items()} for part in cells)
+        return Contents(received, referred, names_another is True)
     except (TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{details!r:.80} is not valid metadata about the contents of a response") from error
 

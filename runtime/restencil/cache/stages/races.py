@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..change_effects import ChangeEffects
     from ..normalize import Normalization
+    from ..request import Rules
     from ..tables import EntityPath
     from ..transaction import Transaction
 
@@ -46,7 +47,19 @@ def contents_of(writer: Normalization) -> Contents | None:
     return Contents(
         {table: frozenset(written) for table, written in writer.change.entities.items()},
         {table: frozenset(pks) for table, pks in writer.referred.items()},
+        _names_another(writer, rules),
     )
+
+
+def _names_another(writer: Normalization, rules: Rules) -> bool:
+    """Return whether the record of a response has another value in a field of its URL, by this response."""
+    found = None if rules.schema is None else rules.schema.referred(writer.result)
+    if found is None:
+        return False
+    table, pk = found[0].table_key, found[1]
+    record = writer.stored_record(table, pk)
+    is_newest = writer.change.times_of(table, pk) is writer.meta
+    return record is not None and is_newest and rules.names_another(writer.args, table, record)
 
 
 def _expired_in_flight(tx: Transaction) -> set[str]:
