@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.openapi.documents import read_tree, swagger
 from tests.openapi.small import crud, made, operation, record, ref, spec, whole
 
+from restencil_generator.openapi.infer.build import make
+from restencil_generator.openapi.options import Options
 from restencil_generator.spec.load import load_text
 
 
@@ -57,3 +63,26 @@ def test_bodies_fields_of_a_multipart_form_have_no_keys_of_others() -> None:
     (endpoint,) = whole(result)["resources"]["uploads"]["endpoints"].values()
     assert endpoint["body"] == {"multipart": {"token": "string", "expand": ["any"]}}
     assert result.document.left_out == []
+
+
+def test_bodies_lists_in_a_form_of_swagger_2_have_their_collection_format(tmp_path: Path) -> None:
+    """Its default is `csv`; without a style, the spec language repeats the name for each item."""
+    formats: dict[str, Mapping[str, str]] = {
+        "plain": {}, "multi": {"collectionFormat": "multi"}, "pipes": {"collectionFormat": "pipes"}
+    }  # fmt: skip
+    fields = [
+        {"in": "formData", "name": name, "type": "array", "items": {"type": "string"}, "required": True, **each}
+        for name, each in formats.items()
+    ]
+    post = {
+        "consumes": ["application/x-www-form-urlencoded"],
+        "parameters": [*fields, {"in": "formData", "name": "title", "type": "string", "required": True}],
+        "responses": {"204": {"description": ""}},
+    }
+    result = make(read_tree(swagger({"/x": {"post": post}}), tmp_path), Options(), "small")
+    assert whole(result)["resources"]["x"]["endpoints"]["x"]["body"]["form"] == {
+        "plain": {"type": ["string"], "style": "comma"},
+        "multi": ["string"],
+        "pipes": {"type": ["string"], "style": "pipe"},
+        "title": "string",
+    }

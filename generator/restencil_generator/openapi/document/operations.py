@@ -286,7 +286,7 @@ class Operations:
     def _style(self, value: Mapping[str, Any], place: str) -> tuple[str, bool]:
         plain = "form" if place in ("query", "cookie") else "simple"
         if self._whole.old:
-            style, explode = _COLLECTION_STYLES.get(str(value.get("collectionFormat")), ("form", False))
+            style, explode = _collection_style(value)
             return (style, explode) if plain == "form" else (plain, False)
         written = value.get("style")
         style = written if isinstance(written, str) and written else plain
@@ -391,7 +391,8 @@ class Operations:
         where = within(part.where, "parameters")
         made: dict[str, Any] = {"type": "object", "properties": fields, "required": required}
         schema = Part(made, Where(held[0].where.file, where.pointer), made=True)
-        return Body(self._contents.of((kind,), schema, where)[0], bool(required), where)
+        content = dataclasses.replace(self._contents.of((kind,), schema, where)[0], encoding=_old_encoding(held))
+        return Body(content, bool(required), where)
 
     # -------------------------------------------------------------------------------------------------------- responses
 
@@ -522,6 +523,21 @@ def _own_schema(part: Part) -> Part:
     return Part(
         {key: value for key, value in part.value.items() if key not in _OWN_WORDS}, within(part.where, "schema")
     )
+
+
+def _collection_style(value: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the style of a list of 2.0, and whether each item is a parameter of its own."""
+    return _COLLECTION_STYLES.get(str(value.get("collectionFormat")), ("form", False))
+
+
+def _old_encoding(held: list[Part]) -> dict[str, dict[str, Any]]:
+    """Return the encoding of the lists in a form of 2.0, by property."""
+    styles = {str(each.value.get("name")): _collection_style(each.value) for each in held if _is_list(each)}
+    return {name: {"style": style, "explode": explode} for name, (style, explode) in styles.items()}
+
+
+def _is_list(field: Part) -> bool:
+    return bool(field.value.get("type") == "array")
 
 
 def _named_examples(value: object) -> list[Any]:
