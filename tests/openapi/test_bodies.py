@@ -86,3 +86,16 @@ def test_bodies_lists_in_a_form_of_swagger_2_have_their_collection_format(tmp_pa
         "pipes": {"type": ["string"], "style": "pipe"},
         "title": "string",
     }
+
+
+def test_bodies_object_in_a_form_is_json_if_its_encoding_says_so() -> None:
+    """`contentType` counts if the encoding has no style; the default of the spec language is brackets."""
+    form = record(a=record(x="string"), b=record(y="string"), c=record(z="string"))
+    encoding = {
+        "a": {"contentType": "application/json"},
+        "b": {"contentType": "application/json", "style": "deepObject", "explode": True},
+    }
+    content = {"application/x-www-form-urlencoded": {"schema": form, "encoding": encoding}}
+    found = spec({"/x": {"post": operation(requestBody={"required": True, "content": content})}})
+    fields = found["resources"]["x"]["endpoints"]["x"]["body"]["form"]
+    assert [each.get("style") if isinstance(each, dict) else None for each in fields.values()] == ["json", "deep", None]

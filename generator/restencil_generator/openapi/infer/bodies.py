@@ -196,9 +196,10 @@ class Bodies:
         kind = self.context.shapes.of(part).type
         if typed.value == "any":
             kind = "any"
-        if not isinstance(style, str) or kind not in ("array", "object", "any"):
-            return written
-        found = style_named(style, explode=explode is not False, kind=kind)
+        if isinstance(style, str) and kind in ("array", "object", "any"):
+            found = style_named(style, explode=explode is not False, kind=kind)
+        else:
+            found = "json" if kind == "object" and "json" in str(encoding.get("contentType")) else ""
         usual = "repeat" if kind == "array" else "brackets"
         if found in ("", usual) or (kind == "any" and found == "json"):
             return written
