@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from tests.openapi.documents import read_tree, swagger
 from tests.openapi.small import crud, made, operation, record, ref, spec, whole
 
@@ -99,3 +100,22 @@ def test_bodies_object_in_a_form_is_json_if_its_encoding_says_so() -> None:
     found = spec({"/x": {"post": operation(requestBody={"required": True, "content": content})}})
     fields = found["resources"]["x"]["endpoints"]["x"]["body"]["form"]
     assert [each.get("style") if isinstance(each, dict) else None for each in fields.values()] == ["json", "deep", None]
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "sent"),
+    [
+        ("application/octet-stream", "bytes", "application/octet-stream"),
+        ("image/png", "bytes", "image/png"),
+        ("image/*", "bytes", "application/octet-stream"),
+        ("*/*", "bytes", "application/octet-stream"),
+        ("text/csv", "text", "text/csv"),
+        ("text/*", "text", None),
+    ],
+)
+def test_bodies_bytes_and_texts_have_the_content_type_of_the_document(media: str, body: str, sent: str | None) -> None:
+    """Also the general one: bytes without one are sent without any. A range is no content type."""
+    content = {media: {"schema": {"type": "string", "format": "binary"}}}
+    found = spec({"/x": {"put": operation(requestBody={"required": True, "content": content})}})
+    endpoint = found["resources"]["x"]["endpoints"]["x"]
+    assert (endpoint["body"], endpoint.get("request", {}).get("content_type")) == (body, sent)

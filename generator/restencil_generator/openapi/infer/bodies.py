@@ -118,7 +118,7 @@ class Bodies:
         owner = self.context.owner(resource, endpoint.name)
         if content.kind == "text":
             values["body"] = "text"
-            if content.type.partition(";")[0] != "text/plain" and _MEDIA_TYPE.match(content.type):
+            if content.type.partition(";")[0] != "text/plain" and _is_media_type(content.type):
                 values["request"] = {"content_type": content.type}
         elif content.kind in ("form", "multipart"):
             values["body"] = self._form(content, owner)
@@ -128,8 +128,11 @@ class Bodies:
             self._content_type(endpoint, content)
         else:
             values["body"] = "bytes"
-            if content.type != "application/octet-stream" and _MEDIA_TYPE.match(content.type):
-                values["request"] = {"content_type": content.type}
+            # Bytes without a content type would be sent without any.
+            media = content.type if _is_media_type(content.type) else "application/octet-stream"
+            values["request"] = {"content_type": media}
+            if media != content.type and content.type not in ("*/*", "*", ""):
+                endpoint.comments["request",] = f"check: one of {content.type}"
         if not body.required and not endpoint.member and not self._demands(content):
             request = values.get("request")
             values["request"] = {**(request if isinstance(request, dict) else {}), "optional": True}
@@ -140,12 +143,7 @@ class Bodies:
 
     def _content_type(self, endpoint: Endpoint, content: Content) -> None:
         plain = content.type.partition(";")[0].strip().lower()
-        if (
-            plain != "application/json"
-            and "*" not in plain
-            and plain.endswith(("+json", "/json"))
-            and _MEDIA_TYPE.match(content.type)
-        ):
+        if plain != "application/json" and plain.endswith(("+json", "/json")) and _is_media_type(content.type):
             endpoint.values["request"] = {"content_type": content.type}
 
     def _json_body(self, part: Part | None, owner: str) -> Value:
@@ -231,6 +229,11 @@ class Bodies:
             return dataclasses.replace(typed, value="string" if texts else "any")
         entities = {each.name for each in self.context.types.entities.values()}
         return dataclasses.replace(typed, value=_without_records(typed.value, entities))
+
+
+def _is_media_type(text: str) -> bool:
+    """Return whether a content type can be sent; a range (`image/*`) cannot."""
+    return _MEDIA_TYPE.match(text) is not None and "*" not in text.partition(";")[0]
 
 
 def _allowed(field: Value, place: str) -> Value:
