@@ -427,6 +427,17 @@ def test_reader_parameters_of_paths(tmp_path: Path) -> None:
     assert codes(found) == ["parameter-undeclared", "parameter-unused"]
 
 
+def test_reader_path_parameters_in_label_and_matrix_style_have_their_prefix(tmp_path: Path) -> None:
+    """Their values are sent after `.` and `;name=`."""
+    styles = {"a": "simple", "b": "label", "c": "matrix"}
+    parameters = [
+        {"name": name, "in": "path", "required": True, "style": style, "schema": {"type": "string"}}
+        for name, style in styles.items()
+    ]
+    found = read_tree(document({"/x/{a}/{b}/{c}": {"get": {"responses": OK, "parameters": parameters}}}), tmp_path)
+    assert found.operations[0].path == "/x/{a}/.{b}/;c={c}"
+
+
 def test_reader_templates_of_one_shape(tmp_path: Path) -> None:
     """Where both read, the second is left out; mutations stay."""
     paths = {path: {"get": {"responses": OK}, "post": {"responses": OK}} for path in ("/x/{a}", "/x/{b}")}

@@ -45,6 +45,8 @@ _COLLECTION_STYLES: Final = {
     "pipes": ("pipeDelimited", False),
     "tsv": ("tabDelimited", False),
 }
+_PREFIXES: Final = {"label": ".", "matrix": ";{}="}
+"""What precedes the value of a path parameter, by its style."""
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _MOST_PARAMETERS: Final = 100
 _OPERATORS: Final = "+#./;?&*"
@@ -305,7 +307,7 @@ class Operations:
             name = _declared_name(match[1], declared)
             if name not in used:
                 used[name] = declared.get(name) or self._undeclared(name, path, where)
-            return f"{{{name}}}"
+            return f"{_PREFIXES.get(used[name].style, '').format(name)}{{{name}}}"
 
         path = _BRACES.sub(named, path)
         for name, one in declared.items():
