@@ -438,6 +438,20 @@ def test_reader_path_parameters_in_label_and_matrix_style_have_their_prefix(tmp_
     assert found.operations[0].path == "/x/{a}/.{b}/;c={c}"
 
 
+def test_reader_cookies_are_reported(tmp_path: Path) -> None:
+    """They are no arguments of calls; so is a parameter for the whole header."""
+    parameters = [
+        {"name": "session", "in": "cookie", "required": True, "schema": {"type": "string"}},
+        {"name": "Cookie", "in": "header", "schema": {"type": "string"}},
+    ]
+    found = read_tree(document({"/x": {"get": {"responses": OK, "parameters": parameters}}}), tmp_path)
+    advice = "set cookies at the HTTP client, or declare `auth: {cookie: …}`"
+    assert [(each.code, each.message) for each in found.findings] == [
+        ("parameter-cookie", f"the cookie 'session' is left out ({advice})"),
+        ("parameter-cookie", f"the cookie 'Cookie' is left out ({advice})"),
+    ]
+
+
 def test_reader_templates_of_one_shape(tmp_path: Path) -> None:
     """Where both read, the second is left out; mutations stay."""
     paths = {path: {"get": {"responses": OK}, "post": {"responses": OK}} for path in ("/x/{a}", "/x/{b}")}

@@ -424,6 +424,10 @@ IMPORTED: Final[Mapping[str, Code]] = {
         "A declared parameter of a path is in the path.",
         "It is left out, because the path has no position for it.",
     ),
+    "parameter-cookie": Code(
+        "A parameter is not a cookie.",
+        "It is left out: calls have no arguments for cookies.",
+    ),
     "path-twice": Code(
         "Two paths differ by more than the names of their parameters.",
         "Servers cannot distinguish these paths. The first one is used.",

@@ -182,6 +182,7 @@ class Operations:
         parameters = self._parameters(item, part, bodies)
         path, parameters = self._in_path(path, parameters, part.where)
         parameters, query = self._in_query(parameters, query, fragment="#" in key)
+        self._report_cookies(parameters)
         fixed = [(one, self._only_value(one)) for one in parameters if one.place == "header" and one.required]
         headers = tuple((one.name, only) for one, only in fixed if only is not None)
         static = {name for name, _ in headers}
@@ -315,6 +316,12 @@ class Operations:
                 message = f"the path {quoted(path)} has no parameter {quoted(name)}; it is left out"
                 self._found("parameter-unused", message, one.where)
         return path, [*used.values(), *(one for one in parameters if one.place != "path")]
+
+    def _report_cookies(self, parameters: Iterable[Parameter]) -> None:
+        for one in parameters:
+            if one.place == "cookie" or (one.place == "header" and one.name.lower() == "cookie"):
+                advice = "set cookies at the HTTP client, or declare `auth: {cookie: …}`"
+                self._found("parameter-cookie", f"the cookie {quoted(one.name)} is left out ({advice})", one.where)
 
     def _undeclared(self, name: str, path: str, where: Where) -> Parameter:
         message = f"the parameter {quoted(name)} of the path {quoted(path)} is not declared; read as string"
