@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import glob
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -277,7 +278,7 @@ def _shown(file: Path) -> Path:
 
 def _each_once(paths: Sequence[Path]) -> tuple[Path, ...]:
     """Remove paths of files or folders that an earlier path names already."""
-    first: dict[Path, Path] = {}
+    first: dict[str, Path] = {}
     for path in paths:
-        first.setdefault(path.resolve(), path)
+        first.setdefault(os.path.realpath(path), path)  # `Path.resolve` raises for a symbolic link to itself
     return tuple(first.values())

@@ -176,6 +176,15 @@ def test_cli_patterns_that_overlap_name_a_spec_once(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "blog: 5 written, 0 unchanged\n"
 
 
+@pytest.mark.parametrize("command", ["generate", "check", "lint"])
+def test_cli_link_to_itself_cannot_be_read(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is reported like any other path that does not exist."""
+    Path("loop.yaml").symlink_to("loop.yaml")
+    assert run([command, "loop.yaml"]) == 2
+    shown = capsys.readouterr()
+    assert "loop.yaml: error[unreadable-file]: cannot be read: " in shown.out + shown.err
+
+
 @pytest.mark.parametrize("out", ["taken", "taken/below/it"])
 def test_cli_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A file where `--out` needs a folder: no package can be written there, for `generate` and for `check`."""
