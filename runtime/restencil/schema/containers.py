@@ -226,7 +226,7 @@ class OverItem(Schema):
     """A schema over another one, that of its items or of its entity, which is resolved at first use if it is lazy."""
 
     def __init__(self, raw: Any, attribute: Attribute | None, owner: str) -> None:
-        self._raw = raw
+        self._raw: Any = raw
         self._attribute = attribute
         self._owner = owner
         self._item: Schema | None = None
