@@ -42,36 +42,27 @@ T = TypeVar("T")
 # -- the decorator ---------------------------------------------------------------------------------------------------
 
 
-@typing.overload
-def entity(
-    cls: type[T],
-    /,
-    *,
-    pk: str | Sequence[str] = ...,
-    key: str | None = ...,
-    wire: Mapping[str, str] | None = ...,
-    schema: Mapping[str, Any] | None = ...,
-    indexes: Iterable[str] = ...,
-    process: Callable[[Any, Any, str | None, tuple[Any, ...]], Mapping[str, Any] | None] | None = ...,
-    validate: Callable[[Mapping[str, Any]], str | None] | None = ...,
-    merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = ...,
-    allow_mutable: bool = ...,
-    persist: bool | int = ...,
-) -> type[T]: ...
-@typing.overload
-def entity(
-    *,
-    pk: str | Sequence[str] = ...,
-    key: str | None = ...,
-    wire: Mapping[str, str] | None = ...,
-    schema: Mapping[str, Any] | None = ...,
-    indexes: Iterable[str] = ...,
-    process: Callable[[Any, Any, str | None, tuple[Any, ...]], Mapping[str, Any] | None] | None = ...,
-    validate: Callable[[Mapping[str, Any]], str | None] | None = ...,
-    merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = ...,
-    allow_mutable: bool = ...,
-    persist: bool | int = ...,
-) -> Callable[[type[T]], type[T]]: ...
+if typing.TYPE_CHECKING:
+
+    class _Options(typing.TypedDict, total=False):
+        pk: str | Sequence[str]
+        key: str | None
+        wire: Mapping[str, str] | None
+        schema: Mapping[str, Any] | None
+        indexes: Iterable[str]
+        process: Callable[[Any, Any, str | None, tuple[Any, ...]], Mapping[str, Any] | None] | None
+        validate: Callable[[Mapping[str, Any]], str | None] | None
+        merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None
+        allow_mutable: bool
+        persist: bool | int
+
+
+if typing.TYPE_CHECKING:
+
+    @typing.overload
+    def entity(cls: type[T], /, **options: typing.Unpack[_Options]) -> type[T]: ...
+    @typing.overload
+    def entity(**options: typing.Unpack[_Options]) -> Callable[[type[T]], type[T]]: ...
 
 
 def entity(
