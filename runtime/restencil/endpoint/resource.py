@@ -866,26 +866,8 @@ def _endpoints(resource: type) -> Iterator[tuple[str, Endpoint[..., Any]]]:
                 yield name, cast("Endpoint[..., Any]", found)
 
 
-if TYPE_CHECKING:
-
-    class StandardMembers(Resource[C2], Generic[C2, T]):
-        """A resource of `create_resource`, bound to a controller; further members are Any."""
-
-        get: RestEndpoint[..., T]
-        get_list: ListEndpoint[..., Sequence[T], ..., Has[T], ..., Has[Sequence[T]]]
-        create: RestEndpoint[..., T]
-        update: RestEndpoint[..., T]
-        partial_update: RestEndpoint[..., T]
-        delete: RestEndpoint[..., T | None]
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-class ResourceClass(Generic[T]):
-    """The result of `create_resource` for type checkers: a class whose standard members accept any arguments.
-
-    At run time it is a subclass of `Resource`.
-    """
+class StandardMembers(Generic[T]):
+    """The members of a resource of `create_resource` for type checkers; further members are Any."""
 
     if TYPE_CHECKING:
         get: RestEndpoint[..., T]
@@ -895,15 +877,31 @@ class ResourceClass(Generic[T]):
         partial_update: RestEndpoint[..., T]
         delete: RestEndpoint[..., T | None]
 
+        def __getattr__(self, name: str) -> Any: ...
+
+
+if TYPE_CHECKING:
+
+    class BoundMembers(Resource[C2], StandardMembers[T], Generic[C2, T]):
+        """A resource of `create_resource`, bound to a controller."""
+
+
+class ResourceClass(StandardMembers[T], Generic[T]):
+    """The result of `create_resource` for type checkers: a class whose standard members accept any arguments.
+
+    At run time it is a subclass of `Resource`.
+    """
+
+    if TYPE_CHECKING:
+
         @overload
-        def __call__(self, controller: Blocking, /) -> StandardMembers[Blocking, T]: ...
+        def __call__(self, controller: Blocking, /) -> BoundMembers[Blocking, T]: ...
         @overload
-        def __call__(self, controller: Awaiting, /) -> StandardMembers[Awaiting, T]: ...
+        def __call__(self, controller: Awaiting, /) -> BoundMembers[Awaiting, T]: ...
         def __call__(self, controller: Any, /) -> Any: ...
         def extend(
             self, first: object = None, options: Mapping[str, object] | None = None, /, **keywords: object
         ) -> ResourceClass[T]: ...
-        def __getattr__(self, name: str) -> Any: ...
 
 
 @overload
