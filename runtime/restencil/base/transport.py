@@ -147,6 +147,9 @@ class BlockingTransport(Transport):
 class AwaitingTransport(Transport):
     """A transport for asyncio."""
 
+    traces = False
+    """True once a connection reported an event of a request, as those of a pool do."""
+
     def send(
         self, url: str, init: RequestInit, *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, Any]:

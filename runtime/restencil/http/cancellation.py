@@ -9,28 +9,24 @@ the network, which its connection reports (the `trace` extension); otherwise it 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy_imports import asyncio
-from ..base.transport import AwaitingTransport
+
+if TYPE_CHECKING:
+    from ..base.transport import AwaitingTransport
 
 #: A request that need not queue gets a report of its connection within a few rounds of the loop. A transport without
 #: any after so many has no pool (it responds from memory, say): its requests are simply cancelled.
 ROUNDS: Final = 20
 
 
-class TracedTransport(AwaitingTransport):
-    """A transport; `traces` is true once a connection reported an event, as those of a pool do."""
-
-    traces = False
-
-
 class Cancellation:
     """Cancels a task at a point at which its request can be cancelled safely."""
 
     # Class attributes, as one is made for every fetch and most stay unused ("fetch through the cache, async").
-    _owner: TracedTransport | None = None
-    _transport: TracedTransport | None = None
+    _owner: AwaitingTransport | None = None
+    _transport: AwaitingTransport | None = None
     _interruptible = False
     _cancelled = False
 
@@ -46,7 +42,7 @@ class Cancellation:
         else:
             task.cancel()
 
-    def enter(self, transport: TracedTransport, extensions: dict[str, Any]) -> None:
+    def enter(self, transport: AwaitingTransport, extensions: dict[str, Any]) -> None:
         """Start tracing a request through its `extensions`; called before it is sent."""
         extensions["trace"] = self
         self._owner = self._transport = transport

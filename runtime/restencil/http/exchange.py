@@ -34,8 +34,7 @@ from .secrets import remove_credentials, sends_body_elsewhere
 if TYPE_CHECKING:
 
     from ..base.steps import StepsOf
-    from ..base.transport import BlockingTransport
-    from .cancellation import TracedTransport
+    from ..base.transport import AwaitingTransport, BlockingTransport
     from .library import AnyClient, AsyncClient, Client, RawRequest, RawResponse
 
 # --- event hooks -----------------------------------------------------------------------------------------------------
@@ -284,7 +283,7 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
 
 async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawResponse:
     """Send a request through this client and return the final response. Raises NetworkError and ValueError."""
-    transport = cast("TracedTransport", outgoing.transport)
+    transport = cast("AwaitingTransport", outgoing.transport)
     token = None
     try:
         if outgoing.has_own_cookies:
@@ -316,7 +315,7 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
 
 
 async def _final(
-    client: AsyncClient, outgoing: OutgoingRequest, step: _Send, transport: TracedTransport
+    client: AsyncClient, outgoing: OutgoingRequest, step: _Send, transport: AwaitingTransport
 ) -> RawResponse:
     response = await step.take_async(transport)
     if _is_final(outgoing, response):

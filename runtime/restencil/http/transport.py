@@ -20,6 +20,7 @@ from ..base.scheduler import ThreadScheduler, WaitingScheduler
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import (
     AwaitingClient,
+    AwaitingTransport,
     BlockingClient,
     BlockingTransport,
     Transport,
@@ -27,7 +28,6 @@ from ..base.transport import (
     joined,
 )
 from .auth import Preparation, Renewable, renewing
-from .cancellation import TracedTransport
 from .outgoing import outgoing_request
 from .user_agent import NOBODY, Agent
 
@@ -316,7 +316,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         self.close()
 
 
-class AsyncTransport(_HttpTransport, TracedTransport):
+class AsyncTransport(_HttpTransport, AwaitingTransport):
     """Sends requests through an async client: the user's, which it never closes, or one it opens for the running loop.
 
     `client` is an AsyncClient of httpx or httpx2; without it, `http` is the name of the library. It needs asyncio.
