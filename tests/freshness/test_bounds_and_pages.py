@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import PAGED, Step, World, parse
 from tests.freshness.server import NOTHING, Response
-from tests.freshness.small import small
+from tests.freshness.small import Answer, small
 
 import restencil
 
@@ -242,6 +243,96 @@ def test_total_of_a_list_known_from_a_parent_is_absent() -> None:
         session.call("users.get", id=1)
         shown = session.bound("items.get_list").cached(owner=1)
         assert shown is None or shown.get("total", 1) == 1
+
+
+# 6.5 pages of plain values
+
+VALUES = """
+resources:
+  values:
+    endpoints:
+      undeclared: {path: /values, schema: [integer], pagination_field: page, pagination: {style: page}}
+      offsets: {path: /values, schema: [integer], pagination_field: offset, pagination: {style: offset}}
+      full:
+        {path: /sized, schema: {items: [integer], size: integer}, pagination_field: page,
+         pagination: {style: page, size: size}}
+      counted:
+        {path: /counted, schema: {items: [integer], total: integer}, pagination_field: page,
+         pagination: {style: page, total: total}}
+      told:
+        {path: /told, schema: {items: [integer], more: boolean}, pagination_field: page,
+         pagination: {style: page, more: more}}
+"""
+
+
+def values_of(values: list[int], *, repeats_last: bool = False) -> Answer:
+    """A server of pages of two values, which with `repeats_last` sends the last one for each later position."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        query = parse_qs(urlsplit(target).query)
+        start = int(query["offset"][0]) if "offset" in query else 2 * int(query.get("page", ["1"])[0]) - 2
+        page = values[-2:] if repeats_last and start >= len(values) else values[start : start + 2]
+        path = urlsplit(target).path
+        if path == "/values":
+            return page
+        return {"items": page, "size": 2, "total": len(values), "more": repeats_last or start + 2 < len(values)}
+
+    return answer
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("name", ["undeclared", "offsets", "full", "counted", "told"])
+def test_iterate_gives_the_equal_values_of_two_pages(name: str, asynchronous: bool) -> None:
+    """Pages of values may be equal; two of them are no sign that the list has ended."""
+    for values in ([5, 5, 5, 5, 7, 8], [7, 8, 5, 5, 5, 5], [5, 5, 5, 5]):
+        with small(VALUES, values_of(values), World(asynchronous=asynchronous)) as session:
+            assert session.call(f"values.{name}.iterate") == values
+            pages = session.call(f"values.{name}.pages")
+            assert [item for page in pages for item in page.items] == values
+            assert [page.next_position is None for page in pages[:-1]] == [False] * (len(pages) - 1)
+
+
+@pytest.mark.parametrize("name", ["counted", "told"])
+def test_iterate_gives_all_equal_values_if_responses_say_that_there_are_more(name: str) -> None:
+    """Only where no response says whether there are more, three equal pages end a list."""
+    values = [5] * 9 + [7]
+    with small(VALUES, values_of(values)) as session:
+        assert session.call(f"values.{name}.iterate") == values
+        assert len(session.asked(0)) == 5
+
+
+@pytest.mark.parametrize("name", ["undeclared", "offsets", "full", "counted"])
+def test_iterate_gives_the_last_page_once_if_the_server_repeats_it(name: str) -> None:
+    """A server without further pages that sends the last one for ever is asked three times, and believed once."""
+    with small(VALUES, values_of([1, 2, 3, 4], repeats_last=True)) as session:
+        assert session.call(f"values.{name}.iterate") == [1, 2, 3, 4]
+        assert len(session.asked(0)) == (2 if name == "counted" else 4)
+
+
+def test_iterate_ends_if_the_server_always_says_that_there_are_more() -> None:
+    """A server that sends the same page a thousand times has no other one, whatever it says."""
+    with small(VALUES, values_of([1, 2], repeats_last=True)) as session:
+        values = session.call("values.told.iterate")
+        assert (values[:2], set(values), len(session.asked(0))) == ([1, 2], {1, 2}, 1_002)
+
+
+def test_iterate_gives_a_repeated_page_after_the_request_behind_it_failed() -> None:
+    """The next call of a run requests only the page that failed, and loses no value."""
+    failing = {"page=3"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if urlsplit(target).query in failing:
+            return Response(503, {})
+        return values_of([5, 5, 5, 5, 7, 8])(method, target, body)
+
+    with small(VALUES, answer) as session:
+        run = session.bound("values.undeclared").iterate()
+        assert [next(run), next(run)] == [5, 5]
+        with pytest.raises(restencil.ServerError):
+            next(run)
+        failing.clear()
+        assert list(run) == [5, 5, 7, 8]
+        assert sum("page=2" in request for request in session.asked(0)) == 1
 
 
 # 6.5 pages and changes

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from ..cache.entity_events import EntityEvents
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
+    from ..endpoint.page_styles import Pagination
     from .core import Core
 
 _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
-_REPEATS: Final = 2
-"""The number of pages in a row with the same entities as the page before, after which a list ends."""
+_MAX_REPEATS: Final = 1_000
+"""The number of equal pages in a row after which a list ends, although each response indicates that there are more."""
 
 _BAD_REQUEST: Final = 400
 
@@ -81,6 +82,15 @@ class _Move(NamedTuple):
     """Whether it may have left the list."""
 
 
+class _Ahead(NamedTuple):
+    """A fetched page that is not the current one yet; without a page the list has ended before its position."""
+
+    position: Any
+    page: FetchedPage | None
+    goes_back: bool
+    """Whether it may begin before the end of the current page."""
+
+
 def _count(moves: list[_Move]) -> None:
     for met, kind, _ in moves:
         met.counted.add(kind)
@@ -119,6 +129,10 @@ class Pages:
         """The current page, which was read last."""
         self._started = False
         self._ended = False
+        self._ahead: _Ahead | None = None
+        """The page after the current one, if it was fetched already."""
+        self._is_doubtful = False
+        """Whether the current page has the items of the page before, and may be sent for every further position."""
         self.first = pagination.first
         given = params.get(field, endpoint.first_page) if field is not None else None
         counted = self.first if given is None or not self._style.is_counted else self._style.number(given)
@@ -128,12 +142,12 @@ class Pages:
         self._next_item = 0
         """The index of the next item of the current page to yield."""
         self._total_count = 0
-        """The number of items on all pages so far, for lists of plain values."""
+        """The number of items on all pages so far, equal ones too."""
         self._repeats = 0
         """The number of pages in a row with the same items as the page before."""
         self.count = 0
         self._sent_before: Any = None
-        """The items in the response of the previous page."""
+        """The items in the response of the current page."""
         self.longest = 0
         self._met: dict[Any, _Met] = {}
         """The items on all pages of this run, by identity."""
@@ -238,25 +252,53 @@ class Pages:
                 return (yield from self._begin())
             if not (yield from self._go_to(self._start_after)):
                 return False
+        while self._is_doubtful or (yield from self._turn_to_next()):
+            if not self._is_doubtful or not (yield from self._is_sent_again()):
+                return True
+        return False
+
+    def _turn_to_next(self) -> StepsOf[bool]:
+        """Steps: make the next page the current one; return False if there is none."""
         while True:
-            moves = self._moves = self._moves_before_next()
-            if self._ended and not moves:
-                return False
-            found = yield from self._next(restarts=bool(moves) and self._style.is_url)
+            found, self._ahead = self._ahead or (yield from self._fetch_ahead()), None
             if found is None:
                 return False
-            position, page = found
-            _count(moves)
-            self._late = self._all_moves() if self._style.is_counted else []
-            _count(self._late)
-            if page is not None:
-                goes_back = bool(moves) or (self._style.is_counted and position <= self._number)
-                self._set_position(position)
-                if self._take(page, goes_back=goes_back):
+            if found.page is not None:
+                self._set_position(found.position)
+                if self._take(found.page, goes_back=found.goes_back):
                     return True
                 if self._style.counts_pages and not self.count:
                     self._number -= 1  # the empty page is the one after the last
             self._ended = True  # unless items have moved to earlier pages meanwhile
+
+    def _is_sent_again(self) -> StepsOf[bool]:
+        """Steps: return whether the next page has the items of the current one too, so that the list has ended.
+
+        A server without further pages may repeat the last one. A single repetition may also come from new items before
+        it, or from equal values.
+        """
+        ahead = yield from self._fetch_ahead()
+        self._is_doubtful = False
+        page = None if ahead is None or ahead.goes_back else ahead.page
+        if page is None or not same_json(_content(page, is_plain=self._is_plain), self._sent_before):
+            self._ahead = ahead
+            return False
+        self._ended = True  # as for an empty page
+        return True
+
+    def _fetch_ahead(self) -> StepsOf[_Ahead | None]:
+        """Steps: fetch the page after the current one; None if there is none."""
+        moves = self._moves = self._moves_before_next()
+        if self._ended and not moves:
+            return None
+        found = yield from self._next(restarts=bool(moves) and self._style.is_url)
+        if found is None:
+            return None
+        position, page = found
+        _count(moves)
+        self._late = self._all_moves() if self._style.is_counted else []
+        _count(self._late)
+        return _Ahead(position, page, bool(moves) or (self._style.is_counted and position <= self._number))
 
     def _next(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
         """Steps: fetch the next page, or the first one again; return its position and, if there is one, the page.
@@ -329,13 +371,13 @@ class Pages:
             self._number = position
 
     def _take(self, page: FetchedPage, *, goes_back: bool) -> bool:
-        """Make a page the current one; return False if the list has ended: the page is empty, or repeated once more."""
+        """Make a page the current one; return False if the list has ended, because it is empty."""
         self._page = page
         items, sent = page.items, page.sent_items
         self.count = len(items) if sent is None else len(sent)
         self._total_count += self.count
         self._next_item = 0
-        before, self._sent_before = self._sent_before, sent if self._is_plain else {_identity(item) for item in items}
+        before, self._sent_before = self._sent_before, _content(page, is_plain=self._is_plain)
         if not self.count:
             return False
         if self._is_extended:
@@ -351,12 +393,13 @@ class Pages:
             self._met.setdefault(identity, _Met(cell, stored, number))
         if items:
             self._last = items[-1]
-        # A server without further pages may repeat the last one. One repetition may also come from new items before it.
+        self._ended = self._is_last(page)
         is_repeated = before is not None and same_json(self._sent_before, before) and not goes_back
         self._repeats = self._repeats + 1 if is_repeated else 0
-        if self._repeats == (1 if self._is_plain else _REPEATS):
-            return False
-        self._ended = self._is_last(page)
+        # Values may be equal; the items of a collection are not.
+        may_continue = self._is_plain and self._repeats < _MAX_REPEATS
+        has_more = may_continue and _indicates_more(self._pagination, page, self._total_count)
+        self._is_doubtful = is_repeated and not self._ended and not has_more
         return True
 
     def _is_last(self, page: FetchedPage) -> bool:
@@ -413,6 +456,8 @@ class Pages:
         self._moves = self._moves_before_next()
         if self._ended and not self._moves:
             return None
+        if self._ahead is not None:
+            return _shown(self._ahead.position)
         try:
             return _shown(self._following())
         except ValueError:
@@ -584,6 +629,17 @@ def _hashable(value: Any) -> Any:
     except TypeError:
         return repr(value)
     return value
+
+
+def _content(page: FetchedPage, *, is_plain: bool) -> Any:
+    """Return what equal pages have in common: the values of the response, or the entities of a collection."""
+    return page.sent_items if is_plain else {_identity(item) for item in page.items}
+
+
+def _indicates_more(pagination: Pagination, page: FetchedPage, count: int) -> bool:
+    """Whether a response indicates that there are more items than these."""
+    total = page.at(pagination.total) if pagination.total else None
+    return (isinstance(total, int) and count < total) or bool(pagination.more and page.at(pagination.more))
 
 
 def _cell(item: Any) -> tuple[str, str] | None:
