@@ -473,7 +473,7 @@ class Endpoint(EndpointOptions, Generic[P, R]):
         if declaration is not None:
             # Now, because otherwise lookups would find attributes of its class instead of the declared options.
             self._become_whole(declaration)
-        if not is_binder(instance):
+        if instance is None or not is_binder(instance):
             return self
         bound = instance.controller.bind(self)
         member = self.__dict__.get("_member")

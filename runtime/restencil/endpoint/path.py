@@ -176,6 +176,7 @@ class PathTemplate:
     """A parsed template: `names` are its parameters, `fill` returns a path, `matches` compares one with it."""
 
     __slots__ = (
+        "_ends",
         "_matches",
         "_segments_with_params",
         "exact",
@@ -218,6 +219,7 @@ class PathTemplate:
         self.filler: Filler | None = None
         """The compiled function behind `fill`, after its first use."""
         self._matches: Callable[[str], object] | None = None
+        self._ends: Callable[[str], re.Match[str] | None] | None = None
 
     def place(self, prefix: str) -> str:
         """Return the URL prefix without its final slash if the path begins with one."""
@@ -256,7 +258,10 @@ class PathTemplate:
 
     def params_of(self, path: str) -> dict[str, str] | None:
         """Return the parameters, as strings, with which the template is the end of this path; None if it is not."""
-        found = re.fullmatch(f".*?{self._pattern(groups=True)}", path, re.DOTALL)
+        ends = self._ends
+        if ends is None:
+            ends = self._ends = re.compile(f".*?{self._pattern(groups=True)}", re.DOTALL).fullmatch
+        found = ends(path)
         if found is None or self.has_query:
             return None
         names = [part.name for part in self.parts if isinstance(part, Param)]
