@@ -465,26 +465,12 @@ def method_of(kind: type[object], given: Mapping[str, object], base: str | None)
 # --- the plan --------------------------------------------------------------------------------------------------------
 
 
-STEPS: Final = frozenset(
-    {
-        "fetch",
-        "fetch_response",
-        "get_headers",
-        "get_request_init",
-        "has_body",
-        "parse_response",
-        "process",
-        "request_url",
-        "search_to_string",
-        "steps",
-        "url",
-    }
-)
+_OVERRIDABLE: Final = HOOKS | {"has_body", "request_url", "steps"}
+STEPS: Final = _OVERRIDABLE - {"key", "test_key"}
 """Methods in the lifecycle of a request that users may override."""
 
 _DECODING: Final = frozenset({"fetch", "parse_response", "process", "steps"})
 _ANSWERING: Final = frozenset({"fetch", "fetch_response", "parse_response", "steps"})
-_OVERRIDABLE: Final = STEPS | {"key", "test_key"}
 
 
 class Plan:
