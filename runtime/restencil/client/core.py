@@ -351,18 +351,11 @@ def refuse_empty(endpoint: EndpointLike, args: tuple[object, ...]) -> None:
         endpoint.request_url(args)
 
 
-def looking(store: Store, request: Request) -> StepsOf[Reading]:
-    """Steps: load a result from storage and read it, including optimistic updates."""
+def looking(store: Store, request: Request, *, for_call: bool = False) -> StepsOf[Reading]:
+    """Steps: load a result from storage and read it, including optimistic updates; see `read_for_call` for a call."""
     if store.is_persistent:
         yield from store.ensure_loaded(request)
-    return store.read(request)
-
-
-def looking_for_call(store: Store, request: Request) -> StepsOf[Reading]:
-    """Steps: load a result from storage and read it for a call; see `read_for_call`."""
-    if store.is_persistent:
-        yield from store.ensure_loaded(request)
-    return read_for_call(store, request)
+    return read_for_call(store, request) if for_call else store.read(request)
 
 
 def read_for_call(store: Store, request: Request) -> Reading:
@@ -459,7 +452,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: object, failu
 
     `resets` is the number of resets of the store when the call began.
     """
-    reading = yield from looking_for_call(core.store, request)
+    reading = yield from looking(core.store, request, for_call=True)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
     if core.store.resets != resets:
@@ -491,8 +484,8 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
             except StatusError:
                 continue
             except Exception:  # the next request would fail, too, and take as long
-                return (yield from looking_for_call(core.store, request))
-        reading = yield from looking_for_call(core.store, request)
+                return (yield from looking(core.store, request, for_call=True))
+        reading = yield from looking(core.store, request, for_call=True)
     return reading
 
 

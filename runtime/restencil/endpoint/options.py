@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.calls import check_header_params
 from ..base.durations import milliseconds, timeout_of
-from ..base.values import TUPLE, described, is_mapping, is_sequence
+from ..base.values import TUPLE, Sentinel, described, is_mapping, is_sequence
 from ..cache.reading import INFINITE
 from ..cache.validators import Concurrency
 from ..schema.codec import FORMATS
@@ -43,25 +43,13 @@ A duration in another form than a number is converted to milliseconds.
 """
 
 
-class Marker:
-    """A sentinel value with a name."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return self._name
-
-
 BODILESS: Final = frozenset({"HEAD", "OPTIONS"})
 """Methods whose requests have no body by default, and whose responses are read as having none."""
 
 TAKES_KEYWORDS: Final = 8
 """The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
 
-ANY: Final = Marker("ANY")
+ANY: Final = Sentinel("ANY")
 """The `body` of an endpoint that does not declare this option."""
 
 
