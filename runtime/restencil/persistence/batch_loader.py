@@ -45,7 +45,7 @@ class BatchLoader:
         self._connection.count["loads"] += 1
         if loaded is None or loaded.epoch != known.epoch or loaded.number > known.number:
             return False
-        late = self._log_consumer.late(loaded.number)
+        late = known.late(loaded.number)
         if late is None or key in late:
             return False
         return self._hydrator.take_unread(key, next((result for result in loaded.results if result.key == key), None))
@@ -75,7 +75,7 @@ class BatchLoader:
             self._connection.count["loads"] += 1
             if loaded is None or not (yield from self._reach(loaded)):
                 return False
-            late = self._log_consumer.late(loaded.number)
+            late = self._connection.known.late(loaded.number)
             if late is None:
                 return False
             taken = [cell for cell in piece if cell not in late]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..base.errors import ResetError
 from ..base.logs import logger
@@ -33,8 +32,6 @@ _TRIES: Final = 8
 """Attempts to load rows of the same commit as the entries of the log that were read."""
 _MOST_ROWS: Final = 2_000
 """The most changed rows that are loaded at once; the rest is evicted."""
-_REMEMBERED: Final = 256
-"""The number of commits whose changes are remembered, for loads that began before."""
 _GONE: Final = "part of the log was removed"
 _STEP: Final = 1_000.0
 """The step of the wall clock, in ms, from which times in memory are not trusted."""
@@ -61,9 +58,6 @@ class LogConsumer:
         self.clocks: Callable[[], float] = _wall_over_monotonic
         """The wall clock minus the monotonic clock, in ms."""
         self._offset = self.clocks()
-        self._recent: deque[tuple[int, frozenset[EntityPath | str]]] = deque(maxlen=_REMEMBERED)
-        self._forgotten = 0
-        """The newest commit whose changes are forgotten."""
 
     # -- the position in the log -------------------------------------------------------------------------------------
 
@@ -77,14 +71,6 @@ class LogConsumer:
             if not (yield from self.catch_up()) or known.epoch != epoch:
                 return False
         return False
-
-    def late(self, number: int) -> frozenset[EntityPath | str] | None:
-        """Return the applied changes of others after a commit; None if they are forgotten."""
-        if number >= self._connection.known.number:
-            return frozenset()
-        if number < self._forgotten:
-            return None
-        return frozenset[Any]().union(*(places for found, places in self._recent if found > number))
 
     def catch_up(self) -> StorageWork[bool]:
         """Apply all commits up to the newest one; False if the storage does not respond."""
@@ -165,10 +151,9 @@ class LogConsumer:
         known = self._connection.known
         before = 0 if is_epoch else known.number
         self._break(reason, is_epoch=is_epoch)
-        known.number = number
+        known.skip(number)
         if is_epoch:
             known.timeline.begin(number)
-        self._forget(number)
         yield from self._miss_events(before, number)
 
     def _miss_events(self, before: int, number: int) -> StorageWork[None]:
@@ -196,10 +181,7 @@ class LogConsumer:
         for entry in entries:
             if not is_own(entry):
                 connection.count["entries"] += 1
-            if len(self._recent) == _REMEMBERED:
-                self._forgotten = self._recent[0][0]
-            self._recent.append((entry.number, frozenset() if is_own(entry) else frozenset(_places(entry))))
-        known.number = entries[-1].number
+            known.applied(entry.number, frozenset() if is_own(entry) else frozenset(_places(entry)))
         self._mark(entries)
         self._forget_unseen(plan)
         if plan.over:
@@ -333,7 +315,6 @@ class LogConsumer:
         """Reset this store, as another process was reset, for example by a logout."""
         known, store = self._connection.known, self._store
         known.begin_epoch(found.epoch, found.reset, found.number)
-        self._forget(found.number)
         self._write_behind.drop_all()
         self._hydrator.begin_anew()
         self._store_state.commit(StartOver())
@@ -345,14 +326,6 @@ class LogConsumer:
                 request.settle(
                     error=ResetError(f"the store was reset by another process while {name!r} was being fetched")
                 )
-
-    def _forget(self, number: int) -> None:
-        self._recent.clear()
-        self._forgotten = number
-
-    def reset(self) -> None:
-        """Forget the remembered changes, as this process was reset."""
-        self._forget(self._connection.known.number)
 
 
 class _Plan:
