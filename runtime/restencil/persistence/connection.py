@@ -302,10 +302,6 @@ class StorageConnection:
             return None
         return self._ask(work, is_load=True, writes=True)
 
-    def commit(self, work: Callable[[Storage], T]) -> T | None:
-        """Return the result of a commit; None if it fails. See `work`."""
-        return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
-
     def reset(self) -> int:
         """Begin a new epoch, even in a storage that is off; return it. Raises StorageError if that fails."""
         unopened: Exception | None = None
@@ -340,21 +336,19 @@ class StorageConnection:
 
     def send(self, batch: Batch) -> Outcome | None:
         """Commit a batch and return its outcome; None if the storage does not respond."""
-        return self.commit(lambda storage: storage.commit(batch))
+        return self.work(lambda storage: storage.commit(batch), writes=True)
 
     def opened(self) -> bool:
         """Open the storage unless it is open; False if that fails."""
         return self.is_open or self.work(lambda storage: True) is True
 
-    def work(self, work: Callable[[Storage], T]) -> T | None:
+    def work(self, work: Callable[[Storage], T], *, writes: bool = False) -> T | None:
         """Return the result of a call with the write lock held; None if it fails, and the storage is `down` then.
 
         The lock ensures that no SQLite transaction is open while its thread waits for the store's lock, and that a
-        fork waits for the end of the call.
+        fork waits for the end of the call. With `writes`, the call may fail while reads of a local storage do not.
         """
-        if self.state == "off":
-            return None
-        return self._ask(work, is_load=False)
+        return None if self.state == "off" else self._ask(work, is_load=False, writes=writes)
 
     def pages(self, table: str | None) -> Iterator[list[str] | None]:
         """Yield pages of the primary keys of a table, or of the keys of all results if `table` is None.

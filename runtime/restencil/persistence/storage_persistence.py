@@ -180,7 +180,7 @@ class StoragePersistence:
         is_idle = not connection.is_open or connection.state != "on" or connection.is_resetting
         if time.monotonic() < self._trims_at or is_idle or not connection.storage.writable:
             return
-        if not connection.commit(lambda storage: storage.trim()):
+        if not connection.work(lambda storage: storage.trim(), writes=True):
             self._trims_at = time.monotonic() + _TRIMMED
 
     def opened(self) -> None:
