@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base.values import UNDEFINED, Meta, is_dict
+from ..cache.tables import ResultMeta
 from ..storage.protocol import Batch, Entry
 from .pending_write import PageExtension, Result
 from .row_codec import Unstorable, result_parts
@@ -96,7 +97,7 @@ class BulkInvalidator:
             elif not has_members:
                 return None
             value = page.result if has_members else parts.value
-            encoded = result_json(self._registry, Result(value, times, None, contents=parts.contents))
+            encoded = result_json(self._registry, Result(value, ResultMeta(times, contents=parts.contents)))
         except (ValueError, Unstorable):
             return None
         return result._replace(times=known.outward(times), value=encoded)

@@ -14,7 +14,7 @@ from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..cache.marking import mark_record
 from ..cache.staleness import ELSEWHERE, StaleSet
-from ..cache.tables import EMPTY
+from ..cache.tables import EMPTY, ResultMeta
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..schema.stored import is_collection
 from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
@@ -144,7 +144,7 @@ class ChangeCapture:
         if isinstance(transition, WriteChange) or isinstance(transition.outcome, Failure):
             return self._marked(transition, Meta(moment, moment, 0))
         results = {
-            key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
+            key: Result(UNDEFINED, ResultMeta(Meta(meta.fetched_at, moment, 0), invalidated=True))
             for key, meta in (transition.metas if isinstance(transition, RecordKeys) else EMPTY).items()
             if key not in self.unstored_keys and self._registry.keeps_key(key)
         }
@@ -270,17 +270,12 @@ class ChangeCapture:
         if meta is None:
             meta = were
         if meta is None:
-            times = own._replace(expires_at=0)
+            meta = ResultMeta(own._replace(expires_at=0))
         elif meta.error is not None:
             under = self._under_error.get(key, own._replace(expires_at=0))
             times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
-        else:
-            times = meta.times
-        rules = None if request is None else request.rules
-        invalidated = meta is not None and meta.invalidated
-        terms = None if meta is None else meta.terms
-        number, contents = (None, None) if meta is None or meta.error is not None else (meta.number, meta.contents)
-        return Result(value, times, rules, invalidated, terms, None, number, contents)
+            meta = ResultMeta(times, invalidated=meta.invalidated, terms=meta.terms)
+        return Result(value, meta, None if request is None else request.rules)
 
 
 def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:

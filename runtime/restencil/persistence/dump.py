@@ -19,7 +19,7 @@ from ..base.errors import StorageError, StorageOff
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import Meta, described, is_dict, is_list, kind_of
 from ..cache.staleness import path_of
-from ..cache.tables import EMPTY
+from ..cache.tables import EMPTY, ResultMeta
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
 from ..schema.stored import is_collection
@@ -33,7 +33,7 @@ from .stored_forms import cell_json, result_json
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import EntityPath, ResultMeta, Tables
+    from ..cache.tables import EntityPath, Tables
     from ..storage.memory import Namespace
     from ..storage.protocol import IndexEntry, Opened
     from .storage_persistence import StoragePersistence
@@ -223,9 +223,9 @@ class _Dumping:
         is_stale = meta.error is not None or self._is_marked(key, meta)
         expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
         times = _outward(meta.times._replace(expires_at=expires_at))
-        result = Result(base.result(key), times, rules, meta.invalidated, meta.terms, contents=meta.contents)
+        written = ResultMeta(times, invalidated=meta.invalidated, terms=meta.terms, contents=meta.contents)
         try:
-            value = result_json(self._registry, result)
+            value = result_json(self._registry, Result(base.result(key), written, rules))
         except Unstorable:
             return
         self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)

@@ -19,8 +19,8 @@ from ..schema.stored import record_of
 if TYPE_CHECKING:
     from ..cache.request import Request, Rules
     from ..cache.staleness import StaleSet
-    from ..cache.tables import Contents, EntityPath, ResultMeta
-    from ..cache.validators import Terms, Validators
+    from ..cache.tables import EntityPath, ResultMeta
+    from ..cache.validators import Validators
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
     from ..storage.protocol import IndexEntry, Place
@@ -35,22 +35,16 @@ NO_NAMES: Final[frozenset[str]] = frozenset()
 
 
 class Result(NamedTuple):
-    """The result that an action wrote under a key, with times of the store."""
+    """The result that an action wrote under a key."""
 
     value: Any
     """The value; UNDEFINED if there is none."""
-    times: Meta
-    rules: Rules | None
+    meta: ResultMeta
+    """Its metadata without errors, with times of the store."""
+    rules: Rules | None = None
     """The rules of the endpoint that wrote it; None if a call of another endpoint did."""
-    is_invalidated: bool = False
-    terms: Terms | None = None
-    """The lifetime from the server, if lifetimes of the server are used."""
     validators: Validators | None = None
     """The validators of the response, if a conditional request can use them."""
-    number: float | None = None
-    """The number of the request; None for `times.fetched_at`."""
-    contents: Contents | None = None
-    """The contents of the response; None if they do not matter."""
 
 
 class BulkInvalidation(NamedTuple):
@@ -243,7 +237,7 @@ class PendingWrite:
 
     def keep_invalidations(self) -> None:
         """Drop all values and deletions except invalidated results."""
-        results = {key: result for key, result in self.results.items() if result.is_invalidated}
+        results = {key: result for key, result in self.results.items() if result.meta.invalidated}
         self.forget_values()
         self.results, self.drop = results, _NO_PLACES
 

@@ -48,12 +48,13 @@ def result_json(registry: SchemaRegistry, result: Result, cells: int | None = No
     """
     schema = None if result.rules is None else result.rules.schema
     data = encode_result(result.value, schema, registry.secrets)
-    terms = None if result.is_invalidated else result.terms
+    meta = result.meta
+    terms = None if meta.invalidated else meta.terms
     validator = None if cells is None or result.validators is None else Validator(result.validators.headers, cells)
-    contents = None if result.is_invalidated else result.contents
+    contents = None if meta.invalidated else meta.contents
     if terms is None and validator is None and contents is None:
         return data
-    return with_details(data, result.times, terms, validator, contents)
+    return with_details(data, meta.times, terms, validator, contents)
 
 
 def entry_of(

@@ -42,9 +42,9 @@ def with_stored_validators(
         record = store_state.response_records.get(key)
         if record is None or record.validators is not result.validators or not record.holds(key, base):
             continue
-        written = dict(record.cells())
-        if of_times[result.times[:2]] == len(written) and all(
-            cell in rows and rows[cell].times[:2] == result.times[:2] and is_alike(stored, rows[cell].stored)
+        written, times = dict(record.cells()), result.meta.times[:2]
+        if of_times[times] == len(written) and all(
+            cell in rows and rows[cell].times[:2] == times and is_alike(stored, rows[cell].stored)
             for cell, stored in written.items()
         ):
             yield key, len(written)

@@ -268,10 +268,9 @@ class WriteBatch:
                 shape = connection.known.key_shapes.get(key) or ANY_SHAPE
             else:
                 shape = fingerprint_of_endpoint(result.rules)
-            outward = connection.known.outward(result.times)
-            number = result.times.fetched_at if result.number is None else result.number
-            requested_rev = connection.known.timeline.commit_of(number)
-            results.append(StoredResult(key, 0, outward, shape, result.is_invalidated, value, requested_rev))
+            outward = connection.known.outward(result.meta.times)
+            requested_rev = connection.known.timeline.commit_of(result.meta.number)
+            results.append(StoredResult(key, 0, outward, shape, result.meta.invalidated, value, requested_rev))
         return results
 
     def _dropped(self) -> tuple[list[Place], dict[str, list[str]]]:

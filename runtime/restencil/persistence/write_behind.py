@@ -497,5 +497,5 @@ def _comes_later(pending: PendingWrite, first: Event | None) -> bool:
     """
     if first is None:
         return False
-    numbers = [pending.times.fetched_at, *(result.number or 0 for result in pending.results.values())]
+    numbers = [pending.times.fetched_at, *(result.meta.number for result in pending.results.values())]
     return bool(pending.cells or pending.results) and max(numbers) > first.number

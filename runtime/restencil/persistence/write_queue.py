@@ -227,9 +227,7 @@ class WriteQueue:
 
     def date_of(self, key: str) -> float | None:
         """Return the time when the latest pending result of a key was received; None if there is none."""
-        return max(
-            (pending.results[key].times.date for pending in self.actions if key in pending.results), default=None
-        )
+        return max((pending.results[key].meta.date for pending in self.actions if key in pending.results), default=None)
 
     def of_cell(self, cell: EntityPath) -> list[PendingWrite]:
         """Return the pending writes that change a cell, in order."""
