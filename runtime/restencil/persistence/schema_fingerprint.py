@@ -11,7 +11,7 @@ import hashlib
 import json
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..base.values import INVALID
@@ -172,6 +172,16 @@ def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> object:
 # -- the classes of a store --------------------------------------------------------------------------------------------
 
 
+class _KnownClasses(NamedTuple):
+    """What the known classes of a table say."""
+
+    counted: tuple[int, int, int]
+    """The counts of definitions and classes when they were collected."""
+    rules: TableRules
+    prints: frozenset[str]
+    """Their fingerprints."""
+
+
 class SchemaRegistry:
     """The entity classes that a store uses, by table, with their bases and subclasses of the same table."""
 
@@ -181,16 +191,15 @@ class SchemaRegistry:
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._complete: dict[int, tuple[Schema, int, tuple[str, ...]]] = {}
         """By id, the schemas whose classes are all registered, with the count of definitions then, and their tables."""
-        self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
-        self._prints: dict[str, dict[str, EntityModel]] = {}
-        self._rules: dict[str, TableRules] = {}
+        self._known: dict[str, _KnownClasses] = {}
+        """By table, what its classes say, until there are others."""
         self._registered = registered
         """Called with the table of each newly registered class."""
 
     def add_secret(self, name: str) -> None:
         """Add the name of a secret: the query parameter in which a client sends its credential."""
         self.secrets |= {plain_name(name)}
-        self._rules.clear()
+        self._known.clear()
 
     def register(self, schema: Schema | None) -> tuple[str, ...]:
         """Register the entity classes that a schema contains, except unresolved ones, and return their tables."""
@@ -225,11 +234,7 @@ class SchemaRegistry:
 
     def rules(self, table: str) -> TableRules:
         """Return the rules that decide which rows and members of a table are stored."""
-        classes = self._classes(table)
-        found = self._rules.get(table)
-        if found is None:
-            found = self._rules[table] = TableRules(sorted(classes, key=fingerprint_of), self.secrets)
-        return found
+        return self._known_of(table).rules
 
     # -- rows and results that are stored
 
@@ -270,28 +275,19 @@ class SchemaRegistry:
         """Whether all classes that wrote a row equal known classes of its table; collections have no shape."""
         if not shape:
             return is_collection(table)
-        prints = shape.split("+")
-        return self._knows(table, prints) or (self._look_further(table) and self._knows(table, prints))
-
-    def _knows(self, table: str, prints: list[str]) -> bool:
-        known = self._prints.get(table, _NOTHING)
-        if all(one in known for one in prints):
+        prints = frozenset(shape.split("+"))
+        if prints <= self._known_of(table).prints:
             return True
-        self._prints[table] = known = {fingerprint_of(model): model for model in self._classes(table)}
-        return all(one in known for one in prints)
+        return self._look_further(table) and prints <= self._known_of(table).prints
 
-    def _classes(self, table: str) -> frozenset[EntityModel]:
-        """Return the classes of a table; if they have changed, drop the values that were computed from them."""
+    def _known_of(self, table: str) -> _KnownClasses:
         # Without new classes, nothing is collected again. (Benchmark: `cached()` of an entity, cold.)
         counted = definitions.count, class_records.count, len(self._met.get(table, ()))
-        before = self._known.get(table)
-        if before is not None and before[0] == counted:
-            return before[1]
-        found = frozenset(self.classes(table))
-        self._known[table] = counted, found
-        if before is None or (before[0][0], before[1]) != (definitions.count, found):
-            self._prints.pop(table, None)
-            self._rules.pop(table, None)
+        found = self._known.get(table)
+        if found is None or found.counted != counted:
+            classes = sorted(self.classes(table), key=fingerprint_of)
+            rules = TableRules(classes, self.secrets)
+            found = self._known[table] = _KnownClasses(counted, rules, frozenset(map(fingerprint_of, classes)))
         return found
 
     def _look_further(self, table: str) -> bool:
@@ -301,9 +297,6 @@ class SchemaRegistry:
             for found in entities_in(model.node, resolves=True)[0]:
                 self.register_class(found)
         return self.classes(table) != before
-
-
-_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def entities_in(schema: Schema, *, resolves: bool = False) -> tuple[list[EntityModel], bool]:
