@@ -53,7 +53,7 @@ class Lease(NamedTuple):
 class _Held:
     """A lease that a request holds."""
 
-    __slots__ = ("lease", "until", "was_lost")
+    __slots__ = ("is_waiting", "lease", "until", "was_lost")
 
     def __init__(self, lease: Lease, until: float) -> None:
         self.lease = lease
@@ -61,6 +61,13 @@ class _Held:
         """The end of the lease unless it is renewed, in s of the monotonic clock."""
         self.was_lost = False
         """Whether it was not renewed in time, and another process may have taken it."""
+        self.is_waiting: Callable[[], bool] | None = None
+        """Whether its response still waits for the commit that ends it; None before there is a response."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a commit has ended it."""
+        return self.is_waiting is not None and not self.is_waiting()
 
     @property
     def is_sure(self) -> bool:
@@ -86,7 +93,7 @@ class Leases:
         self._open: set[int] = set()
         """The fetches that use leases, from before they request one until they are done."""
         self._held: dict[int, _Held] = {}
-        self._committing: list[tuple[Lease, Callable[[], bool]]] = []
+        """By fetch, its lease, until it is released or a commit has ended it."""
         self._to_give: list[Lease] = []
         self._waiters.forked()
         self._looking: dict[int, tuple[Lease, PendingRequest]] = {}
@@ -192,10 +199,10 @@ class Leases:
     def committing(self, fetch_id: int | None, is_waiting: Callable[[], bool]) -> str | None:
         """Return the name of the lease of a fetch, which the commit of its response ends; None if there is none."""
         with self._lock:
-            held = None if fetch_id is None else self._held.pop(fetch_id, None)
-            if held is None:
+            held = None if fetch_id is None else self._held.get(fetch_id)
+            if held is None or held.is_waiting is not None:
                 return None
-            self._committing.append((held.lease, is_waiting))
+            held.is_waiting = is_waiting
         return held.lease.name
 
     def done(self, fetch_id: int) -> None:
@@ -205,8 +212,9 @@ class Leases:
         with self._lock:
             self._open.discard(fetch_id)
             self._looking.pop(fetch_id, None)
-            held = self._held.pop(fetch_id, None)
-            if held is not None:
+            held = self._held.get(fetch_id)
+            if held is not None and held.is_waiting is None:
+                del self._held[fetch_id]
                 self._to_give.append(held.lease)
                 self._work(at_once=True)
 
@@ -238,7 +246,7 @@ class Leases:
             wakes.clear()
             with self._lock:
                 to_give, self._to_give = self._to_give, []
-                if not (to_give or self._held or self._committing or self._looking):
+                if not (to_give or self._held or self._looking):
                     self._wakes = None
                     return
             try:
@@ -265,24 +273,22 @@ class Leases:
         return max(0.0, min(renews, looks) - time.monotonic())
 
     def _renew(self) -> None:
-        """Renew held leases and those that a pending commit will end."""
+        """Renew held leases, except those that a commit has ended."""
         with self._lock:
-            held, committing = [*self._held.values()], [*self._committing]
-        leases = [one.lease for one in held] + [lease for lease, is_waiting in committing if is_waiting()]
+            all_held = [*self._held.items()]
+        held = [one for _, one in all_held if not one.is_over]
         since = time.monotonic()
-        found = self._ask(leases, LEASE_LENGTH)
+        found = self._ask([one.lease for one in held], LEASE_LENGTH)
         for one, is_kept in zip(held, found or (), strict=False):
             if is_kept:
                 one.until = since + LEASE_LENGTH / 1000
             else:
                 one.was_lost = True
+        ended = {fetch_id: one for fetch_id, one in all_held if one.is_over}
+        self._ask([one.lease for one in ended.values() if one in held], 0)  # the commit came before the renewal
         with self._lock:
-            committing = [*self._committing]
-        ended = [lease for lease, is_waiting in committing if not is_waiting()]
-        renewed = set(leases)
-        self._ask([lease for lease in ended if lease in renewed], 0)  # the commit came before the renewal
-        with self._lock:
-            self._committing = [one for one in self._committing if one[0] not in ended]
+            for fetch_id in ended:
+                self._held.pop(fetch_id, None)
 
     def _look(self) -> None:
         """Take free leases for waiting requests and wake these; wake all if the storage does not respond."""
@@ -310,7 +316,6 @@ class Leases:
             held = [*(one.lease for one in self._held.values()), *self._to_give]
             self._held.clear()
             self._to_give.clear()
-            self._committing.clear()
         with suppress(Exception):
             self._ask(held, 0)
 
