@@ -195,12 +195,12 @@ _PERSISTENCE_OF: Final = "restencil.persistence.storage_persistence:persistence_
 """The function that creates the persistence of a store; imported by name because this layer must not depend on it."""
 
 
-def persistence_of(store: object, state: object, reader: object, storage: StorageLike) -> PersistencePort:
+def persistence_of(store: object, state: object, storage: StorageLike) -> PersistencePort:
     """Create the persistence of a store over a storage.
 
     Raises TypeError if `storage` is not a storage, and RuntimeError if it is in use.
     """
-    made: PersistencePort = find(_PERSISTENCE_OF)(store, state, reader, storage)
+    made: PersistencePort = find(_PERSISTENCE_OF)(store, state, storage)
     return made
 
 

@@ -105,7 +105,7 @@ class Store(Dumpable):
         """Passes actions to the other stores of its client; None if there are none."""
         self._origins: dict[bool, str] = {}
         if storage is not None:
-            self._persistence = store_state.persistence = persistence_of(self, store_state, cache_reader, storage)
+            self._persistence = store_state.persistence = persistence_of(self, store_state, storage)
         stores.add(self)
 
     def another(self) -> Store:

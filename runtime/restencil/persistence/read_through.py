@@ -23,7 +23,6 @@ from .stored_revalidation import StoredRevalidation
 
 if TYPE_CHECKING:
     from ..base.steps import Steps
-    from ..cache.reader import CacheReader
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.store_state import StoreState
@@ -48,7 +47,6 @@ class ReadThrough:
         self,
         store: Store,
         store_state: StoreState,
-        cache_reader: CacheReader,
         connection: StorageConnection,
         write_behind: WriteBehind,
         registry: SchemaRegistry,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from ..cache.actions import Action
     from ..cache.persistence_port import StorageLike
-    from ..cache.reader import CacheReader
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
@@ -43,14 +42,14 @@ _in_use: WeakSet[Any] = WeakSet()
 class StoragePersistence:
     """Connects a store to its storage: the implementation of `restencil.cache.persistence_port.PersistencePort`."""
 
-    def __init__(self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: Storage) -> None:
+    def __init__(self, store: Store, store_state: StoreState, storage: Storage) -> None:
         self._is_warned = False
         numbers = store_state.next_number, lambda: store_state.last_number
         self.connection = connection = StorageConnection(storage, store.lock, store.now, numbers, self)
         self.registry = registry = SchemaRegistry((), self._load_again)
         self.write_behind = write_behind = WriteBehind(store, store_state, connection, registry)
         waiters = Waiters()
-        self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
+        self.read_through = ReadThrough(store, store_state, connection, write_behind, registry, waiters)
         self._log_tailer = LogTailer(connection, self.read_through)
         self.leases = Leases(connection, self.read_through, registry, waiters)
         self._trims_at = 0.0
@@ -278,9 +277,7 @@ class StoragePersistence:
             self._follow_log()
 
 
-def persistence_of(
-    store: Store, store_state: StoreState, cache_reader: CacheReader, storage: StorageLike
-) -> StoragePersistence:
+def persistence_of(store: Store, store_state: StoreState, storage: StorageLike) -> StoragePersistence:
     """Create the persistence of a store.
 
     Raises TypeError if `storage` is not a storage, and RuntimeError if another store uses it.
@@ -293,7 +290,7 @@ def persistence_of(
             f"{storage!r:.100} serves another store; create a separate storage for each store: two storages may have "
             "the same path or namespace"
         )
-    made = StoragePersistence(store, store_state, cache_reader, storage)
+    made = StoragePersistence(store, store_state, storage)
     _in_use.add(storage)
     return made
 
