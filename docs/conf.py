@@ -171,7 +171,7 @@ TYPE_VARIABLE: Final = "The type variable of a resource: the kind of controller 
 def origin(module: str, name: str) -> str:
     """The module, below a public one, that a name of that comes from; nothing for one that it defines itself."""
     if module == "restencil":
-        return str(restencil._MODULES[name])
+        return next(module for module, names in restencil._NAMES.items() if name in names)
     for taken in ast.parse(inspect.getsource(importlib.import_module(module))).body:
         if isinstance(taken, ast.AnnAssign) and getattr(taken.target, "id", "") == name:
             return ""
