@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Hashable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
@@ -29,11 +29,14 @@ MOST_IN_LOOP: Final = 500
 """The most rows that are read at once in an event loop, which must not be blocked."""
 
 
-class StorageQuery(NamedTuple):
+class StorageQuery:
     """A query of a storage: a function of it, and about how many rows it reads."""
 
-    work: Ask
-    size: int = 1
+    __slots__ = ("size", "work")
+
+    def __init__(self, work: Ask, size: int = 1) -> None:
+        self.work = work
+        self.size = size
 
 
 StorageWork: TypeAlias = Generator[StorageQuery, Any, T]
