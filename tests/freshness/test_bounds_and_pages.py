@@ -245,6 +245,90 @@ def test_total_of_a_list_known_from_a_parent_is_absent() -> None:
         assert shown is None or shown.get("total", 1) == 1
 
 
+# a list in pages, and a nested list of the same items
+
+NOTES = """
+entities:
+  Card: {fields: {id: integer, notes: {collection: [Note], nest: {card: id}}}}
+  Note: {fields: {id: integer, card: integer}}
+resources:
+  cards: {path: /cards/:id, schema: Card}
+  notes:
+    path: /notes/:id
+    schema: Note
+    search_params: {card: integer?}
+    pagination_field: page
+    pagination: {style: page}
+  card_notes: {path: /cards/:card/notes/:id, schema: Note, pagination_field: page, pagination: {style: page}}
+"""
+
+
+class Notes:
+    """Card 1 has five notes, all of which its own response contains; a list of notes has two on each page."""
+
+    def __init__(self) -> None:
+        self.notes = [{"id": pk, "card": 1} for pk in range(1, 6)]
+
+    def __call__(self, method: str, target: str, body: Any) -> Any:
+        parts = urlsplit(target)
+        page = int(parse_qs(parts.query).get("page", ["1"])[0])
+        match method, parts.path.strip("/").split("/"):
+            case "GET", ["cards", "1"]:
+                return {"id": 1, "notes": self.notes}
+            case "GET", [*_, "notes"]:
+                return self.notes[page * 2 - 2 : page * 2]
+            case "POST", [*_, "notes"]:
+                self.notes = [*self.notes, {"id": 6, "card": 1}]
+                return self.notes[-1]
+            case "DELETE", [*_, "notes", pk]:
+                self.notes = [note for note in self.notes if note["id"] != int(pk)]
+                return NOTHING
+            case _:
+                return None
+
+
+@pytest.mark.parametrize("sqlite", [False, True], ids=["memory", "sqlite"])
+@pytest.mark.parametrize("name", ["notes", "card_notes"])
+def test_page_of_a_list_and_a_nested_list_are_not_taken_for_each_other(name: str, sqlite: bool) -> None:
+    """A nested list has all items, and a response to the list with the same arguments the first ones."""
+
+    def of_card() -> list[int]:
+        return [note.id for note in session.call("cards.get", id=1).notes]
+
+    with small(NOTES, Notes(), World(sqlite=sqlite)) as session:
+        assert of_card() == [1, 2, 3, 4, 5]
+        assert [note.id for note in session.call(f"{name}.get_list", card=1)] == [1, 2]
+        assert session.asked(0)[1:] == ["GET /notes?card=1" if name == "notes" else "GET /cards/1/notes"]
+        if sqlite:
+            session.again(from_dump=False)
+        assert of_card() == [1, 2, 3, 4, 5]
+        session.call(f"{name}.get_list.fetch", card=1)
+        assert of_card() == [1, 2, 3, 4, 5]
+        assert [note.id for note in session.call(f"{name}.get_list.get_page", card=1, page=2)] == [3, 4]
+        assert of_card() == [1, 2, 3, 4, 5]
+        assert session.requests("cards.get", id=1) == []
+
+
+def test_change_of_an_item_reaches_a_list_in_pages_and_a_nested_list() -> None:
+    """A new note joins both lists, of which the nested one is certain, and a deleted note leaves both."""
+
+    def shown() -> tuple[list[int], list[int]]:
+        card, notes = session.bound("cards.get").cached(id=1), session.bound("notes.get_list").cached(card=1)
+        return [note.id for note in card.notes], [note.id for note in notes]
+
+    with small(NOTES, Notes()) as session:
+        session.call("cards.get", id=1)
+        session.call("notes.get_list", card=1)
+        session.call("notes.create", card=1, body={})
+        assert shown() == ([1, 2, 3, 4, 5, 6], [1, 2, 6])
+        assert session.requests("cards.get", id=1) == []
+        assert session.requests("notes.get_list", card=1) == ["GET /notes?card=1"]
+        session.call("notes.delete", id=2)
+        assert shown() == ([1, 3, 4, 5, 6], [1])
+        assert session.requests("cards.get", id=1) == []
+        assert session.requests("notes.get_list", card=1) == ["GET /notes?card=1"]
+
+
 # 6.5 pages of plain values
 
 VALUES = """

@@ -12,6 +12,7 @@ from ..base.steps import Steps, drive, drive_async
 from ..base.transport import BlockingTransport
 from ..base.values import copy_in, described, is_items, is_mapping, kind_of
 from ..cache.request import CONTENT
+from ..schema.collection import Collection, with_collections
 from .bodies import body_digest, body_to_wire, check_shape, is_wire_form, model_of
 from .call import current_options, has_schema, lifecycle, parse, prepare, send, transport_of_call
 from .endpoint import Endpoint, text_from
@@ -158,7 +159,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         own = overridden(kind, RestEndpoint, options)
         if self.body_in_key:
             own |= {"key"}
-            members["schema"] = searched_schema(self.schema, self.name, self.page_member)
+        self._separate_lists()
         members["plan"] = Plan(
             own if self.remove_cursor is None and self.header_params is None else own | {"key"},
             streams=self.content == "stream",
@@ -182,6 +183,14 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         payload = options.get("optimistic_payload") if options.get("optimistic") and self.side_effect else None
         if payload is not None and "get_optimistic_response" not in options:
             members["get_optimistic_response"] = partial(PAYLOADS[payload], self)
+
+    def _separate_lists(self) -> None:
+        """Separate the lists of different searches from each other, and lists in pages from whole ones."""
+        members = self.__dict__
+        if self.body_in_key:
+            members["schema"] = searched_schema(self.schema, self.name, self.page_member)
+        if self.strict and (self.pagination is not None or self.pagination_field is not None):
+            members["schema"] = with_collections(self.schema, Collection.in_pages)
 
     def _own_name(self, options: Mapping[str, Any]) -> str:
         prefix = options.get("url_prefix")

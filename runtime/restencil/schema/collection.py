@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,9 +58,13 @@ def identity_of_text(pk: str) -> Identity:
     return found
 
 
+_IN_PAGES: Final = " pages"
+"""The end of the name of a table of lists whose responses are pages."""
+
+
 def is_selected(table: str, pk: str) -> bool:
     """Return whether a list has arguments, or a path of its own (`apart`), which may select its items."""
-    return not table.endswith(("]", "}")) or bool(identity_of_text(pk))
+    return not table.removesuffix(_IN_PAGES).endswith(("]", "}")) or bool(identity_of_text(pk))
 
 
 def first_argument(*args: object) -> Mapping[str, Any]:
@@ -81,6 +86,8 @@ class Collection(CollectionNode):
     """
 
     many = True
+    is_paged = False
+    """Whether responses are pages; the list is separate from a nested one with the same arguments, which is whole."""
     _table_key: tuple[int, str] | None = None
     _identity: tuple[int, Any] | None = None
     """The cached `table_key` and `identity()`, each with the count of schema redefinitions that it is valid for."""
@@ -117,9 +124,21 @@ class Collection(CollectionNode):
         """The schema of each item."""
         return self.inner.item
 
+    def in_pages(self) -> Collection:
+        """Return the collection for an endpoint whose responses are pages."""
+        if self.is_paged:
+            return self
+        found = copy.copy(self)
+        found.drop_compiled()
+        found.is_paged, found._table_key = True, None
+        return found
+
     @property
     def table_key(self) -> str:
-        """The table: `[Key]` for lists, `{Key}` for maps; `Key;Key` for a union, and `Key;` for a union of one type."""
+        """The table: `[Key]` for lists, `{Key}` for maps; `Key;Key` for a union, and `Key;` for a union of one type.
+
+        After it stands what separates the list from others: its path, and whether its responses are pages.
+        """
         known = self._table_key
         if known is None or known[0] != definitions.count:
             self._table_key = known = definitions.count, _named_table(self)
@@ -316,7 +335,8 @@ def _named_table(collection: Collection) -> str:
     )
     if len(inner) == 1 and isinstance(item, Union):
         keys += ";"  # items of a union are stored in another form than those of its only type
-    return (f"{{{keys}}}" if collection.is_map else f"[{keys}]") + collection.apart
+    name = (f"{{{keys}}}" if collection.is_map else f"[{keys}]") + collection.apart
+    return name + _IN_PAGES if collection.is_paged else name
 
 
 def _no_entity(collection: Collection, schema: Schema | None) -> NoReturn:
@@ -533,6 +553,7 @@ class PagedCollection(Collection):
     def __init__(self, base: Collection, remove_cursor: Callable[..., Iterable[Any]]) -> None:
         super().__init__(base.schema, follow=base.follows, apart=base.apart)
         self.base = base
+        self.is_paged = base.is_paged
         self.remove_cursor = remove_cursor
 
     def args_key(self, *args: object) -> Mapping[str, Any]:
