@@ -556,12 +556,13 @@ def test_reader_json_beside_others(tmp_path: Path) -> None:
         ({"servers": [{"url": "https://a.example/"}, {"url": "//b.example"}, {"url": "c.example/v1"}]},
          ["https://a.example", "https://b.example", "https://c.example/v1"], []),
         ({"servers": [{"url": "/v1"}]}, [], ["server-relative"]),
+        ({"servers": [{"url": "/v1"}, {"url": "https://a.example"}]}, ["https://a.example"], ["server-relative"]),
         ({"servers": "https://a.example"}, [], []),
         ({"servers": [{"url": 5}, {"url": "https://{region}.example"}]}, ["https://{region}.example"], ["malformed"]),
     ],
 )  # fmt: skip
 def test_reader_servers(more: Any, urls: list[str], found_codes: list[str], tmp_path: Path) -> None:
-    """Absolute ones count; where the document's address is not known, relative ones give no prefix."""
+    """Absolute ones count; where the address of the document is not known, relative ones are left out."""
     found = read_tree(document({"/x": {"get": {"responses": OK}}}, **more), tmp_path)
     assert ([server.url for server in found.servers], codes(found)) == (urls, found_codes)
 

@@ -229,7 +229,7 @@ class _Reader:
         """Resolve a server's URL against the URL of the source."""
         address = self._files.address
         if address is None:
-            message = f"{why}, and the URL of the document is not known; the spec has no url_prefix"
+            message = f"{why}, and the URL of the document is not known; the server is left out"
             self._report(Finding("server-relative", message, where, hint="pass `url_prefix` to the client"))
             return ()
         absolute = urljoin(address, url).rstrip("/")
