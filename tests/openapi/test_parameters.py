@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.openapi.small import ORDER, many, operation, record, spec
+from tests.openapi.small import ORDER, crud, many, operation, record, ref, spec
 
 
 def test_parameters_headers_are_dropped_made_or_in_no_key() -> None:
@@ -47,3 +47,18 @@ def test_parameters_brackets_and_objects_are_split() -> None:
         "page_size": {"type": "integer?", "wire": "page[size]"},
     }
     assert found["resources"]["a"]["pagination_field"] == "page_number"
+
+
+def test_parameters_that_a_list_requires_are_not_those_of_its_push() -> None:
+    """Unless the document declares them there: a call could not omit them."""
+    user = {"User": record("id", "name", id="string", name="string")}
+    q = {"name": "q", "in": "query", "required": True, "schema": {"type": "string"}}
+    for declared, written in (([], {}), ([q], {"q": "string"})):
+        paths = crud("/users", "id", ref("User"))
+        paths["/users"] = {
+            "get": operation(many(ref("User")), parameters=[q]),
+            "post": operation(ref("User"), body=ref("User"), parameters=declared),
+        }
+        found = spec(paths, user)["resources"]["users"]
+        assert found["search_params"] == {"q": "string"}
+        assert found["endpoints"]["push"]["search_params"] == written

@@ -65,9 +65,10 @@ class Endpoints:
             endpoint.one = self._envelope_of(resource, call)
             if name == "push" and endpoint.one is None:
                 endpoint.one = ""
-            self.lists.queries(
-                endpoint, self.context.parameters.of(operation), set(self.context.path_names[resource].values())
-            )
+            queries = self.context.parameters.of(operation)
+            self.lists.queries(endpoint, queries, set(self.context.path_names[resource].values()))
+            if name == "push" and not queries and self._list_requires_queries(resource):
+                values["search_params"] = {}  # it would have those of the list, and a call could not omit them
         if name in ("push", "update", "partial_update", "delete"):
             self.bodies.body_of_member(resource, endpoint)
             if resource.lists_objects:
@@ -84,6 +85,10 @@ class Endpoints:
         self._security(endpoint, operation)
         self._own_errors(resource, endpoint, operation)
         return endpoint
+
+    def _list_requires_queries(self, resource: Resource) -> bool:
+        listed = resource.members.get("get_list")
+        return listed is not None and any(query.required for query in self.context.parameters.of(listed.operation))
 
     def _common(self, endpoint: Endpoint, operation: Operation) -> None:
         text = (operation.description or operation.summary).strip()
