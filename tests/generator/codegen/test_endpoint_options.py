@@ -123,7 +123,8 @@ LINES: list[tuple[str, str]] = [
     # Operations of a list
     (
         "endpoints: {push: {path: /t/new, options: {timeout: 1s}}}",
-        f'@restencil.rest_list({LIST}, push=_push, push_options={{"path": "/t/new", "timeout": 1000}})',
+        f'@restencil.rest_list({LIST}, push=_push, push_options={{"path": "/t/new", "timeout": 1000}},'
+        ' unshift_options={"path": "/t/new", "timeout": 1000})',
     ),
     (
         "endpoints: {create: {options: {retries: 1}}}",

@@ -394,8 +394,11 @@ def test_plan_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind()
 
 
 def test_plan_member_with_a_body_of_its_own_has_a_signature_of_its_own() -> None:
-    """`unshift` is typed apart from `push` where the spec gives one of them another body."""
+    """`unshift` sends the request of `push`, and is typed apart from it where the spec gives it another body."""
     text = of_resource("endpoints: {push: {body: {only: string}}}\n")
+    has_line(text, "def _push(self, *, body: ThingsPushBody) -> Thing: ...")
+    assert "_unshift" not in text
+    text = of_resource("endpoints: {push: {body: {only: string}}, unshift: {options: {timeout: 1s}, body: Thing}}\n")
     has_line(text, "def _push(self, *, body: ThingsPushBody) -> Thing: ...")
     has_line(text, "def _unshift(self, *, body: ThingBody) -> Thing: ...")
     has_part(text, "push=_push")

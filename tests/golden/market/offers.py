@@ -113,18 +113,6 @@ class Offers(
         key: uuid.UUID | None = None,
     ) -> Offer: ...
 
-    def _unshift(
-        self,
-        *,
-        body: OfferBody,
-        name: str | None = None,
-        seller: int | Sequence[int] | None = None,
-        scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
-        language: str | None = None,
-        since: datetime.datetime | None = None,
-    ) -> Offer: ...
-
     @restencil.rest_list(
         method="GET",
         path="/offers",
@@ -148,7 +136,25 @@ class Offers(
             "search_styles": {"seller": "repeat"},
             "search_types": None,
         },
-        unshift=_unshift,
+        unshift_options={
+            "header_params": {
+                "scope": restencil.HeaderParam("X-Scope"),
+                "rank": restencil.HeaderParam("X-Rank"),
+                "language": restencil.HeaderParam("Accept-Language"),
+                "since": restencil.HeaderParam(
+                    "X-Since",
+                    in_key=False,
+                    deprecated="ask for all",
+                ),
+                "key": restencil.HeaderParam(
+                    "Idempotency-Key",
+                    in_key=False,
+                    auto="uuid",
+                ),
+            },
+            "search_styles": {"seller": "repeat"},
+            "search_types": None,
+        },
         persist=2,
         exact_filters=(),
         search_styles={

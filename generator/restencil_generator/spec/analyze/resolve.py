@@ -321,7 +321,9 @@ class _Resolver:
             )
         # Declarations for `push` and other operations apply to `get_list`, not to added lists.
         if listing.standard:
-            return self._build(name, of, start)
+            # `unshift` sends the request of `push`.
+            pushed = self.raw.endpoints.get("push") if name == "unshift" else None
+            return self._build(name, of, start, own=self.raw.endpoints.get(name) or pushed)
         return self._build(name, of, start, own=self._unwritten(name), with_example=False)
 
     def _filters(self, listing: d.Endpoint) -> tuple[d.Field, ...]:
