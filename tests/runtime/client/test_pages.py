@@ -87,7 +87,7 @@ def test_pages_list_of_a_package_requested_a_page_gives_that_page() -> None:
     assert listed.cached(page=2) is None
     listed.set_response([{"id": "7"}], page=3)
     assert listed.cached() is None and controller.explain(Paged.get_list).waits
-    assert set(controller.store.state["entities"]["[PagesOther]"]) == {'{"tag":"a"}', "{}"}
+    assert set(controller.store.state["entities"]["[PagesOther] pages"]) == {'{"tag":"a"}', "{}"}
     by_hand: Any = create_resource(path="/paged/:id", schema=Other, pagination_field="_page").get_list
     assert by_hand.request(({"_page": 2},)).key == "GET /paged?_page=2"
 
