@@ -267,6 +267,27 @@ def test_partial_update_of_a_record_with_a_nested_list_shows_optimistically() ->
         session.step_held(1, deliver=True)
 
 
+UNION_WITH_NOTES = """
+entities:
+  Note: {fields: {id: integer, post: integer, text: string}}
+  Link: {fields: {id: integer, kind: {const: link}, title: string}}
+  Post: {fields: {id: integer, kind: {const: post}, title: string, notes: {collection: [Note], nest: {post: id}}}}
+resources:
+  things: {path: /things/:id, schema: {union: {link: Link, post: Post}, attribute: kind}, optimistic: true}
+"""
+
+
+def test_partial_update_of_a_union_with_a_nested_list_shows_optimistically() -> None:
+    """The class of the record says which of its members are nested lists."""
+    post = {"id": 1, "kind": "post", "title": "a", "notes": [{"id": 1, "post": 1, "text": "n"}]}
+    with small(UNION_WITH_NOTES, lambda method, target, body: {**post, **(body or {})}) as session:
+        session.call("things.get", id=1)
+        session.begin(Step("start", 1, "things.partial_update", {"id": 1, "body": {"title": "b"}}))
+        shown = session.bound("things.get").cached(id=1)
+        assert (shown.title, [note.text for note in shown.notes]) == ("b", ["n"])
+        session.step_held(1, deliver=True)
+
+
 RPC = """
 entities: {Model: {pk: name, fields: {name: string, stage: string}}}
 resources:

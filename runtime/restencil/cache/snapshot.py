@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AbortOptimistic
 from ..base.values import INVALID, Sentinel, is_dict
+from ..schema.entity import without_lists
 from ..schema.notation import schema_of
 from ..schema.stored import record_of
 from .addressed import entities_of
@@ -67,12 +68,13 @@ class Snapshot:
         return None if isinstance(stored, Sentinel) else record_of(stored)
 
     def held(self, schema: object, key: str, /) -> Mapping[str, Any] | None:
-        """Return the record of the entity that is the stored result of a key; None if there is none."""
+        """Return the record that is the stored result of a key, without nested collections; None if there is none."""
         stored = self._state.result(key)
         name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
         nodes = (node for other, node in entities_of(schema_of(schema)) if other == name)
-        found = next((self._state.get(node.table_key, pk) for node in nodes if isinstance(pk, str)), INVALID)
-        return None if isinstance(found, Sentinel) else record_of(found)
+        node = next(nodes, None)
+        found = self._state.get(node.table_key, pk) if node is not None and isinstance(pk, str) else INVALID
+        return None if node is None or isinstance(found, Sentinel) else without_lists(node.model, record_of(found))
 
     def get_response(self, endpoint: EndpointLike, /, *args: object, **kwargs: object) -> Reading:
         """Read a call of an endpoint from this state."""

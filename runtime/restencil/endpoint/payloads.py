@@ -91,7 +91,7 @@ def _item_key(endpoint: EndpointOptions, args: tuple[object, ...]) -> str | None
 
 
 def _held(endpoint: EndpointOptions, snapshot: object, args: tuple[object, ...]) -> Mapping[str, Any] | None:
-    """Return the stored result of `get` with the same path arguments; None without one."""
+    """Return the stored result of `get` with the same path arguments, without nested collections; None without one."""
     key = _item_key(endpoint, args)
     held: Callable[..., Mapping[str, Any] | None] | None = getattr(snapshot, "held", None)  # users' doubles have none
     return None if key is None or held is None else held(endpoint.schema, key)
@@ -112,11 +112,10 @@ def _patched(endpoint: EndpointOptions, snapshot: Any, *args: Any) -> Any:
     else:
         record = None if isinstance(current, Record) else snapshot.record(endpoint.schema, params)
         known = to_wire(current) if record is None else record
+        model = entity_model(endpoint.schema) or entity_model(type(current))  # of a union, the class of the record
+        known = known if model is None else without_lists(model, known)
     if known is None:
         raise snapshot.abort
-    model = entity_model(endpoint.schema)
-    if model is not None:
-        known = without_lists(model, known)
     return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
 
 
