@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.freshness.driver import Session
 from tests.freshness.programs import World
-from tests.freshness.server import Response
+from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
 
 import restencil
@@ -187,3 +187,91 @@ def test_live_reads_of_a_record_by_paths_of_several_parents_do_not_end_each_othe
             session.watch("team_issues.get", {"team": team, "id": 1}, [])
         session.advance(1000)
         assert session.asked(0) == ["GET /teams/2/issues/1", "GET /teams/3/issues/1"]
+
+
+UNION = """
+entities:
+  Thing: {abstract: true, SHARED fields: {id: integer, kind: string}}
+  Link: {extends: Thing, fields: {kind: {const: link}}}
+  Post: {extends: Thing, fields: {kind: {const: post}, notes: {collection: [Note], nest: {post: id}}}}
+  Note: {fields: {id: integer, post: integer}}
+  Mark: {fields: {id: integer, target: {one_of: [Link, Post], attribute: kind, values: {link: Link, post: Post}}}}
+resources:
+  marks: {path: /marks/:id, schema: Mark}
+  links: {path: /links/:id, schema: Link}
+  things:
+    path: /things/:id
+    schema: {union: {link: Link, post: Post}, attribute: kind}
+    endpoints: {convert: {method: POST, path: /things/:id/convert, body: {kind: string}}}
+"""
+ONE_TABLE = UNION.replace("SHARED", "key: Thing,")
+TWO_TABLES = UNION.replace("SHARED", "")
+
+
+class Things:
+    """Things of two kinds, links with ids of their own, and a mark of the first thing."""
+
+    def __init__(self) -> None:
+        self.kinds = {1: "link", 2: "post"}
+
+    def thing(self, pk: int) -> Any:
+        notes = {"notes": [{"id": 7, "post": pk}]} if self.kinds[pk] == "post" else {}
+        return {"id": pk, "kind": self.kinds[pk], **notes}
+
+    def answer(self, method: str, target: str, body: Any) -> Any:
+        if target == "/links":
+            return [{"id": pk, "kind": "link"} for pk in (2, 3)]
+        if target.startswith("/marks"):
+            return [{"id": 1, "target": self.thing(1)}]
+        if target == "/things":
+            return [self.thing(pk) for pk in self.kinds]
+        pk = int(target.split("/")[2])
+        if method == "DELETE":
+            del self.kinds[pk]
+            return NOTHING
+        if method != "GET":
+            self.kinds[pk] = body["kind"]
+        return self.thing(pk) if pk in self.kinds else None
+
+
+@pytest.mark.parametrize("change", ["convert", "partial_update"])
+@pytest.mark.parametrize("spec", [ONE_TABLE, TWO_TABLES], ids=["one table", "two tables"])
+def test_union_record_that_was_converted_is_of_its_new_class_wherever_it_is_shown(spec: str, change: str) -> None:
+    """Lists and references show the class that the record has now, without a request of the old one."""
+    things = Things()
+    with small(spec, things.answer) as session:
+        session.call("things.get_list")
+        session.call("things.get", id=1)
+        assert type(session.call("marks.get_list")[0].target).__name__ == "Link"
+        session.call(f"things.{change}", id=1, body={"kind": "post"})
+        shown = {item.id: item for item in session.call("things.get_list")}
+        for found in (shown[1], session.call("things.get", id=1), session.call("marks.get_list")[0].target):
+            assert (type(found).__name__, [note.id for note in found.notes]) == ("Post", [7])
+
+
+def test_union_record_known_from_a_list_is_the_object_of_that_list() -> None:
+    """`get` of a union finds the class of the record by its attribute, and needs no request."""
+    with small(ONE_TABLE, Things().answer) as session:
+        post = session.call("things.get_list")[1]
+        assert session.call("things.get", id=2) is post
+        assert session.asked(0) == ["GET /things"]
+
+
+def test_union_of_several_tables_takes_no_record_of_another_resource() -> None:
+    """Link 2 of `links` is not thing 2, which is a post; deleting thing 2 leaves it."""
+    things = Things()
+    with small(TWO_TABLES, things.answer) as session:
+        session.call("links.get_list")
+        assert type(session.call("things.get", id=2)).__name__ == "Post"
+        session.call("things.delete", id=2)
+        assert [link.id for link in session.call("links.get_list")] == [2, 3]
+        with pytest.raises(restencil.NotFoundError):
+            session.call("things.get", id=2)
+
+
+def test_union_of_several_tables_deletes_no_record_of_an_unknown_kind() -> None:
+    """Without a result of `get`, nothing says which record the path names: what may be it is requested again."""
+    with small(TWO_TABLES, Things().answer) as session:
+        session.call("links.get_list")
+        session.call("things.delete", id=2)
+        assert [link.id for link in session.call("links.get_list")] == [2, 3]

@@ -92,8 +92,9 @@ def result_of_get(item: Schema | None, request: Request, writer: Normalization) 
 
 
 def entity_of_result(item: Schema | None, stored: object) -> list[AddressedEntity]:
-    """Return the entity of a stored result."""
-    name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
+    """Return the entity that is a stored result: a primary key, or a reference with the name of one of several."""
+    is_reference = is_dict(stored) and stored.keys() == {"id", "schema"}
+    name, pk = (stored["schema"], stored["id"]) if is_reference else (None, stored)
     return [
         AddressedEntity(name, schema, pk)
         for other, schema in entities_of(item)
@@ -116,6 +117,11 @@ def _pk_of(schema: EntitySchema, value: Mapping[str, object], writer: Normalizat
 def entities_of(item: Schema | None) -> Iterable[tuple[Any, EntitySchema]]:
     """Return the entities of a schema of one entity, with their names if there are several."""
     return () if item is None else item.entities.items()
+
+
+def has_several_tables(item: Schema | None) -> bool:
+    """Return whether entities of several tables may have the same primary key in a resource."""
+    return len({schema.table_key for _, schema in entities_of(item)}) > 1
 
 
 def entity_schema(schema: Schema | None) -> Schema | None:

@@ -39,8 +39,8 @@ class ReadPolicy(NamedTuple):
     """The minimum and maximum (ms) of lifetimes that response headers declare; None: the client's default."""
     counts_whole: bool = False
     """Whether the freshness of a record is that of its last complete response, not of the last one with a part."""
-    members_need_response: bool = False
-    """Whether only its own response can provide an object that has members besides its lists."""
+    needs_own_response: bool = False
+    """Whether only its own response provides members besides lists, and which entity of several tables a record is."""
     refetches_expired: bool = False
     """Whether an open live read refetches data when it expires."""
 

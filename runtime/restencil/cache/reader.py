@@ -22,6 +22,7 @@ from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
+from .addressed import has_several_tables
 from .denormalize import CellTrace, Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph, args_text
@@ -432,7 +433,7 @@ def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> object:
     """Return the query key for a result that was never requested; UNDEFINED if only a response can provide it."""
     rules = request.rules
-    if (rules.read.members_need_response or rules.lists.total) and schema.plain_members:
+    if (rules.read.needs_own_response or rules.lists.total) and schema.plain_members:
         return UNDEFINED  # no response contained the members next to the list, such as its total
     stored = schema.query_key(rules.entity_args(request.args), reader)
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
@@ -524,6 +525,14 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: objec
     if found is None:
         return None
     entity, pk = found
+    params: Any = request.args[0] if request.args else None
+    is_selected = kind_of(params) is dict and params.get(schema.attribute) is not None
+    if (
+        request.rules.read.needs_own_response
+        and not is_selected
+        and has_several_tables(schema)
+    ):
+        return "entities of several tables may have this key, so only its own response says which one it is"
     return _demand(request, entity, state.get(entity.table_key, pk), schema.attribute)
 
 

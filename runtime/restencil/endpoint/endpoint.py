@@ -248,7 +248,7 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 conditional=_is_conditional(self),
                 server_lifetime=freshness_of(self.freshness),
                 counts_whole=strict,
-                members_need_response=strict,
+                needs_own_response=strict,
                 refetches_expired=strict,
             ),
             response=ResponsePlan(

@@ -180,7 +180,7 @@ class Union(Schema):
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         schema = self._reference(stored)
         if schema is not None:
-            return reader.visit(schema, stored["id"])
+            return reader.visit(alternative_now(self, schema, stored["id"], reader), stored["id"])
         _, schema = self.select(stored, None, None)
         return read_only(stored) if schema is None else reader.visit(schema, stored)
 
@@ -196,12 +196,27 @@ class Union(Schema):
         if not args or args[0] is None:
             return UNDEFINED
         name, schema = self.select(args[0], None, None)
-        candidates = self.mapping.items() if schema is None else ((name, schema),)
-        for candidate, entity in candidates:
-            found = UNDEFINED if entity is None else entity.query_key(args, reader)
-            if found is not UNDEFINED:
-                return {"id": found, "schema": candidate}
-        return UNDEFINED
+        return known_alternative(self, self.mapping if schema is None else {name: schema}, args, reader)
+
+
+def alternative_now(union: Schema, known: Schema, pk: Any, reader: Reader) -> Schema:
+    """Return the alternative that a stored record is now; it may have changed to another one of its table."""
+    if not isinstance(known, EntityNode):
+        return known
+    record = reader.stored(known.table_key, pk)
+    _, found = union.select(record, None, None) if is_mapping(record) else (None, None)
+    return found if isinstance(found, EntityNode) and found.table_key == known.table_key else known
+
+
+def known_alternative(
+    union: Schema, candidates: Mapping[Any, Schema | None], args: tuple[Any, ...], reader: Reader
+) -> object:
+    """Return the reference to the stored record that arguments identify, in the first table that has one."""
+    for name, schema in candidates.items():
+        pk = UNDEFINED if schema is None else schema.query_key(args, reader)
+        if schema is not None and pk is not UNDEFINED and alternative_now(union, schema, pk, reader) is schema:
+            return {"id": pk, "schema": name}
+    return UNDEFINED
 
 
 def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | None:

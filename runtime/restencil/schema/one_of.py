@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..base.values import DICT, MAPPING, SCALARS, UNDEFINED, is_mapping, is_sequence, kind_of, read_only
 from .codec import Codec, codec_of
-from .containers import REFERENCE, List, Object, Values
+from .containers import REFERENCE, List, Object, Values, alternative_now, known_alternative
 from .entity import EntitySchema, nested_instance
 from .notation import Conversion, Lazy, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, title_of
@@ -319,7 +319,7 @@ class OneOf(Schema):
             name = stored["schema"]
             node = self.entities.get(name) if type(name) is str else None
             if node is not None:
-                return reader.visit(node, stored["id"])
+                return reader.visit(alternative_now(self, node, stored["id"], reader), stored["id"])
             if name is None:
                 stored = stored["id"]
         return self._shown(stored, reader)
@@ -339,12 +339,7 @@ class OneOf(Schema):
         return read_only(value) if found.schema is None else visitor.visit(found.schema, value)
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
-        for one in self.alternatives:
-            if one.is_entity and one.schema is not None:
-                found = one.schema.query_key(args, reader)
-                if found is not UNDEFINED:
-                    return {"id": found, "schema": one.name}
-        return UNDEFINED
+        return known_alternative(self, self.entities, args, reader)
 
 
 # -- declared types ----------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...base.logs import logger
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
-from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
-from ..addressed import entities_of, entity_schema, params_of, result_of_get
+from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
+from ..addressed import entities_of, entity_of_result, entity_schema, params_of, result_of_get
 from ..merge import keep_whole
 from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
@@ -56,15 +56,21 @@ def follow_change(tx: Transaction) -> None:
 
 
 def _rename(tx: Transaction) -> None:
-    """Remove the record of the old primary key after an update whose response has another one."""
-    request, rules, result = tx.request, tx.request.rules, tx.result
-    entity = as_entity(rules.schema)
-    if rules.mutation.method not in ("PUT", "PATCH") or entity is None or type(result) is not str:
-        return
-    if rules.siblings is None or not rules.siblings.is_item(request.url):
-        return
-    for gone in tx.addressed:
-        if gone.pk != result and gone.schema.table_key == entity.table_key:
+    """Remove the record that the one in the response has replaced.
+
+    After an update, the response may have another primary key. Of a resource with several entities, a change may have
+    converted the one that `get` returned for the same URL.
+    """
+    request, rules = tx.request, tx.request.rules
+    is_update = rules.mutation.method in ("PUT", "PATCH")
+    is_update = is_update and rules.siblings is not None and rules.siblings.is_item(request.url)
+    item = entity_schema(rules.schema)
+    for now in entity_of_result(item, tx.result):
+        table = now.schema.table_key
+        other_pk = [one for one in tx.addressed if is_update and one.pk != now.pk and one.schema.table_key == table]
+        returned = result_of_get(item, request, tx.writer)
+        other_table = [one for one in returned if one.pk == now.pk and one.schema.table_key != table]
+        for gone in [*other_pk, *other_table]:
             tx.writer.write_invalid(gone.schema.table_key, gone.pk)
             tx.renamed.append((gone.schema, gone.pk))
 

@@ -29,7 +29,16 @@ from ...schema.entity import value_at
 from ...schema.protocol import is_plain
 from ...schema.record import is_instance
 from ...schema.stored import record_of
-from ..addressed import AddressedEntity, entities_of, entities_of_url, named_entities, own_params, params_of
+from ..addressed import (
+    AddressedEntity,
+    entities_of,
+    entities_of_url,
+    has_several_tables,
+    named_entities,
+    own_params,
+    params_of,
+    result_of_get,
+)
 from ..denormalize import Denormalization
 from ..dependency_graph import DependencyGraph
 from ..tables import bind_lists
@@ -134,11 +143,12 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
     """
     request, writer, response = tx.request, tx.writer, tx.response
     params, own = params_of(request), own_params(request.rules, request.args)
-    if response == own:
-        response = params if request.rules.params.names_entity else None  # the response is empty
-    found = named_entities(schema.item, response, params, writer)
+    found = [] if response == own else named_entities(schema.item, response, params, writer)  # else it is empty
     if not found and request.rules.params.names_entity:  # else the path is that of something below the entity
-        found = entities_of_url(schema.item, request, writer) or _by_fields(schema, request, own, writer)
+        if request.rules.mutation.marks_changes and has_several_tables(schema.item):
+            found = result_of_get(schema.item, request, writer)  # of others of this key some may not be stored
+        else:
+            found = entities_of_url(schema.item, request, writer) or _by_fields(schema, request, own, writer)
     if not found:
         logger.info("%s: the deleted entity is unknown; the lists under its path are now stale", request.key)
         siblings = request.rules.siblings
