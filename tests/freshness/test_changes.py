@@ -940,3 +940,48 @@ def test_change_that_an_attempt_before_a_4xx_may_have_made_makes_stale() -> None
             session.clock.advance(20_000)
         assert operation.task.done
         assert session.call("items.get", id=1).state == "closed"
+
+
+SLASHES = """
+entities: {User: {fields: {id: integer, kids: integer}}, Kid: {fields: {id: integer, user: integer}}}
+resources:
+  users: {path: /users/:id/, schema: User}
+  kids: {path: /users/:user/kids/:id/, schema: Kid}
+  group: {endpoints: {touch: {method: POST, path: /users/:id/touch/, body: null, schema: null}}}
+"""
+
+
+@pytest.mark.parametrize("slash", ["/", ""])
+@pytest.mark.parametrize("change", ["kids.create", "kids.delete", "group.touch"])
+def test_change_below_a_record_reaches_it_whether_or_not_paths_end_with_a_slash(change: str, slash: str) -> None:
+    """Django and others have `/users/1/`: user 1 is asked again after `POST /users/1/kids/`."""
+    kids = [5]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE" or "touch" in target:
+            kids.append(0)
+            return NOTHING
+        if method == "POST":
+            kids.append(6)
+            return {"id": 6, "user": 1}
+        return {"id": 1, "kids": len(kids)}
+
+    spec = SLASHES.replace("/,", f"{slash},")
+    with small(spec, answer) as session:
+        assert session.call("users.get", id=1).kids == 1
+        parameters: dict[str, dict[str, Any]] = {
+            "kids.create": {"user": 1, "body": {}},
+            "kids.delete": {"user": 1, "id": 5},
+            "group.touch": {"id": 1},
+        }
+        session.call(change, **parameters[change])
+        assert session.call("users.get", id=1).kids == 2
+
+
+def test_change_answered_whole_is_a_response_of_get_at_a_path_with_a_slash() -> None:
+    """`PATCH /users/1/` needs no further `GET /users/1/`."""
+    with small(SLASHES, lambda method, target, body: {"id": 1, "kids": 0 if method == "GET" else 3}) as session:
+        session.call("users.get", id=1)
+        session.call("users.partial_update", id=1, body={"kids": 3})
+        assert session.call("users.get", id=1).kids == 3
+        assert session.asked(0) == ["GET /users/1/", "PATCH /users/1/"]

@@ -355,7 +355,7 @@ def names_entity(endpoint: Any) -> bool:
     path: str | None = getattr(endpoint, "path", None)
     if path is None or endpoint.search_fields or endpoint.body_fields:
         return True
-    parts = path_template(path).parts
+    parts = path_template(path.rstrip("/")).parts
     is_of_item = endpoint.siblings is not None and endpoint.siblings.is_of_item(path)
     return is_of_item or (bool(parts) and isinstance(parts[-1], Param))
 

@@ -23,7 +23,7 @@ from ..schema.derived import Deletion
 from ..schema.entity import EntitySchema, as_entity, value_at
 from ..schema.notation import schema_name, schema_of
 from .endpoint import Endpoint
-from .path import path_template, shorten_path
+from .path import PathTemplate, path_template, shorten_path
 from .rest import ListEndpoint, RestEndpoint
 from .typing import (
     P2,
@@ -264,7 +264,7 @@ class ResourceContext:
         asking = _rest_member(self._resource, self._member)
         if asking is None:
             return []
-        params = path_template(asking.path).params_of(urls.urlsplit(path).path) or {}
+        params = _place_template(asking).params_of(urls.urlsplit(path).path) or {}
         values = [params[name] for name in takewhile(params.__contains__, _heads(asking.path))]
         return [_place(asking, values[:count]) for count in range(len(values) + 1)]
 
@@ -310,10 +310,15 @@ def _package_of(resource: type) -> str:
     return resource.__module__.rpartition(".")[0] or resource.__module__
 
 
+def _place_template(endpoint: RestEndpoint[..., Any]) -> PathTemplate:
+    """Return the template of the paths of requests, which are compared without a slash at their end."""
+    return path_template(endpoint.path.rstrip("/"))
+
+
 def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
     """Return the parameters with which `get` has this path, which includes `url_prefix`; None for another path."""
     prefix = get.url_prefix.rstrip("/")
-    template = path_template(get.path)
+    template = _place_template(get)
     if not path.startswith(prefix) or not template.matches(path[len(prefix) :]):
         return None
     return template.params_of(path[len(prefix) :])
