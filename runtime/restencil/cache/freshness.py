@@ -47,7 +47,8 @@ def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Return whether no mutation since a failed request may have removed the cause of its error."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
-    return max(_result_mark(base, request, meta.number), base.marks.of_errors(tables)).number < meta.number
+    mark = _result_mark(base, request, meta.number, has_lists=False)  # an error contains no list
+    return max(mark, base.marks.of_errors(tables)).number < meta.number
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
@@ -164,11 +165,11 @@ def _root(base: Tables, request: Request, stored: object) -> EntityPath | None:
     return None if found is None else (found[0].table_key, found[1])
 
 
-def _result_mark(base: Tables, request: Request, since: float = NEVER) -> Mark:
+def _result_mark(base: Tables, request: Request, since: float = NEVER, *, has_lists: bool = True) -> Mark:
     """Return the mark of a result without its parts; lower ones than `since` may be left out."""
     rules, marks = request.rules, base.marks
     reach = rules.reach
-    plain = frozenset[str]() if reach is None else reach.plain_lists
+    plain = reach.plain_lists if reach is not None and has_lists else frozenset[str]()
     mark = marks.of_result(
         request.key, rules.resource, plain, lambda: request.path, lambda: read_places(request), since
     )
