@@ -93,8 +93,10 @@ def result_of_get(item: Schema | None, request: Request, writer: Normalization) 
 
 def entity_of_result(item: Schema | None, stored: object) -> list[AddressedEntity]:
     """Return the entity that is a stored result: a primary key, or a reference with the name of one of several."""
-    is_reference = is_dict(stored) and stored.keys() == {"id", "schema"}
-    name, pk = (stored["schema"], stored["id"]) if is_reference else (None, stored)
+    name: object = None
+    pk = stored
+    if is_dict(stored) and stored.keys() == {"id", "schema"}:
+        name, pk = stored["schema"], stored["id"]
     return [
         AddressedEntity(name, schema, pk)
         for other, schema in entities_of(item)

@@ -527,11 +527,7 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: objec
     entity, pk = found
     params: Any = request.args[0] if request.args else None
     is_selected = kind_of(params) is dict and params.get(schema.attribute) is not None
-    if (
-        request.rules.read.needs_own_response
-        and not is_selected
-        and has_several_tables(schema)
-    ):
+    if request.rules.read.needs_own_response and not is_selected and has_several_tables(schema):
         return "entities of several tables may have this key, so only its own response says which one it is"
     return _demand(request, entity, state.get(entity.table_key, pk), schema.attribute)
 
