@@ -552,7 +552,10 @@ class Run:
             case "wait" | "serve" | "deliver":
                 session.move(step)
             case "run":
-                self.iterations[step.number] = Iteration(step, session.taking(step), {*session.server.items})
+                # It may join a request that was sent before a change that is under way.
+                has_changes = any(operation.step.outcome for operation in self.operations)
+                throughout = set[int]() if has_changes else {*session.server.items}
+                self.iterations[step.number] = Iteration(step, session.taking(step), throughout)
             case "next" | "ask":
                 self.go_on(step)
             case "reopen" | "reload":

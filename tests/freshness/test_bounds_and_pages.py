@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.freshness.driver import Session, run
+from tests.freshness.driver import CHANGES, RUNS, Session, run
 from tests.freshness.programs import PAGED, Step, World, parse
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import Answer, small
@@ -567,3 +567,52 @@ def test_result_larger_than_the_bound_shows_no_stale_record(name: str) -> None:
     """Where the store has no room for a result, a stale record that it refers to counts as not known: its key shows."""
     text = OUTGROWN[name].replace("\n            ", " ")
     assert run(parse(text), check_all=True).differences == []
+
+
+CHANGED_RUNS = {
+    "two changes that may have deleted an item, by page": """
+        world
+        items.create(body={'team': 1}) -> whole
+        run 9: items.by_page.pages()
+        next 9
+        items.delete_many(body={'ids': [1]}) -> whole
+        next 9
+        items.rename(id=2, body={'id': 7}) -> 500
+    """,
+    "two changes that may have deleted an item, by offset": """
+        world
+        items.create(body={'team': 1}) -> 204
+        items.delete_many(body={'ids': [1]}) -> whole
+        run 9: items.by_offset.pages()
+        next 9
+        items.delete_many(body={'ids': [1]}) -> whole
+        next 9
+        items.delete_many(body={'ids': [2]}) -> whole
+    """,
+    "a delete under way, and a 404 of the same item": """
+        world
+        run 13: items.by_url.pages()
+        next 13
+        ask 13
+        start 18: items.delete(id=1) -> 204
+        serve 18
+        items.partial_update(id=1, body={'note': 'N'}) -> whole
+    """,
+    "a dump of a bounded store with a page": """
+        world bound=4, has_envelope, embeds_owner
+        items.by_page()
+        run 3: items.by_header.pages()
+        next 3
+        items.by_page.get_page(page=2)
+        reload
+        items.by_page()
+    """,
+}
+"""Programs with runs over pages beside changes."""
+
+
+@pytest.mark.parametrize("name", CHANGED_RUNS)
+def test_run_over_pages_gives_every_item_whatever_changes_meanwhile(name: str) -> None:
+    """An item that was received again after a change counts as moved by the next one; a deletion comes first."""
+    api = CHANGES if "delete under way" in name else RUNS
+    assert run(parse(CHANGED_RUNS[name]), api).differences == []

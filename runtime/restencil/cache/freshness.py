@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED, is_mapping
 from ..schema.entity import as_entity
-from ..schema.stored import known_record
+from ..schema.stored import is_partial, known_record
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
 from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
@@ -268,7 +268,7 @@ class _Judge:
         table, pk = root
         if table in self._collections:
             meta = self._base.meta(table, pk)
-            if meta is None:
+            if meta is None or is_partial(self._base.get(table, pk)):
                 return Freshness(STALE)
             return self.judge(self._base.number(root, meta), meta.expires_at, _NO_CONTENTS, root)
         number, expires_at = self._whole(root)

@@ -54,7 +54,10 @@ class _Met:
         """The kinds of events that were counted, each once, so that a run comes to an end."""
 
     def move(self, seen: EntityEvents) -> _Move | None:
-        """Return an event after which it may be at another position or not in the list; None if all were counted."""
+        """Return an event after which it may be at another position or, first of all, not in the list.
+
+        None if all were counted.
+        """
         is_marked = seen.changed >= self._number
         moves: list[_Move] = []
         if seen.stored is INVALID or (seen.stored is UNDEFINED and is_marked):  # a deletion may be evicted as well
@@ -64,7 +67,8 @@ class _Met:
         elif is_marked or self._differs(known_record(seen.stored)):
             moves.append(_Move(self, "changed", is_deletion=False))
         moves += [_Move(self, fetch_id, deletes) for fetch_id, deletes in seen.in_flight.items()]
-        return next((move for move in moves if move.kind not in self.counted), None)
+        new = (move for move in moves if move.kind not in self.counted)
+        return min(new, key=lambda move: not move.is_deletion, default=None)
 
     def _differs(self, record: Mapping[str, Any] | None) -> bool:
         if record is None or self._record is None or record is self._record:
@@ -390,7 +394,10 @@ class Pages:
         known = store.events_of([cell for cell in new.values() if cell is not None])
         for identity, cell in new.items():
             stored = UNDEFINED if cell is None else known[cell].stored
-            self._met.setdefault(identity, _Met(cell, stored, number))
+            met = _Met(cell, stored, number)
+            if identity in self._met:  # earlier events are older than this page, but a mutation may still be in flight
+                met.counted = {kind for kind in self._met[identity].counted if isinstance(kind, int)}
+            self._met[identity] = met
         if items:
             self._last = items[-1]
         self._ended = self._is_last(page)
