@@ -985,3 +985,59 @@ def test_change_answered_whole_is_a_response_of_get_at_a_path_with_a_slash() -> 
         session.call("users.partial_update", id=1, body={"kids": 3})
         assert session.call("users.get", id=1).kids == 3
         assert session.asked(0) == ["GET /users/1/", "PATCH /users/1/"]
+
+
+ORDERS = """
+entities:
+  Line: {fields: {id: integer, order: integer}}
+  Order: {fields: {id: integer, lines: {collection: [Line], nest: {order: id}}}}
+resources:
+  orders:
+    path: /orders/:id
+    schema: Order
+    endpoints: {merge: {method: POST, path: /orders/:id/merge, body: null, schema: Order}}
+  lines: {path: /lines/:id, schema: Line, search_params: {order: integer?}}
+"""
+
+
+class Orders:
+    """Order 1 has the lines 1 and 2, and order 2 the line 3; a merge moves line 3 to order 1, and deletes line 2."""
+
+    def __init__(self) -> None:
+        self.lines = {1: 1, 2: 1, 3: 2}
+
+    def answer(self, method: str, target: str, body: Any) -> Any:
+        lines = [{"id": pk, "order": order} for pk, order in self.lines.items()]
+        if method == "POST":
+            self.lines = {1: 1, 3: 1}
+            return {"id": 1, "lines": [{"id": 1, "order": 1}, {"id": 3, "order": 1}]}
+        place, _, query = target.partition("?")
+        pk = int(place.rpartition("/")[2]) if place.count("/") > 1 else 0
+        if place.startswith("/orders"):
+            return {"id": pk, "lines": [line for line in lines if line["order"] == pk]}
+        if pk:
+            return next((line for line in lines if line["id"] == pk), None)
+        return [line for line in lines if query in ("", f"order={line['order']}")]
+
+
+def test_change_whose_response_moves_a_nested_record_makes_its_old_lists_stale() -> None:
+    """Line 3 is in order 1 now: the nested list of order 2, and the lines of order 2, are requested again."""
+    with small(ORDERS, Orders().answer) as session:
+        assert [line.id for line in session.call("orders.get", id=2).lines] == [3]
+        session.call("orders.get", id=1)
+        session.call("lines.get_list", order=2)
+        session.call("orders.merge", id=1)
+        assert session.requests("orders.get", id=1) == []
+        assert list(session.call("lines.get_list", order=2)) == []
+        assert list(session.call("orders.get", id=2).lines) == []
+
+
+def test_change_whose_response_leaves_a_nested_record_out_makes_it_stale() -> None:
+    """Line 2 is not in order 1 any more: only the server says whether it was moved or deleted."""
+    with small(ORDERS, Orders().answer) as session:
+        assert len(session.call("orders.get", id=1).lines) == 2
+        assert len(session.call("lines.get_list")) == 3
+        session.call("orders.merge", id=1)
+        assert [line.id for line in session.call("lines.get_list")] == [1, 3]
+        with pytest.raises(restencil.NotFoundError):
+            session.call("lines.get", id=2)

@@ -8,12 +8,14 @@ packages.
 from __future__ import annotations
 
 from collections.abc import Collection as Sized
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.values import INVALID, UNDEFINED
+from ..base.values import INVALID, text_of
+from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
 from ..schema.notation import schema_of
+from ..schema.stored import entries_of, is_collection, known_record
 from .addressed import entities_of, entity_of_result, entity_schema
 from .freshness import record_path_of
 from .marking import mark_lists, mark_record
@@ -95,6 +97,15 @@ def tables_changed(rules: Rules) -> tuple[str, ...]:
     return tables_of(rules.schema) or tables_of(schema_of(item))
 
 
+def _moved(listing: ListBinding, before: Mapping[str, object], now: Mapping[str, object]) -> bool:
+    """Return whether a field of a record has the value of a list's argument of that name only before, or only now."""
+    arguments = identity_of_text(listing.cell[1])
+    return any(
+        name in now and (text_of(before.get(name)) == text_of(value)) is not (text_of(now[name]) == text_of(value))
+        for name, value in arguments.items()
+    )
+
+
 class _Effects:
     def __init__(self, tx: Transaction, event: str | None = None) -> None:
         request, rules, writer = tx.request, tx.request.rules, tx.writer
@@ -146,15 +157,36 @@ class _Effects:
         """Mark all lists of an entity as stale, except those that were updated with the mutation."""
         mark_lists(self.stale, self._writer.underlying, table, followed=followed)
 
-    def _mark_lists_of_nested(self, followed: Sized[EntityPath]) -> None:
-        """Mark lists of other entities with new records in the response, which the mutation may have created."""
-        for table, written in self._writer.change.entities.items():
-            is_new = table not in self.tables and any(
-                stored is not INVALID and self._writer.underlying.get(table, pk) is UNDEFINED
-                for pk, stored in written.items()
-            )
-            if is_new:
-                self._mark_lists(table, followed)
+    def _mark_nested(self, followed: Sized[EntityPath]) -> None:
+        """Mark what records of other entities in the response, new, changed or left out, may have joined or left."""
+        writer = self._writer
+        entities = writer.change.entities
+        received = {(table, pk) for table, written in entities.items() if is_collection(table) for pk in written}
+        known = {*followed, *received}
+        for table, written in entities.items():
+            if table in self.tables or is_collection(table):
+                continue
+            records = [(writer.record_before(table, pk), known_record(stored)) for pk, stored in written.items()]
+            if any(before is None and record is not None for before, record in records):
+                self._mark_lists(table, known)
+                continue
+            changes = [(before, now) for before, now in records if before is not None and now is not None]
+            left = [one.cell for one in self._listings(table) if any(_moved(one, *change) for change in changes)]
+            self.stale.cells.update(cell for cell in left if cell not in known)
+        for cell in self._left_out(received):
+            self.stale.cells.add(cell)  # the mutation has deleted or moved it
+            self._mark_lists(cell[0], known)
+
+    def _left_out(self, received: Iterable[EntityPath]) -> Iterator[EntityPath]:
+        """Yield the records that were in these lists before, and are neither there nor elsewhere in the response."""
+        writer, reach = self._writer, self._request.rules.reach
+        for table, pk in received:
+            items = () if reach is None else reach.collections.get(table, ())
+            if len(items) == 1:
+                now = writer.change.entities[table][pk]
+                elsewhere = writer.change.entities.get(items[0], {})
+                for one in {*entries_of(writer.underlying.get(table, pk))}.difference(entries_of(now), elsewhere):
+                    yield items[0], str(one)
 
     def _listings(self, table: str) -> list[ListBinding]:
         return self._writer.underlying.listings(table)
@@ -177,7 +209,7 @@ class _Effects:
         writer, schema = self._writer, self._request.rules.schema
         if schema is not None and schema.removes:
             return self._of_deletion()
-        self._mark_lists_of_nested(followed)
+        self._mark_nested(followed)
         received = {
             (table, pk): stored for table in self.tables for pk, stored in writer.change.entities.get(table, {}).items()
         }
