@@ -782,6 +782,64 @@ def test_change_that_returns_nothing_may_have_an_empty_json_response() -> None:
         assert client.tasks.note(id=1) is None
 
 
+READ_BY_BODY = """
+entities: {Task: {fields: {id: integer, title: string}}}
+resources:
+  tasks:
+    path: /tasks/:id
+    schema: Task
+    endpoints:
+      get: {method: POST, side_effect: false, body: {view: string}}
+      close: {method: POST, path: /tasks/:id/close, body: null, schema: null}
+      partial_update: {schema: null, body: {title: string}}
+      parts: {path: /tasks/:id/parts, method: GET, schema: {count: integer}}
+"""
+
+
+@pytest.mark.parametrize("change", ["close", "partial_update", "delete"])
+def test_change_of_a_record_that_is_read_with_a_body_makes_it_stale(change: str) -> None:
+    """`get` is `POST /tasks/1` with a body: a change of task 1 raises nothing, and all that shows it is asked again."""
+    titles = {1: "old"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            del titles[1]
+            return NOTHING
+        if method == "PATCH" or target.endswith("close"):
+            titles[1] = "new"
+            return NOTHING
+        if target.endswith("parts"):
+            return {"count": len(titles) if titles.get(1) == "old" else 7}
+        tasks = [{"id": pk, "title": title} for pk, title in titles.items()]
+        return tasks if target == "/tasks" else next(iter(tasks), None)
+
+    with small(READ_BY_BODY, answer) as session:
+        assert session.call("tasks.get", id=1, body={"view": "all"}).title == "old"
+        assert session.call("tasks.parts", id=1)["count"] == 1
+        assert [task.title for task in session.call("tasks.get_list")] == ["old"]
+        session.call(f"tasks.{change}", id=1, **({"body": {"title": "new"}} if change == "partial_update" else {}))
+        assert session.call("tasks.parts", id=1)["count"] == 7
+        assert [task.title for task in session.call("tasks.get_list")] == [*titles.values()]
+        if change == "delete":
+            with pytest.raises(restencil.NotFoundError):
+                session.call("tasks.get", id=1, body={"view": "all"})
+        else:
+            assert session.call("tasks.get", id=1, body={"view": "all"}).title == "new"
+
+
+@pytest.mark.parametrize("place", ["/tasks/../x", "/tasks/%2E%2E/x"])
+def test_change_below_a_path_that_get_cannot_have_never_raises(place: str) -> None:
+    """A segment of dots is no key of a record."""
+    spec = f"""
+resources:
+  tasks: {{path: /tasks/:id, schema: {{entity: Task, fields: {{id: integer}}}}}}
+  others: {{endpoints: {{change: {{method: POST, path: {place}, schema: null}}}}}}
+"""
+    with small(spec, lambda method, target, body: NOTHING if method == "POST" else []) as session:
+        session.call("tasks.get_list")
+        assert session.call("others.change") is None
+
+
 # 3.8 a record that is removed
 
 

@@ -431,9 +431,10 @@ class _Judge:
         return _Part(STALE, mark, get, NEVER if requested is None else min(requested.number, mark.number))
 
     def _get(self, cell: EntityPath) -> Request | None:
-        """Return the `get` request for a record; None if there is none, or if its path needs unknown fields."""
+        """Return the `get` request for a record; None if there is none, or if it needs unknown fields or a body."""
         siblings = self._rules.siblings
-        return None if siblings is None else siblings.get_request(*cell, self._record(cell))
+        get = None if siblings is None else siblings.get_request(*cell, self._record(cell))
+        return None if get is None or get.rules.mutation.has_body else get
 
     def _record(self, cell: EntityPath) -> Mapping[str, object] | None:
         return known_record(self._base.get(*cell))

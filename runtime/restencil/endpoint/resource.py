@@ -198,20 +198,22 @@ class ResourceContext:
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
             params = None if get is None else _params_at(get, path)
-            if get is None or params is None:
+            request = None if get is None or params is None else _request_of(get, params)
+            if get is None or request is None:
                 continue
-            args = get.rules.entity_args((params,))
+            args = get.rules.entity_args(request.args)
             models: Mapping[str, tuple[EntityModel, ...]] = {} if get.rules.reach is None else get.rules.reach.models
             named = (
                 (table, model.node.lenient_pk(args[0], args))
                 for table in tables_of(get.rules.schema)
                 for model in models.get(table, ())
             )
-            yield get.request((params,)), [(table, pk) for table, pk in named if pk is not None]
+            yield request, [(table, pk) for table, pk in named if pk is not None]
 
     def get_request(self, table: str, pk: str, record: Mapping[str, object] | None = None) -> Request | None:
         """Return the request of `get` for a record, from any resource of the package; None if there is none.
 
+        If `get` is read with a body, the request has its key and path, but cannot be sent.
         If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
         """
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
@@ -219,10 +221,11 @@ class ResourceContext:
             if get is None or get.rules.reach is None or table not in tables_of(get.rules.schema):
                 continue
             for model in get.rules.reach.models.get(table, ()):
-                args = (_params_of(get, model, pk, record),)
-                found = get.rules.entity_args(args)
-                if None not in args[0].values() and model.node.lenient_pk(found[0], found) == pk:
-                    return get.request(args)
+                params = _params_of(get, model, pk, record)
+                request = None if None in params.values() else _request_of(get, params)
+                found = () if request is None else get.rules.entity_args(request.args)
+                if found and model.node.lenient_pk(found[0], found) == pk:
+                    return request
         return None
 
     def expired_reads(
@@ -346,9 +349,22 @@ def _place(endpoint: RestEndpoint[..., Any], values: list[str]) -> tuple[str, st
     return f"{endpoint.method} {endpoint.path}", json.dumps(values)
 
 
+def _args_of(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments of a call with these parameters and without a body."""
+    return (params, None) if endpoint.has_body else (params,)
+
+
+def _request_of(get: RestEndpoint[..., Any], params: dict[str, Any]) -> Request | None:
+    """Return the request of a call with these path parameters; None if they are not valid."""
+    try:
+        return get.request(_args_of(get, params))
+    except (TypeError, ValueError):
+        return None
+
+
 def _key(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> str | None:
     try:
-        return endpoint.key(params)
+        return endpoint.key(*_args_of(endpoint, params))
     except (TypeError, ValueError):
         return None
 
