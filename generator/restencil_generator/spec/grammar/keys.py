@@ -999,7 +999,7 @@ ROWS: Final = (
         "Whether the content of a successful response is ignored.", otherwise="false"),
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
         "The value of an empty response: an error, nothing (`none`), or, for mutations, the request body (`merge`).",
-        otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
+        otherwise="`error` for reads; `merge` for `update`, `partial_update` and `create`; else `none`"),
     Row(f"options {_ENTITY} {_DECLARED}", "persist",
         OrNull(Either((Whole(least=1), Flag(others="an integer from 1 on")))),
         "Whether a storage keeps it: `false`, or a number to increase when older stored data would be misread.",

@@ -83,8 +83,8 @@ def fitting(schema: Schema, value: object) -> object:
     if schema.takes_scalars and type(value) in SCALARS:
         return value
     raise ProcessingError(
-        f"expected an object or a list, found {value!r:.100}; set schema=None for a response without entities, or "
-        "return the object in process()"
+        f"expected an object or a list, found {value!r:.100}; set schema=None for a response without entities, "
+        "empty='none' if it may be empty or null, or return the object in process()"
     )
 
 
