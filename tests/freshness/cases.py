@@ -355,6 +355,15 @@ CASES: Final = {
         next 16
         next 16
     """,
+    "a part of a record comes while its row in a dump is evicted": """
+        world bound=2, optimistic, embeds_owner, newest_first, items=8
+        reload
+        start 2: items.partial_update(id=1, body={'note': 'M'}) -> whole
+        serve 2
+        users.by_name(name='ada')
+        teams.get_list()
+        items.partial_update(id=1, body={'body': 'B', 'owner': 1, 'team': None}) -> whole
+    """,
     "an optimistic response asks a bounded store that loads from a dump": """
         world bound=8, optimistic, needs=required, leaves_out_null
         reload

@@ -317,9 +317,9 @@ class StoreState:
         """Return a test for cells that must not be evicted: writes of optimistic updates, and marks of deletion.
 
         A mark of deletion is needed while a request is in flight that started before the deletion, because its response
-        must not restore the entity.
+        must not restore the entity. The cells of optimistic updates are those of the last `refresh`: a commit runs no
+        code of users, which could load from the storage what the commit is about to replace.
         """
-        self.refresh()
         base, expected, persistence = self.base, self.optimistic.cells, self.persistence
         oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
 
