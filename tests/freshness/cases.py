@@ -364,6 +364,17 @@ CASES: Final = {
         teams.get_list()
         items.partial_update(id=1, body={'body': 'B', 'owner': 1, 'team': None}) -> whole
     """,
+    "the response of a live read is overtaken, and refers to what came again after its eviction": """
+        world bound=8
+        start 9: users.by_name(name='ada')
+        serve 9
+        users.partial_update(id=1, body={'name': 'dee'}) -> whole
+        start 24: items.create(body={'owner': 1}) -> whole
+        serve 24
+        watch items.get_list(order='id')
+        deliver 24
+        users.get(id=2)
+    """,
     "an optimistic response asks a bounded store that loads from a dump": """
         world bound=8, optimistic, needs=required, leaves_out_null
         reload

@@ -214,25 +214,38 @@ class CacheReader:
         return Denormalization(base, args, shared=store_state.memo, differs=differs)
 
     def reader_of_answer(self, request: Request, change: ChangeSet, stored: object) -> Denormalization:
-        """Return a reader for the value of a call by its own response, which was written by this change.
-
-        If parts of the result were evicted, no read would find it and fetch its stale references; the reader then
-        treats stale references as missing.
-        """
-        store_state, schema = self.store_state, request.rules.schema
-        base, retention = store_state.base, store_state.retention
-        if schema is not None and retention.evicted:
-            trace = CellTrace(base, request.args)
-            trace.read(schema, stored)
-            cells = trace.cells
-            if retention.misses(base, cells):
-                known = ChangeSet(Tables(), change.times)
-                for table, pk in cells.keys() - stale_references(base, request, cells, change, self._clock()):
-                    known.write(table, pk, base.get(table, pk), change.times)
-                return self.reader_of_state(known, request.args, DependencyGraph())
+        """Return a reader for the value of a call by its own response, which was written by this change."""
+        store_state = self.store_state
+        base = store_state.base
+        known = self._without_stale(request, change, stored, base)
+        if known is not None:
+            return self.reader_of_state(known, request.args, DependencyGraph())
         if store_state.view is base:
             return reader_of(base, request.args, store_state.memo)
         return self.reader_of_base(request.args)
+
+    def reader_of_overtaken(self, request: Request, change: ChangeSet, stored: object) -> Denormalization:
+        """Return a reader for the value of a call whose response, the contents of the change, was overtaken."""
+        return Denormalization(self._without_stale(request, change, stored, change) or change, request.args)
+
+    def _without_stale(self, request: Request, change: ChangeSet, stored: object, state: State) -> ChangeSet | None:
+        """Return what a result shows without stale references, if parts of it were evicted; else None.
+
+        No read would find such a result and fetch its stale references.
+        """
+        store_state, schema = self.store_state, request.rules.schema
+        base, retention = store_state.base, store_state.retention
+        if schema is None or not retention.evicted:
+            return None
+        trace = CellTrace(state, request.args)
+        trace.read(schema, stored)
+        cells = trace.cells
+        if not retention.misses(state, cells):
+            return None
+        known = ChangeSet(Tables(), change.times)
+        for table, pk in cells.keys() - stale_references(base, request, cells, change, self._clock()):
+            known.write(table, pk, state.get(table, pk), change.times)
+        return known
 
     def reader_of_state(self, state: State, args: tuple[object, ...], memo: DependencyGraph) -> Denormalization:
         """Return a reader of another state than the view, which shares the memoized values that are the same there."""

@@ -82,11 +82,11 @@ def _objects_of(reader: CacheReader, request: Request, change: ChangeSet, result
     return reader_of(reader.store_state.view, request.args, reader.store_state.memo)
 
 
-def own_value(request: Request, writer: Normalization, response: object) -> object:
-    """Return the value of a fetch built from its own response only."""
+def own_value(request: Request, writer: Normalization, response: object, objects: Denormalization) -> object:
+    """Return the value of a fetch built from its own response; `objects` reads the records that it refers to."""
     if request.rules.schema is None:
         return read_only(response)
-    value = EchoVisitor(writer, Denormalization(writer.change, request.args)).visit(request.rules.schema, response)
+    value = EchoVisitor(writer, objects).visit(request.rules.schema, response)
     return None if isinstance(value, Sentinel) else value
 
 
@@ -104,7 +104,8 @@ def overtaken_value(tx: Transaction) -> Value | None:
             base, request.args, Meta(INFINITE, meta.date, meta.expires_at), replaces=tx.writer.replaces
         )
         writer.write(cast("Schema", request.rules.schema), tx.response)
-        return Value(own_value(request, writer, tx.response))
+        objects = tx.reader.reader_of_overtaken(request, writer.change, writer.result)
+        return Value(own_value(request, writer, tx.response, objects))
 
 
 def deleted_value(tx: Transaction, response: object) -> object:

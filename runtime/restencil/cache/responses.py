@@ -8,6 +8,7 @@ from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, copy_in
 from . import actions
 from .change_effects import elsewhere
+from .denormalize import Denormalization
 from .failures import failure_effects, is_current, misfit, not_awaitable, note_unread
 from .request import call_args
 from .response_record import recognized_by
@@ -56,7 +57,9 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
         return misfit(reader, action, response, error)
     if not is_stored:
         with store_state.hooks:
-            value = own_value(request, tx.writer, tx.response) if known is UNDEFINED else known
+            value = known
+            if known is UNDEFINED:
+                value = own_value(request, tx.writer, tx.response, Denormalization(tx.change, request.args))
         transition = NoWrite(Value(value), ended=action.fetch_id, notifies=False)
         note_unread(reader, action, transition)
         return transition
