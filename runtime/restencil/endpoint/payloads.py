@@ -8,13 +8,14 @@ from urllib import parse as urls
 
 from ..base.response_details import url_of
 from ..base.values import is_mapping, is_sequence
-from ..cache.addressed import params_of_record
+from ..cache.addressed import entities_of, params_of_record
 from ..cache.request import call_args
 from ..schema.entity import EntitySchema, as_entity, completed, entity_model, without_lists
 from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
 if TYPE_CHECKING:
+    from ..schema.entity import EntityModel
     from .options import EndpointOptions
 
 
@@ -39,24 +40,48 @@ def body_in(endpoint: EndpointOptions, args: tuple[object, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
-def _fitting_body(endpoint: EndpointOptions, snapshot: Any, args: tuple[object, ...]) -> Any:
-    """Return the body without members that do not fit the types of the entity's fields; these fields do not change."""
-    body, model = body_in(endpoint, args), entity_model(endpoint.schema)
-    if model is None or not endpoint.strict:
+def _models(endpoint: EndpointOptions) -> list[EntityModel]:
+    """Return the model of the entity of an endpoint, of a union those of its classes; none without an entity."""
+    model, node = entity_model(endpoint.schema), schema_of(endpoint.schema)
+    if model is not None or node is None:
+        return [] if model is None else [model]
+    return [schema.model for _, schema in entities_of(node.subject)]
+
+
+def _model_of(endpoint: EndpointOptions, record: Mapping[str, Any]) -> EntityModel | None:
+    """Return the model of the entity that a record is; None if the record does not determine its class in a union."""
+    model, node = entity_model(endpoint.schema), schema_of(endpoint.schema)
+    if model is not None or node is None or node.subject is None:
+        return model
+    chosen = as_entity(node.subject.select(record, None, None)[1])
+    return None if chosen is None else chosen.model
+
+
+def _fitting_body(
+    endpoint: EndpointOptions, snapshot: Any, args: tuple[object, ...], known: Mapping[str, Any] | None = None
+) -> Any:
+    """Return the body without members that do not fit the types of the entity's fields; these fields do not change.
+
+    `known` is the stored record that the body changes.
+    """
+    body = body_in(endpoint, args)
+    if not endpoint.strict:
         return body
     from ..schema.validation import fitting_members
 
     def is_known(schema: EntitySchema, pk: Any) -> bool:
         return snapshot is None or snapshot.get(schema, str(pk)) is not None
 
-    if is_sequence(body):
-        return [fitting_members(model, item, is_known) if is_mapping(item) else item for item in body]
-    return fitting_members(model, body, is_known) if is_mapping(body) else body
+    def fitting(item: Any) -> Any:
+        model = _model_of(endpoint, {**(known or {}), **item}) if is_mapping(item) else None
+        return item if model is None else fitting_members(model, item, is_known)
+
+    return [fitting(item) for item in body] if is_sequence(body) else fitting(body)
 
 
 def _as_record(endpoint: EndpointOptions, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Convert URL parameters, which have Python names, to members of a record with JSON names."""
-    return cast("Mapping[str, Any]", to_wire(_record_params(endpoint, args), entity_model(endpoint.schema)))
+    return cast("Mapping[str, Any]", to_wire(_record_params(endpoint, args), next(iter(_models(endpoint)), None)))
 
 
 def _merged(endpoint: EndpointOptions, snapshot: Any, *args: Any) -> Any:
@@ -116,7 +141,7 @@ def _patched(endpoint: EndpointOptions, snapshot: Any, *args: Any) -> Any:
         known = known if model is None else without_lists(model, known)
     if known is None:
         raise snapshot.abort
-    return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
+    return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args, known))
 
 
 def _params(endpoint: EndpointOptions, snapshot: Any, *args: object) -> Any:
@@ -134,22 +159,23 @@ def assumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> dict[str, An
     """Return the record that a response without content implies: the body merged into the parameters, fields only.
 
     The primary key of a created record is taken from the header `Location` if its URL matches the path of `get`.
-    None if the endpoint has no entity, or a body that is not an object.
+    None if the endpoint has no entity, or a body that is not an object. Of a union, the fields of all classes are kept:
+    which one it is may depend on the stored record.
     """
     args = call_args(args)
-    entity, body = entity_model(endpoint.schema), body_in(endpoint, args)
-    if entity is None or not (body is None or is_mapping(body)):
+    models, body = _models(endpoint), body_in(endpoint, args)
+    if not models or not (body is None or is_mapping(body)):
         return None
-    fields = {field.in_json: field for field in entity.fields.values()}
+    kinds = {field.in_json: model.kinds.get(field.name) for model in models for field in model.fields.values()}
     location = response.headers.get("location")
     found: dict[str, Any] = {}
     if location and endpoint.siblings is not None:
         placed = endpoint.siblings.params_of(urls.urljoin(url_of(response), location))
-        for name, text in cast("Mapping[str, str]", to_wire(placed or {}, entity)).items():
-            is_number = name in fields and entity.kinds.get(fields[name].name) in (int, int | None)
+        for name, text in cast("Mapping[str, str]", to_wire(placed or {}, models[0])).items():
+            is_number = kinds.get(name) in (int, int | None)
             found[name] = int(text) if is_number and text.isdecimal() else text
     record = {**_merged(endpoint, None, *args), **found}
-    return {name: value for name, value in record.items() if name in fields}
+    return {name: value for name, value in record.items() if name in kinds}
 
 
 PAYLOADS: Final[Mapping[str, Payload]] = {

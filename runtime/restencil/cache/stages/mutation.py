@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...base.logs import logger
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
-from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
-from ..addressed import entities_of, entity_of_result, entity_schema, params_of, result_of_get
+from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
+from ..addressed import entities_of_url, entity_of_result, entity_schema, has_several_tables, params_of, result_of_get
 from ..merge import keep_whole
 from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
@@ -16,6 +16,7 @@ from .list_membership import update_lists
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...schema.protocol import Schema
     from ..tables import ListBinding
     from ..transaction import Transaction
 
@@ -79,29 +80,47 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
     """Return the record that replaces an empty response, with a primary key; None if none is known.
 
     If the record is replaced, optional fields that were not sent are removed: otherwise later responses without them
-    would never remove them. Objects that the path identifies in part stay complete.
+    would never remove them. Objects that the path identifies in part stay complete. Of a union, the record is of the
+    class that what was sent names, or else of that of the stored record; if both are unknown, the record is too.
     """
     request, writer = tx.request, tx.writer
-    for _, schema in entities_of(entity_schema(request.rules.schema)):
-        model = schema.model
-        pk = known = usable_pk(model.pk(assumed, None, None, request.args))
-        if pk is None or pk == schema.lenient_pk(params_of(request), request.args):
-            known = next((one.pk for one in result_of_get(schema, request, writer)), pk)
-        stored = None if known is None else writer.record_before(schema.table_key, known)
-        if stored is not None and pk not in (None, known):
-            assumed = {**assumed, **model.pk_part(stored)}  # the URL has another name of the record
-        if stored is not None:
-            stored = without_lists(model, stored)
-            kept = _never_absent(schema, stored) if request.rules.response.replace else {} if pk is not None else stored
-            part, named = model.pk_part(stored), params_of(request)
-            if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
-                sent: Any = request.args[-1] if request.rules.mutation.has_body else None
-                named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
-                return completed(completed({**kept, **assumed}, part, part), stored, named)
-            return completed(completed({**kept, **assumed}, stored, part), stored, named)
-        if pk is not None:
-            return dict(assumed)
-    return None
+    item = entity_schema(request.rules.schema)
+    schema = None if item is None else _class_of(item, tx, assumed)
+    if item is None or schema is None:
+        return None
+    model = schema.model
+    is_union = len(item.entities) > 1
+    if is_union:
+        from ...schema.validation import fitting_members
+
+        fields = {field.in_json for field in model.fields.values()}
+        assumed = {name: value for name, value in fitting_members(model, assumed).items() if name in fields}
+    pk = known = usable_pk(model.pk(assumed, None, None, request.args))
+    if pk is None or pk == schema.lenient_pk(params_of(request), request.args):
+        known = next((one.pk for one in result_of_get(item, request, writer)), pk)
+    stored = None if known is None else writer.record_before(schema.table_key, known)
+    if stored is not None and pk not in (None, known):
+        assumed = {**assumed, **model.pk_part(stored)}  # the URL has another name of the record
+    if stored is not None:
+        stored = without_lists(model, stored)
+        is_known = pk is not None and not is_union  # a union needs the members that determine the class
+        kept = _never_absent(schema, stored) if request.rules.response.replace else {} if is_known else stored
+        part, named = model.pk_part(stored), params_of(request)
+        if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
+            sent: Any = request.args[-1] if request.rules.mutation.has_body else None
+            named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
+            return completed(completed({**kept, **assumed}, part, part), stored, named)
+        return completed(completed({**kept, **assumed}, stored, part), stored, named)
+    return None if pk is None else dict(assumed)
+
+
+def _class_of(item: Schema, tx: Transaction, assumed: Mapping[str, Any]) -> EntitySchema | None:
+    """Return the entity that the stored record is with what was sent; None if its class in a union is unknown."""
+    request, writer = tx.request, tx.writer
+    # In several tables, a record with the primary key may be one of another resource.
+    named = (result_of_get if has_several_tables(item) else entities_of_url)(item, request, writer)
+    stored = writer.record_before(named[0].schema.table_key, named[0].pk) if named else None
+    return as_entity(item.select({**(stored or {}), **assumed}, None, None)[1])
 
 
 def _never_absent(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
