@@ -1099,3 +1099,32 @@ def test_change_whose_response_leaves_a_nested_record_out_makes_it_stale() -> No
         assert [line.id for line in session.call("lines.get_list")] == [1, 3]
         with pytest.raises(restencil.NotFoundError):
             session.call("lines.get", id=2)
+
+
+MOVING_TASKS = """
+entities: {Task: {fields: {id: integer, state: string}}}
+resources:
+  tasks:
+    path: /tasks/:id
+    schema: Task
+    endpoints: {update: {follow_see_other: true}, partial_update: {follow_see_other: true}}
+"""
+
+
+@pytest.mark.parametrize("change", ["update", "partial_update"])
+def test_change_followed_by_the_get_of_another_record_renames_nothing(change: str) -> None:
+    """A 303 leads to any record, such as the next one: the changed one stays in lists, and is requested again."""
+    states = {1: "open", 2: "open"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method != "GET":
+            states[1] = body["state"]
+            return Response(303, NOTHING, {"Location": "/tasks/2"})
+        found = [{"id": pk, "state": state} for pk, state in states.items()]
+        return found if target == "/tasks" else found[int(target.rpartition("/")[2]) - 1]
+
+    with small(MOVING_TASKS, answer) as session:
+        session.call("tasks.get_list")
+        assert session.call(f"tasks.{change}", id=1, body={"state": "closed"}).id == 2
+        assert [(task.id, task.state) for task in session.call("tasks.get_list")] == [(1, "closed"), (2, "open")]
+        assert session.call("tasks.get", id=1).state == "closed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.logs import logger
+from ...base.response_details import answered_method
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
@@ -59,11 +60,12 @@ def follow_change(tx: Transaction) -> None:
 def _rename(tx: Transaction) -> None:
     """Remove the record that the one in the response has replaced.
 
-    After an update, the response may have another primary key. Of a resource with several entities, a change may have
-    converted the one that `get` returned for the same URL.
+    After an update, the response may have another primary key, unless it is that of a GET after a 303, which may be of
+    any record. Of a resource with several entities, a change may have converted the one that `get` returned for the
+    same URL.
     """
     request, rules = tx.request, tx.request.rules
-    is_update = rules.mutation.method in ("PUT", "PATCH")
+    is_update = rules.mutation.method in ("PUT", "PATCH") and answered_method(request.answer) != "GET"
     is_update = is_update and rules.siblings is not None and rules.siblings.is_item(request.url)
     item = entity_schema(rules.schema)
     for now in entity_of_result(item, tx.result):
