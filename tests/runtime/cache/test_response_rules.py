@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import json
 import logging
 import uuid
 from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.worlds import answered_by, running
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    ProcessingError,
-    RestEndpoint,
-    create_resource,
-    schema,
-)
+from restencil import Controller, Entity, ProcessingError, RestEndpoint, Store, create_resource, schema
 
 
 class Task(Entity):
@@ -109,60 +102,26 @@ FIRST: dict[str, Any] = {"id": 1, "title": "a", "slug": "one", "made": "server"}
 SECOND: dict[str, Any] = {"id": 2, "title": "b", "slug": "two", "made": "server"}
 
 
-class Server:
-    """Answers each request as it is told to next, and says what it was asked."""
-
-    def __init__(self, *responses: httpx.Response) -> None:
-        self.responses = list(responses)
-        self.asked: list[str] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(f"{request.method} {request.url.path}")
-        told = self.responses.pop(0)
-        return httpx.Response(told.status_code, content=told.content, headers=told.headers)
+Life = Callable[..., AbstractContextManager[tuple[Any, Callable[..., Any]]]]
 
 
-@pytest.fixture(params=["sync", "async"])
-def life(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Runs a program, which yields `(endpoint, arguments)` to call and is sent values or thrown errors, in a world."""
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def life(request: pytest.FixtureRequest) -> Life:
+    """Gives a controller of either world, whose requests get these responses in turn, and what calls an endpoint."""
 
-    def run(program: Callable[[Any], Generator[Any, Any, Any]], *responses: httpx.Response) -> list[str]:
-        server = Server(*responses)
-        if request.param == "sync":
-            with httpx.Client(transport=httpx.MockTransport(server)) as client, Controller(client=client) as controller:
-                step = program(controller)
-                endpoint, arguments = next(step)
-                try:
-                    while True:
-                        try:
-                            value = controller.fetch(endpoint, **arguments)
-                        except Exception as error:
-                            endpoint, arguments = step.throw(error)
-                        else:
-                            endpoint, arguments = step.send(value)
-                except StopIteration:
-                    return server.asked
+    @contextmanager
+    def answered(*responses: httpx.Response) -> Generator[tuple[Any, Callable[..., Any]]]:
+        left = iter(responses)
 
-        async def main() -> None:
-            transport = httpx.MockTransport(server)
-            async with httpx.AsyncClient(transport=transport) as client, AsyncController(client=client) as controller:
-                step = program(controller)
-                endpoint, arguments = next(step)
-                try:
-                    while True:
-                        try:
-                            value = await controller.fetch(endpoint, **arguments)
-                        except Exception as error:
-                            endpoint, arguments = step.throw(error)
-                        else:
-                            endpoint, arguments = step.send(value)
-                except StopIteration:
-                    return
+        def answer(request: httpx.Request) -> httpx.Response:
+            told = next(left)
+            return httpx.Response(told.status_code, content=told.content, headers=told.headers)
 
-        asyncio.run(main())
-        return server.asked
+        controller = answered_by(answer, Store(), request.param)
+        with running(controller) as run:
+            yield controller, lambda endpoint, **arguments: run(controller.fetch(endpoint, **arguments))
 
-    return run
+    return answered
 
 
 def both() -> httpx.Response:
@@ -190,98 +149,84 @@ def both() -> httpx.Response:
     ],
 )
 @pytest.mark.parametrize("resource", [Notes, Lax])
-def test_response_rules_delete_succeeded_whatever_its_body(life: Any, resource: Any, answer: httpx.Response) -> None:
+def test_response_rules_delete_succeeded_whatever_its_body(life: Life, resource: Any, answer: httpx.Response) -> None:
     """The entity goes, and the value is the entity as it was known."""
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield resource.get_list, {}
-        value = yield resource.delete, {"id": 1}
+    with life(both(), answer) as (controller, call):
+        call(resource.get_list)
+        value = call(resource.delete, id=1)
         assert value == Note(**FIRST)
         assert [note.id for note in controller.cached(resource.get_list)] == [2]
         assert controller.cached(resource.get, id=1) is None
 
-    life(program, both(), answer)
 
-
-def test_response_rules_delete_of_what_is_not_known(life: Any) -> None:
+def test_response_rules_delete_of_what_is_not_known(life: Life) -> None:
     """The value is None, and none that is made of defaults; an answer that tells the whole entity is shown."""
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        assert (yield Notes.delete, {"id": 1}) is None
-        assert (yield Notes.delete, {"id": 1}) is None
-        assert (yield Notes.delete, {"id": 1}) == Note(**FIRST)
-
-    life(program, httpx.Response(204), httpx.Response(200, json={"id": 1}), httpx.Response(200, json=FIRST))
+    with life(httpx.Response(204), httpx.Response(200, json={"id": 1}), httpx.Response(200, json=FIRST)) as (_, call):
+        assert call(Notes.delete, id=1) is None
+        assert call(Notes.delete, id=1) is None
+        assert call(Notes.delete, id=1) == Note(**FIRST)
 
 
-def test_response_rules_delete_finds_the_entity_by_the_fields_of_its_url(life: Any) -> None:
+def test_response_rules_delete_finds_the_entity_by_the_fields_of_its_url(life: Life) -> None:
     """Where the path has no primary key, the only entity with these values goes."""
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield BySlug.get_list, {}
-        assert (yield BySlug.delete, {"slug": "two"}) == Note(**SECOND)
+    with life(both(), httpx.Response(204)) as (controller, call):
+        call(BySlug.get_list)
+        assert call(BySlug.delete, slug="two") == Note(**SECOND)
         assert [note.id for note in controller.cached(BySlug.get_list)] == [1]
 
-    life(program, both(), httpx.Response(204))
 
-
-def test_response_rules_delete_finds_what_get_has_given_under_the_same_path(life: Any) -> None:
+def test_response_rules_delete_finds_what_get_has_given_under_the_same_path(life: Life) -> None:
     """Even where two entities have the value of the URL."""
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield BySlug.get_list, {}
-        yield BySlug.get, {"slug": "one"}
-        assert (yield BySlug.delete, {"slug": "one"}) == Note(**FIRST)
-        assert [note.id for note in controller.cached(BySlug.get_list)] == [2]
-
     twice = httpx.Response(200, json=[FIRST, {**SECOND, "slug": "one"}])
-    life(program, twice, httpx.Response(200, json=FIRST), httpx.Response(204))
+    with life(twice, httpx.Response(200, json=FIRST), httpx.Response(204)) as (controller, call):
+        call(BySlug.get_list)
+        call(BySlug.get, slug="one")
+        assert call(BySlug.delete, slug="one") == Note(**FIRST)
+        assert [note.id for note in controller.cached(BySlug.get_list)] == [2]
 
 
 def test_response_rules_delete_that_finds_nothing_leaves_the_lists_stale(
-    life: Any, caplog: pytest.LogCaptureFixture
+    life: Life, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing, or two that it could be: the lists are shown still, and fetched by the next read."""
     caplog.set_level(logging.INFO)
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield BySlug.get_list, {}
-        assert (yield BySlug.delete, {"slug": "other"}) is None
+    with life(both(), httpx.Response(204)) as (controller, call):
+        call(BySlug.get_list)
+        assert call(BySlug.delete, slug="other") is None
         assert len(controller.cached(BySlug.get_list)) == 2
         assert controller.explain(BySlug.get_list).needs_fetch
-
-    life(program, both(), httpx.Response(204))
     assert "the deleted entity is unknown" in caplog.text
 
 
 @pytest.mark.parametrize("location", ["/notes/7", "http://notes.example/notes/7", "/notes/7/", "notes/7"])
-def test_response_rules_creation_without_a_body_has_its_key_in_the_location(life: Any, location: str) -> None:
+def test_response_rules_creation_without_a_body_has_its_key_in_the_location(life: Life, location: str) -> None:
     """The value is what was sent, with a key of the right type; it joins no list, and all of them are stale (5.1)."""
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield Notes.get_list, {}
-        value = yield Notes.create, {"body": {"title": "new"}}
+    with life(both(), httpx.Response(201, headers={"location": location})) as (controller, call):
+        call(Notes.get_list)
+        value = call(Notes.create, body={"title": "new"})
         assert (value.id, value.title) == (7, "new")
         assert [note.id for note in controller.cached(Notes.get_list)] == [1, 2]
         assert controller.explain(Notes.get_list).needs_fetch
         assert controller.explain(Notes.get, id=7).needs_fetch
 
-    life(program, both(), httpx.Response(201, headers={"location": location}))
-
 
 @pytest.mark.parametrize("headers", [{}, {"location": "/other/7"}, {"location": "/notes"}])
-def test_response_rules_creation_that_says_nothing_makes_every_list_stale(life: Any, headers: dict[str, str]) -> None:
+def test_response_rules_creation_that_says_nothing_makes_every_list_stale(life: Life, headers: dict[str, str]) -> None:
     """It has succeeded, its value is None, and every list of its entity asks, whatever was sent (3.3)."""
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        yield Notes.get_list, {}
-        yield Notes.get_list, {"slug": "elsewhere"}
-        assert (yield Notes.create, {"body": {"title": "new", "slug": "here"}}) is None
+    with life(both(), httpx.Response(200, json=[]), httpx.Response(201, headers=headers)) as (controller, call):
+        call(Notes.get_list)
+        call(Notes.get_list, slug="elsewhere")
+        assert call(Notes.create, body={"title": "new", "slug": "here"}) is None
         assert [note.id for note in controller.cached(Notes.get_list)] == [1, 2]
         assert controller.explain(Notes.get_list).needs_fetch
         assert controller.explain(Notes.get_list, slug="elsewhere").needs_fetch
-
-    life(program, both(), httpx.Response(200, json=[]), httpx.Response(201, headers=headers))
 
 
 @pytest.mark.parametrize(
@@ -333,24 +278,20 @@ TOKEN = "6f1f7b0e-8f0e-4a52-9f2c-3a1a3f6d6a11"
     ],
 )
 def test_response_rules_returns_decodes_as_a_schema_does(
-    life: Any, returns: Any, answer: object, expected: object
+    life: Life, returns: Any, answer: object, expected: object
 ) -> None:
     """In fetches and reads, without a table that takes part in it."""
     token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=returns, content="json")
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
-        assert (yield token, {}) == expected
+    with life(httpx.Response(200, content=json.dumps(answer))) as (controller, call):
+        assert call(token) == expected
         assert controller.cached(token) == expected
 
-    life(program, httpx.Response(200, content=json.dumps(answer)))
 
-
-def test_response_rules_returns_that_does_not_decode(life: Any) -> None:
+def test_response_rules_returns_that_does_not_decode(life: Life) -> None:
     """It is an error of the response."""
     token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=schema.codec(uuid.UUID))
 
-    def program(controller: Any) -> Generator[Any, Any, Any]:
+    with life(httpx.Response(200, json="no uuid")) as (_, call):
         with pytest.raises(ProcessingError):
-            yield token, {}
-
-    life(program, httpx.Response(200, json="no uuid"))
+            call(token)
