@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
-from restencil import AbortOptimistic, AsyncController, Controller, Entity, Record, create_resource, field
+from restencil import AbortOptimistic, Controller, Entity, Record, create_resource, field
 
 
 class Meta(Record):
@@ -70,36 +70,18 @@ def controller(server: Server) -> Iterator[Controller]:
         yield made
 
 
-def test_entity_paths_parameter_may_be_a_field_inside_of_an_object(server: Server, controller: Controller) -> None:
-    """What a list brought answers `get` by the field that the parameter is, without a request."""
-    pods = Pods(controller)
-    listed = pods.get_list()
-    assert pods.get(pod="b") is listed[1]
-    assert server.asked == ["GET /pods"]
-
-
-def test_entity_paths_so_it_is_for_asyncio(server: Server) -> None:
-    """The same in the other world."""
-
-    async def run() -> None:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(server.answer), base_url="https://api.example")
-        async with AsyncController(client=client) as controller:
-            pods = Pods(controller)
-            listed = await pods.get_list()
-            assert await pods.get(pod="b") is listed[1]
-            await pods.delete(pod="b")
-            assert [pod.metadata.name for pod in await pods.get_list()] == ["a"]
-
-    asyncio.run(run())
+@BOTH
+def test_entity_paths_parameter_may_be_a_field_inside_of_an_object(server: Server, asynchronous: bool) -> None:
+    """`get` finds what a list brought, and a delete without content removes it, by the field that is the parameter."""
+    client = client_of(asynchronous, transport=httpx.MockTransport(server.answer), base_url="https://api.example")
+    controller = controller_of(asynchronous, client=client)
+    with running(controller) as run:
+        pods = Pods(controller)
+        listed = run(pods.get_list())
+        assert run(pods.get(pod="b")) is listed[1]
+        assert run(pods.delete(pod="b")) == listed[1]
+        assert [pod.metadata.name for pod in run(pods.get_list())] == ["a"]
     assert server.asked == ["GET /pods", "DELETE /pods/b"]
-
-
-def test_entity_paths_delete_means_the_entity_of_that_field(controller: Controller) -> None:
-    """An answer without content removes what the parameter names; its value is the entity as it was known."""
-    pods = Pods(controller)
-    listed = pods.get_list()
-    assert pods.delete(pod="b") == listed[1]
-    assert [pod.metadata.name for pod in pods.get_list()] == ["a"]
 
 
 def test_entity_paths_optimistic_change_is_one_of_that_entity(controller: Controller) -> None:
