@@ -1,4 +1,4 @@
-"""Paging: bounded stores, requests that are already in flight, and lists of plain values."""
+"""Runs over pages whose responses come from elsewhere: a request in flight, a 304, hooks of an endpoint."""
 
 from __future__ import annotations
 
@@ -12,27 +12,14 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import pytest
 from tests.patience import PATIENCE
 
-from restencil import (
-    Controller,
-    Entity,
-    RestEndpoint,
-    create_resource,
-)
+from restencil import Controller, Entity, create_resource
 from restencil.testing import Answer, MockServer
 
 
-class User(Entity, key="BoundedUser"):
-    id: int = 0
-    name: str = ""
-
-
-class Item(Entity, key="BoundedItem", schema={"owner": User}):
+class Item(Entity, key="BoundedItem"):
     id: int = 0
     title: str = ""
-    owner: User | None = None
 
-
-# --- requests in flight ----------------------------------------------------------------------------------------------
 
 STYLES: list[dict[str, Any]] = [
     {"pagination": "page"},
@@ -46,7 +33,7 @@ IDS = ["page", "link", "envelope", "header"]
 def three_pages(request: Any, options: dict[str, Any], delay: float = 0) -> Answer:
     """A list of six items on three pages, each of which names the next one in all ways."""
     page = int(parse_qs(urlsplit(request.url).query).get("page", ["1"])[0])
-    rows = [{"id": pk, "title": f"t{pk}", "owner": None} for pk in range(page * 2 - 1, page * 2 + 1) if pk <= 6]
+    rows = [{"id": pk, "title": f"t{pk}"} for pk in range(page * 2 - 1, page * 2 + 1) if pk <= 6]
     headers = {"ETag": f'"{page}"', "Content-Type": "application/json"}
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Answer(304, headers={"ETag": headers["ETag"]})
@@ -104,63 +91,10 @@ def test_bounded_pages_iterate_reads_a_body_that_hooks_made() -> None:
 
     def parse_response(response: Any) -> Any:
         parsed.append(response.page)
-        return [{"id": response.page, "title": "own", "owner": None}]
+        return [{"id": response.page, "title": "own"}]
 
     hooks = {"fetch_response": fetch_response, "parse_response": parse_response}
     endpoint = listing({"pagination": "link"}, **hooks)
     with Controller(client=MockServer().client(), base_url="http://mock") as controller:
         assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3]
     assert parsed == [1, 2, 3]
-
-
-# --- plain values ----------------------------------------------------------------------------------------------------
-
-NAMES = ["a", "b", "b", "c", "b"]
-"""The third and the fifth one are equal to the second."""
-
-
-def names_of(options: dict[str, Any]) -> tuple[Any, MockServer]:
-    """An endpoint of names in pages of two, and its server."""
-
-    def respond(request: Any) -> Answer:
-        page = int(parse_qs(urlsplit(request.url).query).get("page", ["1"])[0])
-        names = NAMES[page * 2 - 2 : page * 2]
-        headers = {"Link": f'</names?page={page + 1}>; rel="next"'} if page < 3 else {}
-        body = {"names": names, "total": len(NAMES)} if "schema" in options else names
-        return Answer(json=body, headers=headers)
-
-    return RestEndpoint(path="/names", pagination_field="page", strict=True, **options), MockServer(respond=respond)
-
-
-PLAIN: list[dict[str, Any]] = [
-    {"pagination": "page"},
-    {"pagination": "link"},
-    {"pagination": {"style": "page", "total": "total"}, "schema": {"names": None, "total": None}},
-]
-
-
-@pytest.mark.parametrize("options", PLAIN, ids=["page", "link", "object"])
-def test_bounded_pages_iterate_plain_values_gives_every_one(options: dict[str, Any]) -> None:
-    """Names of all pages are given in their order, equal ones too."""
-    endpoint, server = names_of(options)
-    with Controller(client=server.client(), base_url="http://mock") as controller:
-        names = controller.bind(endpoint)
-        assert list(names.iterate()) == NAMES
-        assert [list(page.items) for page in names.pages()] == [["a", "b"], ["b", "c"], ["b"]]
-        run = names.iterate().limit(3)
-        assert (list(run), run.position) == (NAMES[:3], 1 if options["pagination"] != "link" else "http://mock/names")
-
-
-def test_bounded_pages_iterate_plain_values_ends_where_the_server_ignores_the_page() -> None:
-    """A server that gives the same page again has no other one."""
-    endpoint = RestEndpoint(path="/names", pagination_field="page", strict=True)
-    server = MockServer(respond=lambda request: Answer(json=["a", "b"]))
-    with Controller(client=server.client(), base_url="http://mock") as controller:
-        for _ in range(2):  # the first page of the second run comes from the store
-            assert list(controller.iterate(endpoint)) == ["a", "b"]
-
-
-# --- counts ----------------------------------------------------------------------------------------------------------
-
-
-# --- whole records ---------------------------------------------------------------------------------------------------
