@@ -12,8 +12,6 @@ from restencil.cache.policy import (
     ABSENT,
     BROKEN,
     FOUND,
-    HARD,
-    MISSING,
     NONE,
     RECORDED,
     SOFT,
@@ -69,16 +67,3 @@ def test_policy_each_row_decides_something(name: str) -> None:
         own = set(product(*sets)) - taken
         assert own, (sets, outcome)
         taken |= own
-
-
-def test_policy_what_lies_ready_is_given_while_it_is_fresh() -> None:
-    """Usable data of a key that was not invalidated and has no error is given, whatever its endpoint declares."""
-    for invalid_if_stale in BOTH:
-        status = status_of(USABLE, False, NONE, invalid_if_stale)
-        assert decide(status, False, shows_error(USABLE, NONE)) is Decision.GIVE
-
-
-def test_policy_soft_error_is_hidden_by_usable_data_alone() -> None:
-    """A hard one never is."""
-    assert [found for found in FOUND if not shows_error(found, SOFT)] == [USABLE]
-    assert all(shows_error(found, HARD) for found in (USABLE, MISSING, ABSENT, BROKEN))
