@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, assert_type
 
 import pytest
+from tests.runtime.worlds import BOTH, Run, running
 
 import market
 import restencil
-
-BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-Run = Callable[[Any], Any]
 
 
 @contextmanager
 def opened(asynchronous: bool, address: str) -> Generator[tuple[Any, Run]]:
     """A client of the market, and what gives the value of a call of it."""
-    if not asynchronous:
-        with market.Market(url_prefix=address) as client:
-            yield client, lambda value: value
-        return
-    with asyncio.Runner() as runner:
-        patient = market.AsyncMarket(url_prefix=address)
-
-        async def awaited(value: Any) -> Any:
-            return await value
-
-        runner.run(patient.__aenter__())
-        try:
-            yield patient, lambda value: runner.run(awaited(value))
-        finally:
-            runner.run(patient.aclose())
+    client = (market.AsyncMarket if asynchronous else market.Market)(url_prefix=address)
+    with running(client) as run:
+        yield client, run
 
 
 def stale(client: Any) -> set[str]:

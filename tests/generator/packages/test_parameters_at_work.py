@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import uuid
-from collections.abc import Generator
 from typing import Any
 
 import httpx
 import pytest
+from tests.runtime.worlds import BOTH, client_of, running
 
 import market
 import restencil
@@ -33,70 +32,44 @@ class Seen:
         return self.requests[-1]
 
 
-def drive(client: Any, seen: Seen) -> Generator[Any, Any, None]:
-    """The calls of both worlds: each yields what it calls, and looks at what was sent."""
-    offers = client.offers
-    listed = yield offers.get_list(ids=[1, 2], scope="all")
-    assert {1, 2} <= {offer.id for offer in listed}
-    assert seen.last.url.query == b"ids=1%2C2&api-version=2024-06-01"
-    assert (seen.last.headers["x-scope"], seen.last.headers["x-shop"]) == ("all", "north")
-    yield offers.get_list(regions=["eu", "us"], period={"first": datetime.date(2024, 1, 2)}, prices={"least": 5})
-    pairs = sorted(seen.last.url.params.multi_items())
-    assert pairs == [
-        *(("api-version", "2024-06-01"), ("least", "5"), ("period[first]", "2024-01-02")),
-        *(("regions", "eu"), ("regions", "us")),
-    ]
-    yield offers.get_list(rank="best", seller=[1, 2])
-    assert sorted(seen.last.url.params.get_list("seller")) == ["1", "2"]
-    assert seen.last.headers["x-rank"] == "best"
-    assert {offer.seller.id for offer in (yield offers.get_list(rank=3, seller=1))} == {1}
-    assert (seen.last.headers["x-rank"], seen.last.url.params["seller"]) == ("3", "1")
-    german = yield offers.get(id=1, language="de")
-    assert (seen.last.headers["accept-language"], german.id) == ("de", 1)
-    count = len(seen.requests)
-    yield offers.get(id=1, language="de")
-    assert len(seen.requests) == count
-    assert offers.get.cached(id=1, language="fr") is None
-    yield offers.create(body={"name": "Lamp", "price": "5", "seller": 1})
-    assert uuid.UUID(seen.last.headers["idempotency-key"]).version == 4
-    yield offers.several(ids=[1, 2])
-    assert seen.last.url.path == "/offers/several/1,2"
-    with pytest.warns(DeprecationWarning, match="the parameter 'file' of .* is deprecated: ask for a size"):
-        yield offers.picture.fetch(id=1, file="front/small")
-    assert seen.last.url.path == "/offers/1/pictures/front/small_large"
-    assert "x-shop" not in seen.last.headers
-
-
-def test_parameters_at_work_calls_of_blocking_code_arrive_as_declared(address: str) -> None:
+@BOTH
+def test_parameters_at_work_calls_arrive_as_declared(address: str, asynchronous: bool) -> None:
     """The mock server reads every style and header."""
     seen = Seen()
-    with httpx.Client(event_hooks={"request": [seen.note]}) as client:
-        shop = market.Market(url_prefix=address, shop="north", token="t", client=client)
-        calls = drive(shop, seen)
-        value = next(calls)
-        while True:
-            try:
-                value = calls.send(value)
-            except StopIteration:
-                break
-
-
-def test_parameters_at_work_calls_of_asyncio_arrive_as_declared(address: str) -> None:
-    """They are the same in the other world."""
-
-    async def main() -> None:
-        seen = Seen()
-        async with httpx.AsyncClient(event_hooks={"request": [seen.note_async]}) as client:
-            async with market.AsyncMarket(url_prefix=address, shop="north", token="t", client=client) as shop:
-                calls = drive(shop, seen)
-                value = next(calls)
-                while True:
-                    try:
-                        value = calls.send(await value)
-                    except StopIteration:
-                        break
-
-    asyncio.run(main())
+    client = client_of(asynchronous, event_hooks={"request": [seen.note_async if asynchronous else seen.note]})
+    kind: Any = market.AsyncMarket if asynchronous else market.Market
+    shop = kind(url_prefix=address, shop="north", token="t", client=client)
+    with running(client, shop) as run:
+        offers = shop.offers
+        listed = run(offers.get_list(ids=[1, 2], scope="all"))
+        assert {1, 2} <= {offer.id for offer in listed}
+        assert seen.last.url.query == b"ids=1%2C2&api-version=2024-06-01"
+        assert (seen.last.headers["x-scope"], seen.last.headers["x-shop"]) == ("all", "north")
+        run(offers.get_list(regions=["eu", "us"], period={"first": datetime.date(2024, 1, 2)}, prices={"least": 5}))
+        pairs = sorted(seen.last.url.params.multi_items())
+        assert pairs == [
+            *(("api-version", "2024-06-01"), ("least", "5"), ("period[first]", "2024-01-02")),
+            *(("regions", "eu"), ("regions", "us")),
+        ]
+        run(offers.get_list(rank="best", seller=[1, 2]))
+        assert sorted(seen.last.url.params.get_list("seller")) == ["1", "2"]
+        assert seen.last.headers["x-rank"] == "best"
+        assert {offer.seller.id for offer in run(offers.get_list(rank=3, seller=1))} == {1}
+        assert (seen.last.headers["x-rank"], seen.last.url.params["seller"]) == ("3", "1")
+        german = run(offers.get(id=1, language="de"))
+        assert (seen.last.headers["accept-language"], german.id) == ("de", 1)
+        count = len(seen.requests)
+        run(offers.get(id=1, language="de"))
+        assert len(seen.requests) == count
+        assert offers.get.cached(id=1, language="fr") is None
+        run(offers.create(body={"name": "Lamp", "price": "5", "seller": 1}))
+        assert uuid.UUID(seen.last.headers["idempotency-key"]).version == 4
+        run(offers.several(ids=[1, 2]))
+        assert seen.last.url.path == "/offers/several/1,2"
+        with pytest.warns(DeprecationWarning, match="the parameter 'file' of .* is deprecated: ask for a size"):
+            run(offers.picture.fetch(id=1, file="front/small"))
+        assert seen.last.url.path == "/offers/1/pictures/front/small_large"
+        assert "x-shop" not in seen.last.headers
 
 
 def test_parameters_at_work_arguments_of_a_client_may_be_one_of_several(address: str) -> None:
