@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, controller_of, running
 from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
-    AsyncController,
     Controller,
     ExpiryStatus,
     RestEndpoint,
@@ -38,17 +36,13 @@ def endpoint_of(server: Server, content: str | None, **options: Any) -> Any:
 
 def reads(asynchronous: bool, endpoints: list[Any], store: Store | None = None) -> list[Any]:
     """What reads of these endpoints give, one after the other through one controller; streams are read."""
-    if not asynchronous:
-        with Controller(store) as controller:
-            found = [controller.read(endpoint, id=1) for endpoint in endpoints]
-            return [value.read() if isinstance(value, StreamedResponse) else value for value in found]
+    controller = controller_of(asynchronous, store=store)
 
-    async def run() -> list[Any]:
-        async with AsyncController(store) as controller:
-            found = [await controller.read(endpoint, id=1) for endpoint in endpoints]
-            return [await value.aread() if isinstance(value, StreamedResponse) else value for value in found]
+    def whole(value: Any) -> Any:
+        return run(value.aread() if asynchronous else value.read()) if isinstance(value, StreamedResponse) else value
 
-    return asyncio.run(run())
+    with running(controller) as run:
+        return [whole(value) for value in [run(controller.read(endpoint, id=1)) for endpoint in endpoints]]
 
 
 @BOTH

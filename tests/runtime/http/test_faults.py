@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 from typing import Any
 
 import pytest
 from tests.runtime.servers import Reply, Server
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, controller_of, running
 
 from restencil import (
-    AsyncController,
     ConnectionFailedError,
-    Controller,
     Entity,
     NetworkError,
     ParseError,
@@ -47,27 +44,14 @@ def asked(url: str, asynchronous: bool) -> None:
     """Fetches a user from there; whatever is raised, the store has what it had, and nothing is in flight."""
     user: Any = RestEndpoint(url_prefix=url, path="/users/1", schema=User)
 
-    def check(controller: Any) -> None:
-        assert controller.cached(HELD).name == "held"
-        assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
-
-    async def ask() -> None:
-        async with AsyncController(max_response_bytes=100_000) as controller:
-            controller.set_response(HELD, {"id": "1", "name": "held"})
-            try:
-                await controller.fetch(user)
-            finally:
-                check(controller)
-
-    if asynchronous:
-        asyncio.run(ask())
-        return
-    with Controller(max_response_bytes=100_000) as controller:
+    controller = controller_of(asynchronous, max_response_bytes=100_000)
+    with running(controller) as run:
         controller.set_response(HELD, {"id": "1", "name": "held"})
         try:
-            controller.fetch(user)
+            run(controller.fetch(user))
         finally:
-            check(controller)
+            assert controller.cached(HELD).name == "held"
+            assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
 @BOTH
