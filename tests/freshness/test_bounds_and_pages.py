@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -173,6 +174,84 @@ def test_total_follows_its_list(asynchronous: bool) -> None:
         session.call("items.delete", "204", id=1)
         shown = session.call("items.get_list")
         assert (len(shown["items"]), shown["total"]) == (3, 3)
+
+
+#: The schema of a list with a sum of the server's beside it, and its answer.
+SUMS: Final[dict[str, tuple[str, Callable[[Any, int], Any]]]] = {
+    "beside the list": (
+        "{items: {collection: [Sale]}, sum: integer}",
+        lambda items, total: {"items": items, "sum": total},
+    ),
+    "in an object beside it": (
+        "{items: {collection: [Sale]}, meta: {object: {sum: integer}}}",
+        lambda items, total: {"items": items, "meta": {"sum": total}},
+    ),
+    "in the object of the list": (
+        "{data: {object: {items: {collection: [Sale]}, sum: integer}}}",
+        lambda items, total: {"data": {"items": items, "sum": total}},
+    ),
+}
+
+
+def shop(place: str) -> Session:
+    """A session with a shop of two sales; their list has a sum at this place."""
+    schema, enveloped = SUMS[place]
+    spec = f"""
+entities:
+  Sale: {{fields: {{id: integer, price: integer, shop: integer}}}}
+  Shop: {{fields: {{id: integer, sales: {{collection: [Sale], nest: {{shop: id}}}}}}}}
+resources:
+  sales:
+    path: /sales/:id
+    schema: Sale
+    search_params: {{shop: integer?}}
+    endpoints: {{get_list: {{schema: {schema}}}}}
+  shops: {{path: /shops/:id, schema: Shop}}
+"""
+    prices = {1: 5, 2: 7}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        sales = [{"id": key, "price": price, "shop": 1} for key, price in prices.items()]
+        if target == "/shops/1":
+            return {"id": 1, "sales": sales}
+        if method == "GET":
+            return enveloped(sales, sum(prices.values()))
+        key = max(prices) + 1 if method == "POST" else int(target.rpartition("/")[2])
+        if method == "DELETE":
+            del prices[key]
+            return NOTHING
+        prices[key] = body["price"]
+        return {"id": key, "price": body["price"], "shop": 1}
+
+    return small(spec, answer)
+
+
+def sum_in(shown: Any) -> int:
+    """The sum in what `sales.get_list` shows."""
+    found: int = (shown.get("data") or shown.get("meta") or shown)["sum"]
+    return found
+
+
+@pytest.mark.parametrize("place", SUMS)
+def test_value_beside_a_list_is_stale_after_each_change_of_a_member(place: str) -> None:
+    """A sum is requested again after a create, after a delete, and after a change of a record that stays."""
+    with shop(place) as session:
+        assert sum_in(session.call("sales.get_list")) == 12
+        session.call("sales.create", body={"price": 1, "shop": 1})
+        assert sum_in(session.call("sales.get_list")) == 13
+        session.call("sales.partial_update", id=1, body={"price": 100})
+        assert sum_in(session.call("sales.get_list")) == 108
+        session.call("sales.delete", id=2)
+        assert sum_in(session.call("sales.get_list")) == 101
+
+
+@pytest.mark.parametrize("place", SUMS)
+def test_value_beside_a_list_that_another_response_contained_is_requested(place: str) -> None:
+    """The list of a shop does not tell the sum that the list of sales has beside it."""
+    with shop(place) as session:
+        session.call("shops.get", id=1)
+        assert session.bound("sales.get_list").cached(shop=1) is None
+        assert sum_in(session.call("sales.get_list", shop=1)) == 12
 
 
 def test_total_does_not_count_what_joins_a_nested_list() -> None:

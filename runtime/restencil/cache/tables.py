@@ -582,4 +582,4 @@ def binding_of(cell: EntityPath, collection: object, request: Request) -> ListBi
 
 def _has_more(schema: Schema | None, total: tuple[str, ...]) -> bool:
     """Return whether an object has members besides its lists and the total."""
-    return schema is not None and any((name,) != total for name in schema.plain_members)
+    return schema is not None and any(path != total for path in schema.plain_members)

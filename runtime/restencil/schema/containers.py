@@ -483,9 +483,19 @@ class Object(Schema):
         return found
 
     @property
-    def plain_members(self) -> list[str]:
-        names = [self.wire.get(name, name) for name in self.definition]
-        return [name for name in names if name not in self.members]
+    def plain_members(self) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = []
+        waiting: list[tuple[tuple[str, ...], Object]] = [((), self)]
+        seen = {id(self)}  # an object may lead back to itself
+        while waiting:
+            path, schema = waiting.pop()
+            names = [schema.wire.get(name, name) for name in schema.definition]
+            found += [(*path, name) for name in names if name not in schema.members]
+            for name, member in schema.members.items():
+                if isinstance(member, Object) and id(member) not in seen:
+                    seen.add(id(member))
+                    waiting.append(((*path, name), member))
+        return found
 
     def children(self) -> Iterable[Schema | None]:
         return self.members.values()

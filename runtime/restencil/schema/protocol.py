@@ -331,8 +331,8 @@ class Schema:
         return {}
 
     @property
-    def plain_members(self) -> list[str]:
-        """The JSON names of the members of an object without a schema, such as a count next to a list."""
+    def plain_members(self) -> list[tuple[str, ...]]:
+        """The paths of an object's members without a schema, such as a count next to a list, by JSON names."""
         return []
 
     @property

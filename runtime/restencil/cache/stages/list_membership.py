@@ -184,7 +184,7 @@ class ExactListUpdate(_ListUpdate):
             self.remove(path, existing, entry)
             holds = False
         (self.undecided if is_sorted or is_page else self.followed).add(path)
-        if holds is not held:
+        if holds is not held or (holds and not self._is_unchanged()):  # a sum beside the list depends on its records
             self.tx.outdated.update(listing.key for listing in listings if listing.has_more)
         self.count(listings, int(holds) - int(held))
 
