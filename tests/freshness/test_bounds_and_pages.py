@@ -606,6 +606,39 @@ def test_live_read_requests_a_stale_reference_beside_what_was_evicted() -> None:
     assert run(program).differences == []
 
 
+@pytest.mark.parametrize("style", ["{style: url, next: next}", "{style: page}"])
+def test_iteration_gives_each_item_of_a_filtered_list_that_it_takes_out_of_it(style: str) -> None:
+    """`for issue in issues.get_list.iterate(state="open"): close(issue)` closes all of them."""
+    spec = f"""
+entities: {{Issue: {{fields: {{id: integer, state: string}}}}}}
+resources:
+  issues:
+    path: /issues/:id
+    schema: Issue
+    search_params: {{state: string?, page: integer?}}
+    pagination_field: page
+    pagination: {style}
+    endpoints: {{get_list: {{schema: {{items: {{collection: [Issue]}}, next: string?}}}}}}
+"""
+    state = dict.fromkeys(range(1, 8), "open")
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            key = int(target.rpartition("/")[2])
+            state[key] = body["state"]
+            return {"id": key, "state": state[key]}
+        page = int(parse_qs(urlsplit(target).query).get("page", ["1"])[0])
+        items = [{"id": key, "state": "open"} for key, found in state.items() if found == "open"]
+        shown = items[2 * page - 2 : 2 * page]
+        following = f"/issues?state=open&page={page + 1}" if len(items) > 2 * page else None
+        return {"items": shown, "next": following}
+
+    with small(spec, answer) as session:
+        for issue in session.bound("issues.get_list").iterate(state="open"):
+            session.call("issues.partial_update", id=issue.id, body={"state": "closed"})
+        assert {*state.values()} == {"closed"}
+
+
 OUTGROWN = {
     "a call": """
         world bound=8, has_envelope, embeds_owner

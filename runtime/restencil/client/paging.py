@@ -126,6 +126,9 @@ class Pages:
         if pagination.size is not None:
             name, value = pagination.size
             params.setdefault(name, value)
+        of_page = {field, *(pagination.size or ())[:1], *(endpoint.path_names or ())}
+        self._selects = any(value is not None and name not in of_page for name, value in params.items())
+        """Whether arguments select the items of the list, or their order."""
         self.args: tuple[Any, ...] = with_page_params(endpoint, args, params) if params or args else ()
         self._requests = PageRequests(core, endpoint, self.args, pagination)
         self._is_plain = self._requests.layout.is_plain
@@ -431,7 +434,10 @@ class Pages:
         """Return the moves that change the position of the next page, or with URLs may change it."""
         if self._style.is_counted:
             return [*self._late, *self._all_moves()]
-        return [move for move in self._all_moves() if move.is_deletion] if self._style.is_url else []
+        if not self._style.is_url:
+            return []
+        # A run begins again for these, so it does not for a change that only a list in order of changes would move.
+        return [move for move in self._all_moves() if move.is_deletion or self._selects]
 
     def _all_moves(self) -> list[_Move]:
         """Return the moves of entities of this run that were not counted yet."""
