@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import pytest
 from tests.freshness.driver import Session
@@ -607,6 +608,63 @@ def test_filter_argument_is_exact_by_its_name_and_type(parameter: str, value: An
         assert fresh(session, "things.get_list", **{name: value}) is exact
         if exact:
             assert [one.id for one in session.bound("things.get_list").cached(**{name: value})] == [1, 2]
+
+
+def folder(names: dict[int, str]) -> Session:
+    """A session with files of these names in one folder, which paths may name as well; no argument selects any."""
+    spec = """
+entities:
+  Folder: {fields: {id: integer, name: string}}
+  File: {fields: {id: integer, name: string, size: integer, hidden: boolean, folder: Folder}}
+resources:
+  files:
+    path: /folders/:folder/files/:id
+    schema: File
+    body: any
+    search_params: {size: integer?, hidden: boolean?}
+"""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        path = urlsplit(target).path.split("/")
+        key = max(names, default=0) + 1 if method == "POST" else int(path[4]) if len(path) > 4 else 0
+        if method != "GET":
+            names[key] = body["name"]
+        files = {
+            one: {"id": one, "name": name, "size": 5, "hidden": False, "folder": {"id": 7, "name": "work"}}
+            for one, name in names.items()
+        }
+        return files[key] if key else [*files.values()]
+
+    return small(spec, answer)
+
+
+@pytest.mark.parametrize(("change", "arguments"), [("create", {}), ("partial_update", {"id": 1})])
+@pytest.mark.parametrize(
+    "selection",
+    [
+        pytest.param({"folder": "7", "size": 50}, id="the number of items in a response"),
+        pytest.param({"folder": "7", "hidden": True}, id="hidden ones, too"),
+        pytest.param({"folder": "work"}, id="the name of the folder in place of its key"),
+    ],
+)
+def test_argument_is_not_exact_if_a_record_of_the_list_has_another_value(
+    selection: dict[str, Any], change: str, arguments: dict[str, Any]
+) -> None:
+    """Such a list is stale after each change of a record, though its argument has the name and type of a field."""
+    names = {1: "a", 2: "b"}
+    with folder(names) as session:
+        session.call("files.get_list", **selection)
+        session.call(f"files.{change}", folder=selection["folder"], **arguments, body={"name": "new"})
+        assert {one.id: one.name for one in session.call("files.get_list", **selection)} == names
+
+
+def test_argument_is_not_exact_if_a_record_has_another_value_than_its_own_change() -> None:
+    """A file that is created in folder `work` has `folder: 7`: the empty list of `work` is requested again."""
+    names: dict[int, str] = {}
+    with folder(names) as session:
+        session.call("files.get_list", folder="work")
+        session.call("files.create", folder="work", body={"name": "new"})
+        assert {one.id: one.name for one in session.call("files.get_list", folder="work")} == names
 
 
 # 3.6 4xx

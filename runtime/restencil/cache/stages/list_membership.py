@@ -17,10 +17,11 @@ from ...schema.collection import (
     identity_of_text,
     list_result,
     matches_argument,
+    search_text,
     without,
 )
 from ...schema.protocol import Subject
-from ...schema.stored import entries_of
+from ...schema.stored import entries_of, known_record
 from ..tables import ListBinding, ResultMeta, Tables
 from .races import contents_of
 
@@ -207,10 +208,26 @@ class ExactListUpdate(_ListUpdate):
             if listing.exact is not None and name not in listing.exact:
                 return is_sorted, None
             one = matches_argument(self.subject.schema, name, value, record, self.params)
-            if one is None:
+            if one is None or not self._is_equality(listing.cell, name, value, one):
                 return is_sorted, None
             fits = fits and one
         return is_sorted, fits and record is not None
+
+    def _is_equality(self, path: EntityPath, name: str, value: object, is_equal: bool) -> bool:
+        """Return whether nothing shows that the server selects by an argument otherwise than by equality.
+
+        A list shows it that has a record with another value there, and so does a record with another value than the
+        parameter of its own change: the argument is an alias (`me`), a slug, or no filter at all (`size`).
+        """
+        schema, given = self.subject.schema, self.params.get(name)
+        is_own = given is not None and search_text(given) == value
+        if is_own and not is_equal and matches_argument(schema, name, value, self.was, {}) is not True:
+            return False  # otherwise the change has moved the record
+        for entry in entries_of(self.underlying.get(*path)):
+            record = known_record(self.underlying.get(self.table, entry)) if isinstance(entry, str) else None
+            if record is not None and matches_argument(schema, name, value, record, {}) is False:
+                return False
+        return True
 
 
 class LenientListUpdate(_ListUpdate):
