@@ -74,6 +74,39 @@ def test_recorded_404_ends_with_a_change_of_the_entity() -> None:
         assert session.call("names.get", name="b").name == "b"
 
 
+@pytest.mark.parametrize(("change", "arguments"), [("create", {}), ("update", {"id": 1})])
+@pytest.mark.parametrize("read", ["log", "tags", "stats", "owner"])
+def test_recorded_404_below_a_record_ends_with_a_change_of_its_resource(
+    read: str, change: str, arguments: dict[str, Any]
+) -> None:
+    """A job that was created by now has a log, whatever the log contains."""
+    spec = """
+entities: {User: {fields: {id: integer}}}
+resources:
+  jobs:
+    path: /jobs/:id
+    schema: {entity: Job, fields: {id: integer}}
+    body: any
+    endpoints:
+      log: {path: /jobs/:id/log, method: GET, schema: string}
+      tags: {path: /jobs/:id/tags, method: GET, schema: [string]}
+      stats: {path: /jobs/:id/stats, method: GET, schema: {count: integer}}
+      owner: {path: /jobs/:id/owner, method: GET, schema: User}
+"""
+    found: dict[str, Any] = {}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return found.get(target.rpartition("/")[2])
+        found.update(log="started", tags=["new"], stats={"count": 1}, owner={"id": 7})
+        return {"id": 1}
+
+    with small(spec, answer) as session:
+        assert is_missing(session, f"jobs.{read}", id=1)
+        session.call(f"jobs.{change}", **arguments, body={})
+        assert session.call(f"jobs.{read}", id=1) is not None
+
+
 @pytest.mark.parametrize("before", [{}, {"x": 1}])
 def test_change_whose_answer_brings_nothing_makes_stale_what_lies_below(before: dict[str, Any]) -> None:
     """Of `POST /runs/1/input` nothing tells which results below that path it changed."""

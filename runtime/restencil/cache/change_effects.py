@@ -121,6 +121,8 @@ class _Effects:
     def done(self, records: Iterable[EntityPath] = ()) -> ChangeEffects:
         if self.stale and self._request.rules.mutation.marks_changes:
             self.stale.errors.update(self.tables)
+            if self._siblings is not None:
+                self.stale.errors.add(self._siblings.resource)
             self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
 

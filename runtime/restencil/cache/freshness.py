@@ -45,10 +45,14 @@ _NO_CONTENTS: Final = Contents(EMPTY, EMPTY)
 
 def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Return whether no mutation since a failed request may have removed the cause of its error."""
-    reach = request.rules.reach
-    tables = () if reach is None else reach.tables
     mark = _result_mark(base, request, meta.number, has_lists=False)  # an error contains no list
-    return max(mark, base.marks.of_errors(tables)).number < meta.number
+    return max(mark, _error_mark(base, request)).number < meta.number
+
+
+def _error_mark(base: Tables, request: Request) -> Mark:
+    """Return the mark of recorded errors of a request: of reads of its resource, and of the entities of its result."""
+    reach, resource = request.rules.reach, request.rules.resource
+    return base.marks.of_errors([*(() if reach is None else reach.tables), *(() if resource is None else (resource,))])
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
@@ -109,11 +113,9 @@ def since_failure(base: Tables, request: Request, stored: object, cells: Shown, 
 
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     """Return the freshness of a partly evicted result: stale, and fetched again after each event."""
-    reach = request.rules.reach
-    tables = () if reach is None else reach.tables
+    reach, marks = request.rules.reach, base.marks
     collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
-    marks = base.marks
-    events = [_result_mark(base, request), marks.of_errors(tables)]
+    events = [_result_mark(base, request), _error_mark(base, request)]
     for cell in cells:
         entities = collections.get(cell[0])
         events.append(marks.of_record(cell) if entities is None else marks.of_list(cell, entities))

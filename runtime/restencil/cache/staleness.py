@@ -74,7 +74,7 @@ class StaleSet:
         self.cells: set[EntityPath] = set()
         """Records, and memberships of lists."""
         self.errors: set[str] = set()
-        """Recorded errors of reads of an entity."""
+        """Recorded errors of reads of an entity, or of a resource."""
         self.evicted: set[EntityPath] = set()
         """Evicted records and memberships of lists, which may be unchanged."""
         self.keys: set[str] = set()
@@ -313,10 +313,10 @@ class StaleMarks:
             return NO_MARK
         return max(self._of("values", (resource, place)) for place in {record_path(), EVERY_RECORD})
 
-    def of_errors(self, entities: Iterable[str]) -> Mark:
-        """Return the mark of recorded errors of reads of these entities."""
+    def of_errors(self, names: Iterable[str]) -> Mark:
+        """Return the mark of recorded errors of reads of these entities and resources."""
         marks = self._marks["errors"]
-        return max([self._floor, *(marks[entity] for entity in entities if entity in marks)])
+        return max([self._floor, *(marks[name] for name in names if name in marks)])
 
     def newest_of(self, tables: Iterable[str]) -> float:
         """Return the highest number of a mark on anything in these tables."""
