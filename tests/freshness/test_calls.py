@@ -167,6 +167,19 @@ def test_live_read_fetches_what_turns_stale_under_it(session: Session, cause: st
     assert seen[-1].title == "new"
 
 
+def test_live_read_that_opens_at_the_moment_of_expiry_fetches(session: Session) -> None:
+    """Data is fresh up to and including that moment: the read shows it, and requests it right after."""
+    session.call("items.get", id=1)
+    session.clock.advance(60_000)
+    seen: list[Any] = []
+    session.watch("items.get", {"id": 1}, seen)
+    session.clock.settle()
+    assert [item.title for item in seen] == ["t1"]
+    session.server.items[1]["title"] = "new"
+    session.clock.advance(2)
+    assert seen[-1].title == "new"
+
+
 def test_live_read_of_a_list_fetches_after_a_change_that_brought_nothing(session: Session) -> None:
     """A live list asks once after a change without a body, and shows what the server has."""
     seen: list[Any] = []

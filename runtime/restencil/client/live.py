@@ -223,7 +223,7 @@ class WatchedRead(AnyLiveRead[R]):
     def _watch_expiry(self, reading: Reading) -> None:
         """Set a timer to read the store again when the shown data expires."""
         store = self._core.store
-        if not self._watches_time or reading.needs_fetch or not store.now() < reading.expires_at < INFINITE:
+        if not self._watches_time or reading.needs_fetch or not store.now() <= reading.expires_at < INFINITE:
             return
         if self._expiry is not None:
             if self._expiry[0] == reading.expires_at:
