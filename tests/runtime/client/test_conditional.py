@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -11,94 +10,21 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.runtime.notes import WAYS, Note, Notes, Origin, client, take
 from tests.runtime.worlds import BOTH, answered_by
 
 from restencil import (
     Controller,
     Entity,
-    LogoutManager,
     Manager,
-    NetworkManager,
     ResetError,
     RestEndpoint,
     Store,
-    SubscriptionManager,
-    create_resource,
 )
 from restencil.testing import FakeClock
 
 DATE = "Mon, 05 Jan 2026 10:00:00 GMT"
 EARLIER = "Mon, 05 Jan 2026 09:00:00 GMT"
-
-
-class Note(Entity, key="ConditionalNote"):
-    id: str = ""
-    text: str = ""
-    seen: Any = None
-
-
-Notes: Any = create_resource(
-    url_prefix="http://mock", path="/notes/:id", schema=Note, optimistic=False, pagination_field="page"
-)
-
-
-class Origin:
-    """A server of a few notes, whose answers have ETags of their content, unless it is told to answer always."""
-
-    def __init__(self, *, tells: bool = True, weak: bool = False) -> None:
-        self.notes: dict[str, dict[str, Any]] = {
-            name: {"id": name, "text": f"note {name}", "seen": 1} for name in ("1", "2", "3")
-        }
-        self.tells = tells
-        self.weak = weak
-        self.headers: dict[str, str] = {}
-        self.asked: list[httpx.Request] = []
-        self.answered: list[int] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
-        answer = self._answer(request)
-        self.answered.append(answer.status_code)
-        return answer
-
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        name = request.url.path.rpartition("/")[2]
-        if request.method == "POST" and request.content:
-            made = json.loads(request.content)
-            self.notes[made["id"]] = made
-            return httpx.Response(201, json=made)
-        if request.method == "PATCH":
-            self.notes[name].update(json.loads(request.content))
-            return httpx.Response(200, json=self.notes[name])
-        if request.method == "DELETE":
-            return httpx.Response(200, json=self.notes.pop(name, {"id": name}))
-        if "page" in request.url.params:
-            value: Any = [{"id": "9", "text": "of the next page", "seen": 1}]
-        else:
-            value = self.notes[name] if name in self.notes else list(self.notes.values())
-        content = json.dumps(value).encode()
-        tag = f'{"W/" if self.weak else ""}"{hash(content):x}"'
-        headers = {"Content-Type": "application/json", **self.headers}
-        if self.tells:
-            headers = {"ETag": tag, **headers}
-        if self.tells and request.headers.get("if-none-match") == tag:
-            return httpx.Response(304, headers=headers)
-        return httpx.Response(200, content=content, headers=headers)
-
-    @property
-    def conditions(self) -> list[str | None]:
-        """What each request was made dependent on."""
-        return [asked.headers.get("if-none-match") or asked.headers.get("if-modified-since") for asked in self.asked]
-
-
-def client(origin: Callable[[httpx.Request], httpx.Response], *managers: Manager) -> tuple[FakeClock, Controller]:
-    """A controller with a clock of its own; with more managers than the library's own where there are some."""
-    clock = FakeClock()
-    http = httpx.Client(transport=httpx.MockTransport(origin), follow_redirects=True)
-    if not managers:
-        return clock, Controller(clock.store(), client=http)
-    own = [*managers, NetworkManager(), SubscriptionManager(), LogoutManager()]
-    return clock, Controller(clock.store(), client=http, managers=own)
 
 
 class Seen(Manager):
@@ -133,8 +59,8 @@ def test_conditional_what_did_not_change_is_requested_by_its_etag_and_is_fresh_a
     assert origin.conditions[0] is None and (origin.conditions[1] or "").startswith('W/"' if weak else '"')
     assert value is before and controller.cached(Notes.get_list) is before
     store = controller.store
-    assert store.entity_meta("ConditionalNote", "1") == store.entity_meta("ConditionalNote", "3")
-    assert store.entity_meta("ConditionalNote", "1").fetched_at == clock()  # type: ignore[union-attr]
+    assert store.entity_meta("Note", "1") == store.entity_meta("Note", "3")
+    assert store.entity_meta("Note", "1").fetched_at == clock()  # type: ignore[union-attr]
     assert not controller.get_response(Notes.get_list).needs_fetch
 
 
@@ -466,11 +392,6 @@ def test_conditional_managers_see_that_it_was_renewed() -> None:
 
 # --- as if nothing of it were there ----------------------------------------------------------------------------------
 
-WAYS = (
-    "list", "item", "other", "push", "patch", "page", "set", "equal", "invalidate", "invalidate_all", "expire",
-    "delete", "reset", "error",
-)  # fmt: skip
-
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14), st.booleans())
 def test_conditional_any_order_ends_as_the_same_order_with_full_answers(
@@ -498,32 +419,6 @@ def _compare(steps: list[tuple[str, str]], is_bounded: bool) -> None:
         store: Store = clock.store(max_entities=3 if is_bounded else None)
         controller = Controller(store, client=httpx.Client(transport=httpx.MockTransport(origin)))
         taken = [("list", "1"), *steps, ("list", "1"), ("item", "1"), ("list", "1")]
-        shown = [_take(step, name, origin, clock, controller) for step, name in taken]
+        shown = [take(step, name, origin, clock, controller) for step, name in taken]
         sides.append((shown, store.state, controller.cached(Notes.get_list)))
     assert sides[0] == sides[1]
-
-
-def _take(step: str, name: str, origin: Origin, clock: FakeClock, controller: Controller) -> Any:
-    clock.advance(10)
-    simple: dict[str, Callable[[], Any]] = {
-        "list": lambda: controller.fetch(Notes.get_list),
-        "item": lambda: controller.fetch(Notes.get, {"id": name}) if name in origin.notes else None,
-        "page": lambda: controller.fetch(Notes.get_list.get_page, {"page": "2"}),
-        "set": lambda: controller.set(Note, {"id": name, "text": "set", "seen": True}),
-        "equal": lambda: controller.set(Note, origin.notes.get(name, {"id": name})),
-        "delete": lambda: controller.fetch(Notes.delete, {"id": name}) if name in origin.notes else None,
-        "reset": controller.reset_entire_store,
-        "expire": lambda: controller.expire_all(Notes.get_list),
-        "invalidate_all": lambda: controller.invalidate_all(Notes.get_list),
-        "error": lambda: controller.set_error(Notes.get_list, ValueError("by hand")),
-        "invalidate": lambda: controller.invalidate(Notes.get_list),
-    }
-    if step in simple:
-        return simple[step]()
-    if step == "other":
-        origin.notes.setdefault(name, {"id": name, "seen": 0})["text"] = f"at {clock()}"
-        return controller.fetch(Notes.get_list)
-    if step == "patch":
-        return controller.fetch(Notes.partial_update, {"id": name}, {"text": "patched"}) if name in origin.notes else 0
-    made = {"id": f"new {clock()}", "text": "pushed", "seen": True}
-    return controller.fetch(Notes.get_list.push, made)
