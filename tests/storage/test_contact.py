@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.patience import PATIENCE, eventually
 from tests.storage.servers import needs_server
 from tests.storage.test_outages import House, change, notes, text
+from tests.storages import PatientStore
+
+from restencil import Controller, MemoryStorage, StorageDown
+from restencil.storage.protocol import Changes
 
 
 @pytest.fixture
@@ -40,6 +47,67 @@ def test_contact_lost_to_server_makes_reads_ask(house: House) -> None:
     house.proxies[0].release()
     eventually(lambda: one.store.storage_stats().state == "on" and one.store.flush(100))
     assert text(one) == "second"
+
+
+class Faltering(MemoryStorage):
+    """A storage that goes down during a wait for changes, which is answered late, and during the second commit then."""
+
+    def __init__(self) -> None:
+        super().__init__(inline=False, poll=20)
+        self.is_down = False
+        self.holds = False
+        self.is_held, self.is_released, self.is_asked_again = threading.Event(), threading.Event(), threading.Event()
+        self.failed_commits = 0
+        self.is_tried_again = threading.Event()
+
+    def _check(self) -> None:
+        if self.is_down:
+            raise StorageDown("it is down")
+
+    def load(self, *args: Any) -> Any:
+        self._check()
+        return super().load(*args)
+
+    def commit(self, *args: Any) -> Any:
+        self.failed_commits += self.is_down
+        if self.failed_commits == 2:
+            self.is_tried_again.set()
+            assert self.is_asked_again.wait(PATIENCE)
+        self._check()
+        return super().commit(*args)
+
+    def lease(self, *args: Any) -> Any:
+        self._check()
+        return super().lease(*args)
+
+    def changes(self, after: int, wait: float, /) -> Changes:
+        if self.is_released.is_set():
+            self.is_asked_again.set()
+        self._check()
+        found = super().changes(after, wait)
+        if self.holds:
+            self.is_held.set()
+            assert self.is_released.wait(PATIENCE)
+        return found
+
+
+def test_contact_is_not_proved_by_an_answer_from_before_the_outage(caplog: pytest.LogCaptureFixture) -> None:
+    """A wait that began before the storage went down says nothing of now, however late its answer arrives."""
+    storage = Faltering()
+    with PatientStore(storage=storage) as store:
+        controller = Controller(store, base_url="http://api.test")
+        controller.cached(notes.get, id="1")
+        storage.holds = True
+        assert storage.is_held.wait(PATIENCE)
+        storage.is_down, storage.holds = True, False
+        controller.set_response(notes.get, {"id": "2", "text": "x"}, id="2")
+        assert storage.is_tried_again.wait(PATIENCE)
+        storage.is_released.set()
+        assert storage.is_asked_again.wait(PATIENCE)
+        told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+        assert (store.storage_stats().state, len(told)) == ("down", 1)
+        storage.is_down = False
+        eventually(lambda: store.storage_stats().state == "on")
 
 
 PROGRAM = """

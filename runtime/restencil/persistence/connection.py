@@ -241,6 +241,8 @@ class StorageConnection:
         """Whether reads use the storage even while it is down: it is local and only rejects commits."""
         self._wait = _SHORTEST
         self._until = 0.0
+        self._failed_at = 0.0
+        """When the storage last failed while it was down, or went down, in s of the monotonic clock."""
         self.write_lock = threading.RLock()
         """Held while the storage is written to or opened; its holder never waits for the store's lock."""
 
@@ -290,11 +292,14 @@ class StorageConnection:
         """Return the time until the storage may be used again, in s."""
         return 0.0 if self.state != "down" else max(0.0, self._until - time.monotonic())
 
-    def load(self, work: Callable[[Storage], T]) -> T | None:
-        """Return the result of a read; None if it fails. After three failures the storage is `down`."""
+    def load(self, work: Callable[[Storage], T], began: float | None = None) -> T | None:
+        """Return the result of a read; None if it fails. After three failures the storage is `down`.
+
+        `began` is when a read began whose outcome `work` only gives, by the monotonic clock in s.
+        """
         if not self.may_be_read:
             return None
-        return self._ask(work, is_load=True)
+        return self._ask(work, is_load=True, began=began)
 
     def lease(self, work: Callable[[Storage], T]) -> T | None:
         """Return the result of a call about leases, which delays a read; None if it fails."""
@@ -305,6 +310,7 @@ class StorageConnection:
     def reset(self) -> int:
         """Begin a new epoch, even in a storage that is off; return it. Raises StorageError if that fails."""
         unopened: Exception | None = None
+        began = time.monotonic()
         try:
             try:
                 if not self.is_open:
@@ -322,7 +328,7 @@ class StorageConnection:
         finally:
             if self.state == "off":
                 self.let_go()
-        self._answered(writes=True)
+        self._answered(began, writes=True)
         return epoch
 
     def is_own(self, entry: Entry) -> bool:
@@ -367,7 +373,10 @@ class StorageConnection:
                 return
             after = page.next
 
-    def _ask(self, work: Callable[[Storage], T], *, is_load: bool, writes: bool = False) -> T | None:
+    def _ask(
+        self, work: Callable[[Storage], T], *, is_load: bool, writes: bool = False, began: float | None = None
+    ) -> T | None:
+        began = time.monotonic() if began is None else began
         try:
             if not self.is_open:
                 self._open()
@@ -382,7 +391,7 @@ class StorageConnection:
         finally:
             if self.state == "off":
                 self.let_go()  # another thread may have opened it again
-        self._answered(writes=writes)
+        self._answered(began, writes=writes)
         return found
 
     def _open(self) -> None:
@@ -433,12 +442,13 @@ class StorageConnection:
             if self._failed_loads < _LOADS and (self.state == "on" or self._is_read):
                 return
         self._is_read = self._is_read and is_refused
+        self._failed_at = time.monotonic()
         if self.state == "on":
             kind = "" if isinstance(error, StorageDown | StorageCorrupt) else f"{name}: "
             # Before it is logged, so that no other thread logs it too.
             self.state, self.reason = "down", f"{kind}{error}"
             logger.warning("the storage does not respond; the store continues in memory only: %s", self.reason)
-        self._until = time.monotonic() + self._wait * random.uniform(0.8, 1.2)
+        self._until = self._failed_at + self._wait * random.uniform(0.8, 1.2)
         self._wait = min(2 * self._wait, _LONGEST)
 
     def hook_failed(self, cell: tuple[str, str]) -> None:
@@ -468,7 +478,9 @@ class StorageConnection:
             if logs:
                 logger.warning("the storage is not used: %s", reason)
 
-    def _answered(self, *, writes: bool) -> None:
+    def _answered(self, began: float, *, writes: bool) -> None:
+        if self.state == "down" and began <= self._failed_at:
+            return  # the answer may be from before the outage
         self._failed_loads = 0
         if self._is_read and not writes:
             return

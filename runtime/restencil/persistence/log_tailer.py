@@ -68,10 +68,10 @@ class LogTailer:
         """Return the time to wait before the next request to the storage, in s."""
         return max(_PAUSE, self._connection.remaining())
 
-    def end(self, found: Changes | Exception) -> bool:
-        """Handle the result or the failure of a wait; True if the next wait may begin at once."""
+    def end(self, found: Changes | Exception, began: float) -> bool:
+        """Handle the result or the failure of a wait that began then; True if the next wait may begin at once."""
         connection = self._connection
-        connection.load(lambda storage: _given(found))
+        connection.load(lambda storage: _given(found), began)
         if isinstance(found, Exception):
             self._was_lost = True
             return False
@@ -109,7 +109,7 @@ def _wait_for_changes(
     if tailer is None or is_over.is_set():
         return True
     try:
-        is_done = tailer.end(found)
+        is_done = tailer.end(found, began)
         is_new = isinstance(found, Exception) or found.number != number
         if is_done and not is_new and time.monotonic() - began < _WAIT / 2_000:
             del tailer
