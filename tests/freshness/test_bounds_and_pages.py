@@ -639,6 +639,37 @@ resources:
         assert {*state.values()} == {"closed"}
 
 
+@pytest.mark.parametrize("bound", [0, 2, 3, 4])
+def test_call_gives_the_record_that_it_has_just_requested(bound: int) -> None:
+    """A customer that is requested as a reference is the new one, also where the store has no room for its invoice."""
+    spec = """
+entities:
+  Customer: {fields: {id: integer, last: Invoice?}}
+  Invoice: {fields: {id: integer, note: string, customer: Customer?}}
+resources:
+  customers: {path: /customers/:id, schema: Customer, body: any}
+  invoices: {path: /invoices/:id, schema: Invoice, body: any, endpoints: {partial_update: {expires: [customers]}}}
+"""
+    last: dict[str, int | None] = {"1": 2, "2": None}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        key = target.rpartition("/")[2]
+        if target.startswith("/customers"):
+            last.update({key: body["last"]} if body else {})
+            return NOTHING if method == "PATCH" else {"id": int(key), "last": last[key]}
+        if method == "PATCH":
+            last["1"] = 2
+        invoices = [{"id": number, "note": "", "customer": 2 if number == 3 else 1} for number in (1, 2, 3)]
+        return invoices if target == "/invoices" else invoices[int(key) - 1]
+
+    with small(spec, answer, World(bound=bound)) as session:
+        session.call("invoices.get_list")
+        session.call("customers.partial_update", id=1, body={"last": 3})
+        session.call("invoices.partial_update", id=1, body={"note": ""})
+        customer = session.call("invoices.get", id=1).customer
+        assert customer is None or restencil.foreign_key(customer, "last") == 2
+
+
 OUTGROWN = {
     "a call": """
         world bound=8, has_envelope, embeds_owner

@@ -455,6 +455,10 @@ def _after_fetch(core: Core, request: Request, resets: int, value: object, failu
     reading = yield from looking(core.store, request, for_call=True)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
+        if failure is None and not reading.found and reading.error is None:
+            # A bounded store has no room for what came: the response of a new request is built with the new records.
+            value = yield from fetched(core, request)
+            reading = yield from looking(core.store, request, for_call=True)
     if core.store.resets != resets:
         # The data in the store now is not that of the call: another user may have logged in.
         raise ResetError(f"the store was reset while {request.label!r} was being read")
