@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runtime.worlds import BOTH, running
 from tests.storages import PatientStore, sqlite_storage
 
 from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, Schemes, Store
@@ -44,20 +44,13 @@ def told(caplog: pytest.LogCaptureFixture) -> Told:
 def _asked(store: Store, api: Api, *, asynchronous: bool = False, view: Any = None, **given: Any) -> None:
     server = MockServer(FakeClock(), respond=lambda _: Answer(json={"a": 1}))
     kind: Any = type("News", (AsyncController if asynchronous else Controller,), {"_api": api})
-    if not asynchronous:
-        with kind(store, client=server.client(), **given) as client:
-            asking = client if view is None else client.with_options(**view)
-            assert [asking.fetch(PLAIN, id=id) for id in "12"] == [{"a": 1}] * 2
-        return
-
-    async def ask() -> None:
-        async with kind(store, client=server.async_client(), **given) as client:
-            assert [await client.fetch(PLAIN, id=id) for id in "12"] == [{"a": 1}] * 2
-
-    asyncio.run(ask())
+    client = kind(store, client=server.async_client() if asynchronous else server.client(), **given)
+    with running(client) as run:
+        asking = client if view is None else client.with_options(**view)
+        assert [run(asking.fetch(PLAIN, id=id)) for id in "12"] == [{"a": 1}] * 2
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@BOTH
 @pytest.mark.parametrize(
     ("api", "given"), [(ONE, {"token": SECRET}), (SEVERAL, {"key": lambda: SECRET})], ids=["one scheme", "several"]
 )

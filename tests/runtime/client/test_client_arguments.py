@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.worlds import running
 
 from restencil import (
     Api,
@@ -93,17 +94,12 @@ def test_client_arguments_all_requests_of_a_client_send_its_arguments() -> None:
     assert server.requests[-1].headers["x-tenant-id"] == str(uuid.UUID(int=1))
 
 
-async def _ask_async(server: Recorder) -> None:
-    async with ASYNC_SHOP(client=httpx.AsyncClient(transport=httpx.MockTransport(server)), tenant="a") as shop:
-        await shop.fetch(GET, id=1)
-
-
 def test_client_arguments_sync_and_async_send_the_same() -> None:
     """A client for asyncio has the arguments of one for blocking code."""
-    import asyncio
-
     server = Recorder()
-    asyncio.run(_ask_async(server))
+    shop: Any = ASYNC_SHOP(client=httpx.AsyncClient(transport=httpx.MockTransport(server)), tenant="a")
+    with running(shop) as run:
+        run(shop.fetch(GET, id=1))
     assert server.requests[0].headers["x-tenant-id"] == "a"
     assert str(server.requests[0].url) == f"{URL}/orders/1?api-version=2024-06"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import datetime
 import json
@@ -15,9 +14,9 @@ import msgspec
 import pydantic
 import pytest
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import controller_of, running
 
 from restencil import (
-    AsyncController,
     Controller,
     Entity,
     Form,
@@ -84,14 +83,10 @@ def sent(body: Any, *, strict: bool = False, **options: Any) -> Any:
             name="articles.create",
             **options,
         )
-        with Controller() as controller:
-            controller.fetch(create, body=body)
-
-        async def awaited() -> None:
-            async with AsyncController() as controller:
-                await controller.fetch(create, body=body)
-
-        asyncio.run(awaited())
+        for asynchronous in (False, True):
+            controller = controller_of(asynchronous)
+            with running(controller) as run:
+                run(controller.fetch(create, body=body))
     assert arrived[0] == arrived[1] or b"boundary" in arrived[0] or arrived[0].startswith(b"--")
     return arrived[0]
 

@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import ConfigDict
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key, schema
@@ -152,8 +153,8 @@ class Articles:
 @pytest.fixture(params=[3, 40], ids=["interpreted", "compiled"])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[Articles, str]]:
     articles = Articles(request.param)
-    with Server(articles) as running:
-        yield articles, running.url
+    with Server(articles) as served:
+        yield articles, served.url
 
 
 def resource_of(cls: Any, url: str) -> Any:
@@ -221,8 +222,8 @@ def test_declared_classes_optimistic_update_shows_an_instance_before_the_respons
         id: int
         tags: Any
 
-    with Server(lambda request: Reply(held=True, body=b"{}")) as running:
-        resource = resource_of(kind.article, running.url)
+    with Server(lambda request: Reply(held=True, body=b"{}")) as served:
+        resource = resource_of(kind.article, served.url)
 
         async def run() -> None:
             async with AsyncController() as controller:
@@ -248,8 +249,8 @@ def test_declared_classes_instance_knows_its_own_names_in_any_body() -> None:
         id: int
         title: str = ""
 
-    with Server(articles) as running, Controller() as controller:
-        controller.fetch(resource_of(DataArticle, running.url).update, {"id": 1}, Draft(1, "T"))
+    with Server(articles) as served, Controller() as controller:
+        controller.fetch(resource_of(DataArticle, served.url).update, {"id": 1}, Draft(1, "T"))
     assert articles.bodies == [{"id": 1, "headline": "T"}]
 
 
@@ -289,9 +290,9 @@ def test_declared_classes_record_that_misses_a_required_field_is_invalid(kind: P
 
 def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
     """It names the field."""
-    with Server(lambda request: Reply(body=b'{"id": 1}')) as running, Controller() as controller:
+    with Server(lambda request: Reply(body=b'{"id": 1}')) as served, Controller() as controller:
         with pytest.raises(ProcessingError, match=r"Article '?1'? cannot be built: the response has no 'title'"):
-            controller.fetch(resource_of(kind.article, running.url).get, id=1)
+            controller.fetch(resource_of(kind.article, served.url).get, id=1)
 
 
 @pytest.mark.parametrize("name", ["pydantic", "msgspec", "dataclass", "attrs"])
@@ -301,37 +302,27 @@ def test_declared_classes_value_that_does_not_fit_is_an_error(name: str) -> None
         stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
 
 
+@BOTH
 @pytest.mark.parametrize("count", [3, 40])
 def test_declared_classes_list_with_a_value_that_does_not_fit_raises_until_another_comes(
-    kind: Pair, count: int
+    kind: Pair, count: int, asynchronous: bool
 ) -> None:
     """Each reader hears of it, without further requests; other reads go on, and a better answer ends it."""
     articles = Articles(count)
     articles.records[2]["createdAt"] = "soon"
-    with Server(articles) as running, Controller() as controller:
-        resource = resource_of(kind.article, running.url)
+    controller = controller_of(asynchronous)
+    with Server(articles) as server, running(controller) as run:
+        resource = resource_of(kind.article, server.url)
         for _ in range(3):
             with pytest.raises(ProcessingError, match=r"Article '?2'?"):
-                controller.read(resource.get_list)
-        asked = len(running.arrived)
+                run(controller.read(resource.get_list))
+        asked = len(server.arrived)
         with pytest.raises(ProcessingError, match=r"Article '?2'?"):
-            controller.read(resource.get_list)
-        assert len(running.arrived) == asked
-        assert controller.read(resource.get, id=1) == expected(kind, 1)
+            run(controller.read(resource.get_list))
+        assert len(server.arrived) == asked
+        assert run(controller.read(resource.get, id=1)) == expected(kind, 1)
         controller.set(kind.article, record(2), id=2)
-        assert controller.read(resource.get_list)[1] == expected(kind, 2)
-
-    async def run() -> None:
-        articles.records[2]["createdAt"] = "soon"
-        with Server(articles) as running:
-            async with AsyncController() as controller:
-                resource = resource_of(kind.article, running.url)
-                with pytest.raises(ProcessingError, match=r"Article '?2'?"):
-                    await controller.read(resource.get_list)
-                controller.set(kind.article, record(2), id=2)
-                assert (await controller.read(resource.get_list))[1] == expected(kind, 2)
-
-    asyncio.run(run())
+        assert run(controller.read(resource.get_list))[1] == expected(kind, 2)
 
 
 def test_declared_classes_validators_of_the_class_run_once_for_each_changed_record() -> None:
@@ -631,8 +622,8 @@ def test_declared_classes_kinds_of_them_can_be_distinguished(kind: Pair) -> None
     articles = Articles(1)
     shelf = stored(Shelf, {"id": 1, "all": [{**record(1), "type": "article"}, {"type": "link", "id": 2}]})
     assert (shelf.all[0], shelf.all[1].id) == (expected(kind, 1), 2)
-    with Server(articles) as running, Controller() as controller:
-        controller.fetch(resource_of(Shelf, running.url).update, {"id": 1}, {"all": shelf.all})
+    with Server(articles) as served, Controller() as controller:
+        controller.fetch(resource_of(Shelf, served.url).update, {"id": 1}, {"all": shelf.all})
     assert articles.bodies == [{"all": [1, 2]}]
 
 
