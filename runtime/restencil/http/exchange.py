@@ -142,6 +142,13 @@ def _reading(response: RawResponse) -> Wait:
     return Wait(lambda: read(response), lambda: read_async(response))
 
 
+def _sending(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, auth: Any) -> Wait:
+    """Return a step that sends the next request of a redirect."""
+    return Wait(
+        lambda: _answer(client, outgoing, request, auth), lambda: _answer_async(client, outgoing, request, auth)
+    )
+
+
 def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: RawResponse) -> StepsOf[RawResponse]:
     """Steps that follow redirects and return the final response. Raises NetworkError if it is an error response."""
     library = outgoing.transport.library
@@ -164,7 +171,7 @@ def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: Raw
         add_cookies(client, outgoing, following, at_home=at_home)
         limit_steps(following, outgoing.deadline)
         try:
-            response = yield _Send(client, outgoing, following, library.use_client_default if at_home else None)
+            response = yield _sending(client, outgoing, following, library.use_client_default if at_home else None)
         except library.unreachable as error:
             raise unusable_location(outgoing, response, error) from error
     accepted = 200 <= response.status_code < 300 or (response.status_code == _NOT_MODIFIED and outgoing.is_conditional)
@@ -185,32 +192,24 @@ log: Final = logging.getLogger("restencil.transport")
 _SENT: Final = "%s %s: %d after %d ms, sent with %s"
 
 
-class _Send:
-    """A step that sends a request of the HTTP library, with the client's own credentials unless `auth` is None."""
+def _answer(client: Any, outgoing: OutgoingRequest, request: RawRequest, auth: Any) -> RawResponse:
+    """Send a request of the HTTP library, with the client's own credentials unless `auth` is None."""
+    try:
+        response = client.send(request, stream=True, auth=auth, follow_redirects=False)
+        receive(outgoing, response)  # a client with an overridden `send` may not call the hooks
+        return response  # type: ignore[no-any-return]  # the client is Any
+    except Exception as error:
+        return _stopped(outgoing, error)
 
-    __slots__ = ("_auth", "_client", "_outgoing", "_request")
 
-    def __init__(self, client: Any, outgoing: OutgoingRequest, request: RawRequest, auth: Any) -> None:
-        self._client = client
-        self._outgoing = outgoing
-        self._request = request
-        self._auth = auth
-
-    def take(self, transport: object) -> RawResponse:
-        try:
-            response = self._client.send(self._request, stream=True, auth=self._auth, follow_redirects=False)
-            receive(self._outgoing, response)  # a client with an overridden `send` may not call the hooks
-            return response  # type: ignore[no-any-return]  # the client is Any
-        except Exception as error:
-            return _stopped(self._outgoing, error)
-
-    async def take_async(self, transport: object) -> RawResponse:
-        try:
-            response = await self._client.send(self._request, stream=True, auth=self._auth, follow_redirects=False)
-            receive(self._outgoing, response)
-            return response  # type: ignore[no-any-return]  # the client is Any
-        except Exception as error:
-            return _stopped(self._outgoing, error)
+async def _answer_async(client: Any, outgoing: OutgoingRequest, request: RawRequest, auth: Any) -> RawResponse:
+    """Send a request through an async client, as `_answer` does."""
+    try:
+        response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
+        receive(outgoing, response)
+        return response  # type: ignore[no-any-return]  # the client is Any
+    except Exception as error:
+        return _stopped(outgoing, error)
 
 
 def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
@@ -265,7 +264,7 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
         add_hooks(client, BLOCKING_HOOKS)
         token = current_request.set(outgoing)
         auth = None if outgoing.is_bare else transport.library.use_client_default
-        response = _Send(client, outgoing, build_request(client, outgoing), auth).take(transport)
+        response = _answer(client, outgoing, build_request(client, outgoing), auth)
         if _is_final(outgoing, response):
             read(response)
         else:
@@ -283,7 +282,6 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
 
 async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawResponse:
     """Send a request through this client and return the final response. Raises NetworkError and ValueError."""
-    transport = cast("AwaitingTransport", outgoing.transport)
     token = None
     try:
         if outgoing.has_own_cookies:
@@ -292,14 +290,13 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
         token = current_request.set(outgoing)
         request = build_request(client, outgoing)
         auth = None if outgoing.is_bare else outgoing.transport.library.use_client_default
-        step = _Send(client, outgoing, request, auth)
         cancellation = current_cancellation()
         if cancellation is None:
-            response = await _final(client, outgoing, step, transport)
+            response = await _final(client, outgoing, request, auth)
         else:
-            cancellation.enter(transport, request.extensions)
+            cancellation.enter(cast("AwaitingTransport", outgoing.transport), request.extensions)
             try:
-                response = await _final(client, outgoing, step, transport)
+                response = await _final(client, outgoing, request, auth)
             finally:
                 cancellation.leave()
         return _finished(outgoing, response)
@@ -314,11 +311,9 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
             pass  # an abandoned coroutine is closed in another context, where there is nothing to restore
 
 
-async def _final(
-    client: AsyncClient, outgoing: OutgoingRequest, step: _Send, transport: AwaitingTransport
-) -> RawResponse:
-    response = await step.take_async(transport)
+async def _final(client: AsyncClient, outgoing: OutgoingRequest, request: RawRequest, auth: Any) -> RawResponse:
+    response = await _answer_async(client, outgoing, request, auth)
     if _is_final(outgoing, response):
         return await read_async(response)
     steps = follow_redirects(client, outgoing, response)
-    return cast("RawResponse", await drive_async(steps, transport))
+    return cast("RawResponse", await drive_async(steps, cast("AwaitingTransport", outgoing.transport)))
