@@ -198,7 +198,7 @@ class DeclaredModel(EntityModel):
         self._required = frozenset(found.in_json for found in self.fields.values() if found.required)
         self._hints: dict[str, Any] | None = None
         self.whole = True
-        self._direct = False  # tables contain records, from which instances are created
+        self.direct = False  # tables contain records, from which instances are created
 
     def _settings_above(self) -> list[Mapping[str, Any]]:
         return []

@@ -471,7 +471,6 @@ class EntityModel(Model):
         """Whether there is only one record, whatever the arguments are."""
         self.pk_optional: bool = self.setting("pk_optional", False)
         self._pk: PkFunction | None = None
-        self._direct: bool | None = None
         # None for hooks that are not overridden, so that these are not called.
         self.params = {f.in_json: f.param for f in self.fields.values() if f.param is not None}
         """The path parameters that fill absent fields, by the JSON names of the fields."""
@@ -684,24 +683,20 @@ class EntityModel(Model):
             self._relations = found
         return found
 
-    @property
+    @cached_property
     def direct(self) -> bool:
         """Whether the table can contain instances for readers instead of records.
 
         It can if the class has no relation, conversion, renaming, `validate`, default factory or cached property.
         """
-        found = self._direct
-        if found is None:
-            found = not (
-                self.relations
-                or self.to_json
-                or self.codecs
-                or self.validate
-                or any(declared.factory is not None for declared in self.fields.values())
-                or _has_cached_property(self.cls)
-            )
-            self._direct = found
-        return found
+        return not (
+            self.relations
+            or self.to_json
+            or self.codecs
+            or self.validate
+            or any(declared.factory is not None for declared in self.fields.values())
+            or _has_cached_property(self.cls)
+        )
 
     def stored(self, record: dict[str, Any]) -> Any:
         """Return the table entry for a record: an instance for readers if `direct`, else the record."""

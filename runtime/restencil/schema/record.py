@@ -333,7 +333,6 @@ class Model:
         """The JSON names of read-only fields, which are left out when an instance is sent in a body."""
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
-        self._members: frozenset[str] | None = None
         self._relations: tuple[Any, ...] | None = None  # of Relation, which builds on this file
         self._node: Any = None
 
@@ -428,14 +427,11 @@ class Model:
             }
         return found
 
-    @property
+    @cached_property
     def members(self) -> frozenset[str]:
         """Names of class attributes that are not fields; record members of these names are only in `to_dict()`."""
-        found = self._members
-        if found is None:
-            names = {name for base in self.cls.__mro__ for name in base.__dict__}
-            self._members = found = frozenset(names - self.fields.keys())
-        return found
+        names = {name for base in self.cls.__mro__ for name in base.__dict__}
+        return frozenset(names - self.fields.keys())
 
     @property
     def node(self) -> Any:
