@@ -96,16 +96,12 @@ class ReentrancyGuard:
 
     def __init__(self) -> None:
         self.hooks = RLock()
-        self._probe = LockProbe(self.hooks)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the caller is a hook, which may read the store, but not change it."""
-        return self._probe.is_held()
+        self.is_running = LockProbe(self.hooks).is_held
+        """Returns whether the caller is a hook, which may read the store, but not change it."""
 
     def reject(self, operation: str) -> None:
         """Raise RuntimeError if the caller is a hook; `operation` names what it called."""
-        if self.is_running:
+        if self.is_running():
             raise RuntimeError(
                 f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
                 "do it where the fetch was started, or in a listener"

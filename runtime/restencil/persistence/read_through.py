@@ -167,7 +167,7 @@ class ReadThrough:
         `name` identifies the query, so that equal ones are started once.
         """
         most = self._most
-        if self._prepared is None and most and not self._levels.inside and not self._store_state.guard.is_running:
+        if self._prepared is None and most and not self._levels.inside and not self._store_state.guard.is_running():
             self._bound()  # not while a hook reads: an optimistic response would be computed within itself
         self._prepared = None
         asking = begin(most > 0)
