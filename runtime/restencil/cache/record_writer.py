@@ -133,8 +133,12 @@ class RecordWriter:
 
     def _put(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
         table, change, meta = schema.table_key, self.change, self.meta
-        earlier = self._earlier_in_response(table, pk)
-        before = self.underlying.get(table, pk)
+        before, passed = self.underlying.get(table, pk), self.passed(table)
+        earlier = passed.get(pk)
+        if earlier is None:
+            written = change.entities.get(table, EMPTY).get(pk)
+            if written is not None:
+                earlier = record_of(written)  # compiled code wrote it: it is new, or equal to the stored record
         if earlier is not None:
             # Records that appear twice in one response are merged with each other first, so that the second one in an
             # old response cannot overwrite newer data.
@@ -146,7 +150,7 @@ class RecordWriter:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # this response invalidated it and wrote it again: a new record
-        self.passed(table)[pk] = record
+        passed[pk] = record
         former = change.get(table, pk) if schema.indexes else UNDEFINED
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
@@ -174,15 +178,6 @@ class RecordWriter:
         if merged.whole is not None and whole is not None:
             note_whole(self.change, table, pk, merged.whole, merged.stored)
         return merged.stored, merged.times
-
-    def _earlier_in_response(self, table: str, pk: str) -> Any:
-        """Return the record of an entity from earlier in this response; None if it is new in it."""
-        earlier = self.passed(table).get(pk)
-        if earlier is None:
-            written = self.change.entities.get(table, EMPTY).get(pk)
-            if written is not None:
-                return record_of(written)  # compiled code wrote it: it is new, or equal to the stored record
-        return earlier
 
     def write_invalid(self, table: str, pk: str) -> None:
         """Mark an entity as deleted or unusable, regardless of the stored record."""

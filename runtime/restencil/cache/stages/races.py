@@ -72,9 +72,10 @@ def _expired_in_flight(tx: Transaction) -> set[str]:
 
 def _note_overlaps(tx: Transaction, made: ChangeEffects | None) -> None:
     """Collect what is stale because another request overlapped; `made` are the effects of a mutation."""
+    if not tx.request.rules.response.notes_overlaps:
+        return
     state, number = tx.store_state, tx.writer.meta.fetched_at
-    others = state.request_log or any(one.fetched_at != number for one in state.in_flight.by_id.values())
-    if not (others and tx.request.rules.response.notes_overlaps):
+    if not state.request_log and all(one.fetched_at == number for one in state.in_flight.by_id.values()):
         return
     tx.touched = _touched(tx, made)
     stale = state.request_log.overlaps(tx.touched, state.base)
