@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import pytest
@@ -505,6 +507,37 @@ def test_writing_function_that_fails_in_a_fold_drops_what_it_was_for() -> None:
     other.answer(picky, {"id": "1", "n": 2}, {"id": "1"})
     assert desk.row("WrittenPicky", "1") is None
     assert other.store.state["entities"]["WrittenPicky"]["1"]["n"] == 2
+
+
+def test_writing_filter_that_fails_when_a_row_is_met_fails_no_commit(caplog: pytest.LogCaptureFixture) -> None:
+    """The list that the filter is for is not stored, and all else of the change is, with the commit that met it."""
+    is_failing = False
+
+    def accepts(*args: Any) -> Callable[[Mapping[str, Any]], bool]:
+        def test(identity: Mapping[str, Any]) -> bool:
+            if is_failing:
+                raise ValueError("unlucky")
+            return True
+
+        return test
+
+    own = Collection([Tag], create_collection_filter=accepts)
+    tags: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags", schema=own, strict=True)
+    push: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags", method="POST", schema=own.push, strict=True)
+    held = StoredEntry()
+    one = Desk(held)
+    other = one.another()
+    for desk in (other, one):
+        desk.answer(tags, [{"id": "1", "word": "a"}], {})
+    held.hold()
+    one.answer(push, {"id": "2", "word": "b"}, {}, {})
+    other.answer(push, {"id": "3", "word": "c"}, {}, {})
+    held.let_go()
+    is_failing = True
+    assert one.store.flush()
+    assert one.row("WrittenTag", "2") == {"id": "2", "word": "b"}
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert set(told) == {"[WrittenTag] {} is not stored, because its merge function failed"}
 
 
 def test_writing_whole_action_is_one_commit_whatever_its_size(desk: Desk) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
     from .pending_write import PendingWrite
     from .schema_fingerprint import SchemaRegistry
+    from .timeline import Timeline
 
 _MOST_ROWS = 50_000
 _MOST_BYTES = 32 * 1024 * 1024
@@ -290,29 +291,30 @@ class WriteQueue:
         base, timeline = self.bases[cell], self._connection.known.timeline
         if base.held is None:
             return
-        for action in self.of_cell(cell):
-            if action.request is None or not action.request.rules.response.notes_overlaps:
-                continue
-            if timeline.commit_of(action.times.fetched_at) >= base.rev:
-                continue
+        action: PendingWrite | None
+        try:
             with self._store_state.hooks:
-                if not any(differs(piece, cell[1], base.held, action.times) for piece in action.pieces(*cell)):
-                    continue
-            stale = StaleSet("another process has requested it at the same time")
-            if is_collection(cell[0]):
-                stale.cells.add(cell)
-            else:
-                mark_record(stale, self._store_state.base, cell, existence=False)
-            number = self._store_state.next_number()
-            self._store_state.base.marks.add(stale, number)
-            self._store_state.hot_results.clear()
-            if action.stale is None:
-                action.stale = stale
-            else:
-                action.stale.update(stale)
-            if action.event is None:
-                action.event = timeline.event(number)
-            return  # this mark also covers later actions that did not know of the row
+                overlapping = (one for one in self.of_cell(cell) if _overlaps(one, cell, base, timeline))
+                action = next(overlapping, None)  # its mark also covers later ones that did not know of the row
+        except Exception:
+            self._connection.hook_failed(cell)
+            action = self.actions[-1] if self.actions else None
+        if action is None:
+            return
+        stale = StaleSet("another process has requested it at the same time")
+        if is_collection(cell[0]):
+            stale.cells.add(cell)
+        else:
+            mark_record(stale, self._store_state.base, cell, existence=False)
+        number = self._store_state.next_number()
+        self._store_state.base.marks.add(stale, number)
+        self._store_state.hot_results.clear()
+        if action.stale is None:
+            action.stale = stale
+        else:
+            action.stale.update(stale)
+        if action.event is None:
+            action.event = timeline.event(number)
 
     def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> StoredEntry | None:
         """Return the stored row; a request that knew its commit counts as later, even if clocks disagree."""
@@ -381,6 +383,16 @@ class WriteQueue:
         base = self.bases.pop(cell, None)
         if base is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape, base.is_taken)
+
+
+def _overlaps(action: PendingWrite, cell: EntityPath, base: Base, timeline: Timeline) -> bool:
+    """Whether a pending write contradicts a stored row that its request did not know. Users' functions may raise."""
+    held = base.held
+    if held is None or action.request is None or not action.request.rules.response.notes_overlaps:
+        return False
+    if timeline.commit_of(action.times.fetched_at) >= base.rev:
+        return False
+    return any(differs(piece, cell[1], held, action.times) for piece in action.pieces(*cell))
 
 
 def _record_of(held: StoredEntry | None) -> Any:
