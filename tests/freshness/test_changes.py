@@ -346,6 +346,32 @@ def test_move_and_remove_make_the_record_and_all_lists_stale(member: str) -> Non
         assert [card.id for card in session.call("cards.get_list")] == [1, 2]
 
 
+@pytest.mark.parametrize("content", [NOTHING, {}, {"ok": True}, {"id": 3}], ids=repr)
+@pytest.mark.parametrize("schema", ["null", "any", "Card"])
+def test_change_answered_by_201_makes_every_list_of_its_entity_stale(schema: str, content: Any) -> None:
+    """`POST /cards/1/copy` with a 201 has created a card, whatever its response contains."""
+    spec = f"""
+resources:
+  cards:
+    path: /cards/:id
+    schema: {{entity: Card, fields: {{id: integer, title: string}}}}
+    endpoints: {{copy: {{path: /cards/:id/copy, method: POST, body: null, schema: {schema}}}}}
+"""
+    cards = {1: {"id": 1, "title": "a"}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            cards[3] = {"id": 3, "title": "a"}
+            return Response(201, content)
+        return [*cards.values()] if target == "/cards" else cards[int(target.rpartition("/")[2])]
+
+    with small(spec, answer) as session:
+        session.call("cards.get_list")
+        attempt(session, "cards.copy", id=1)  # a response without the fields of a card is an error of the call
+        session.call("cards.get", id=1)
+        assert [card.id for card in session.call("cards.get_list")] == [1, 3]
+
+
 # 3.4 expires
 
 

@@ -83,6 +83,7 @@ class SetResponse(_OfRequest):
     - `mark`: a digest of the body, to recognize the same response when it arrives again.
     - `validators`, `terms`: its ETag and dates; how long it is fresh, for endpoints with `freshness: server`.
     - `assumed`: the response had no content, and `response` is the body of the request.
+    - `created`: its status, 201, says that something was created.
     """
 
     request: Request
@@ -96,6 +97,7 @@ class SetResponse(_OfRequest):
     validators: Validators | None = None
     terms: Terms | None = None
     assumed: bool = False
+    created: bool = False
 
     @property
     def stored(self) -> bool:

@@ -263,7 +263,7 @@ class _Effects:
         schema = self._request.rules.schema
         if schema is not None and schema.removes and is_certain:
             return self._of_deletion()
-        adds = schema is not None and schema.adds
+        adds = self._tx.is_created or (schema is not None and schema.adds)
         if self._named:
             self.mark_named(existence=adds or not is_certain)
             if not is_certain:

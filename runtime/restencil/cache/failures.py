@@ -64,7 +64,7 @@ def misfit(reader: CacheReader, action: actions.SetResponse, response: object, e
 def note_unread(reader: CacheReader, action: actions.SetResponse, transition: Transition) -> None:
     """Collect what a mutation makes stale whose response is not stored, as if the response was empty."""
     if action.request.rules.side_effect:
-        tx = without_response(reader, action.request, action.meta)
+        tx = without_response(reader, action.request, action.meta, is_created=action.created)
         note_change(tx, unread(tx))
         transition.stale, transition.touched = tx.stale, tx.touched
 

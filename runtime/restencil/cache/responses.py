@@ -50,6 +50,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
                 fetch_id=action.fetch_id,
                 owns_response=request.rules.response.owns_response or not is_fetched,
                 is_assumed=action.assumed,
+                is_created=action.created,
             )
             tx.run()
             known = deleted_value(tx, response) if request.rules.deletes else UNDEFINED
@@ -192,6 +193,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
                 base,
                 source=Source.PEER,
                 is_assumed=answer.assumed,
+                is_created=answer.created,
             )
             tx.run()
     except Exception as error:

@@ -51,10 +51,13 @@ class Transaction:
         fetch_id: int | None = None,
         owns_response: bool = False,
         is_assumed: bool = False,
+        is_created: bool = False,
     ) -> None:
         rules = request.rules
         self.is_assumed = is_assumed
         """Whether the response had no content, so that the request body replaces it."""
+        self.is_created = is_created
+        """Whether the status of the response says that something was created."""
         if is_assumed:
             meta = meta._replace(expires_at=1)  # the server may have added fields to the request body
         self.reader = reader
@@ -111,6 +114,6 @@ class Transaction:
             stage(self)
 
 
-def without_response(reader: CacheReader, request: Request, meta: Meta) -> Transaction:
+def without_response(reader: CacheReader, request: Request, meta: Meta, *, is_created: bool = False) -> Transaction:
     """Return a transaction without a response, to determine what a request makes stale."""
-    return Transaction(reader, request, None, meta, reader.store_state.base, source=Source.PEER)
+    return Transaction(reader, request, None, meta, reader.store_state.base, source=Source.PEER, is_created=is_created)

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 #: The `resets` of a response that must not be stored; the count of resets of a store is never negative.
 DROPPED: Final = -1
 
+_CREATED: Final = 201
+"""The status of a response after something was created."""
+
 
 class _Core(FetchingCore, Protocol):
     """The members of the controller's core that this manager uses."""
@@ -273,6 +276,7 @@ class NetworkManager(Manager):
                     terms=terms,
                     # A custom `fetch` may have replaced the value.
                     assumed=response is not None and response is call.assumed,
+                    created=answer is not None and answer.status_code == _CREATED,
                 )
                 value = core.dispatch(action)
                 if settled:
