@@ -68,24 +68,6 @@ def desk() -> Iterator[Desk]:
     desk.close()
 
 
-def test_list_membership_collection_apart_is_another_list(desk: Desk) -> None:
-    """Two endpoints with the same arguments share no list; what is created makes the other one stale."""
-    recent: Any = LISTED.extend(
-        path="/tasks/recent", schema=Collection([Task], follow=True, apart="/tasks/recent"), pagination=None
-    )
-
-    def ids(listed: Any) -> list[int]:
-        found: Any = desk.controller.cached(listed)
-        return [task.id for task in found]
-
-    desk.controller.set_response(recent, [{"id": 3}])
-    assert desk.shows() == ([1, 2, 3], 3)
-    assert ids(recent) == [3]
-    assert not desk.controller.explain(recent).needs_fetch
-    desk.controller.set_response(LISTED.push, {"id": 4, "title": "n"}, {}, {})
-    assert ids(recent) == [3] and desk.controller.explain(recent).needs_fetch
-
-
 def test_lists_of_a_strict_resource_follow_their_members() -> None:
     """They do where nothing else is said; a collection class of one's own says it itself."""
 
