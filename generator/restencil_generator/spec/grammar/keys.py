@@ -901,8 +901,8 @@ ROWS: Final = (
         "The position of the value in responses, and the value of empty responses."),
     Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
         "What a mutation makes stale in addition: `self` for the entity that the path identifies, a member, "
-        "`resource.member`, or a resource for all its reads. `nothing` if the mutation makes nothing stale, whatever "
-        "its response contains."),
+        "`resource.member`, or a resource for all its reads; of reads whose path has a parameter of the mutation's "
+        "path, those with its value. `nothing` if the mutation makes nothing stale, whatever its response contains."),
     Row("spec endpoint", "redirects", Subsection("redirects", "write {cross_origin_body: true}"),
         "The redirects that are followed."),
     Row("redirects", "cross_origin_body", Flag(),
