@@ -375,6 +375,14 @@ CASES: Final = {
         deliver 24
         users.get(id=2)
     """,
+    "a live read of a list that a bounded store over a dump has no room for": """
+        world bound=2
+        users.create(body={'name': 'cy'}) -> whole
+        items.get(id=1)
+        reload
+        watch items.archived()
+        items.partial_update(id=3, body={'team': None}) -> whole
+    """,
     "an optimistic response asks a bounded store that loads from a dump": """
         world bound=8, optimistic, needs=required, leaves_out_null
         reload

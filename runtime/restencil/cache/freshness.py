@@ -122,6 +122,13 @@ def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(events).number)
 
 
+def not_loaded(base: Tables, request: Request) -> Freshness:
+    """Return the freshness of an evicted result that its storage does not load: stale, and fetched after each event."""
+    reach = request.rules.reach
+    newest = base.marks.newest() if reach is None else base.marks.newest_of(reach.tables)
+    return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(newest, _result_mark(base, request).number))
+
+
 def stale_references(base: Tables, request: Request, cells: Shown, change: ChangeSet, now: float) -> set[EntityPath]:
     """Return the stale records among these cells that were not in the response that this change writes."""
     reach, number = request.rules.reach, change.times.fetched_at

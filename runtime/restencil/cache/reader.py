@@ -26,7 +26,7 @@ from .addressed import has_several_tables
 from .denormalize import CellTrace, Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph, args_text
-from .freshness import evicted, freshness_of, is_error_fresh, since_failure, stale_references, unmarked
+from .freshness import evicted, freshness_of, is_error_fresh, not_loaded, since_failure, stale_references, unmarked
 from .policy import (
     ABSENT,
     BROKEN,
@@ -328,7 +328,8 @@ class CacheReader:
 
     def _unknown(self, state: State, request: Request) -> Reading:
         """Return the reading of a request whose data the storage has not, or not yet, loaded: none, so reads fetch."""
-        return _reading(request, state.key_meta(request.key), (UNDEFINED, ABSENT, _STALE), self._clock())
+        freshness = not_loaded(self.store_state.base, request) if self.store_state.retention.evicted else _STALE
+        return _reading(request, state.key_meta(request.key), (UNDEFINED, ABSENT, freshness), self._clock())
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
