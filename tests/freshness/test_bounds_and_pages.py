@@ -186,6 +186,14 @@ SUMS: Final[dict[str, tuple[str, Callable[[Any, int], Any]]]] = {
         "{items: {collection: [Sale]}, meta: {object: {sum: integer}}}",
         lambda items, total: {"items": items, "meta": {"sum": total}},
     ),
+    "in a declared object": (
+        "{items: {collection: [Sale]}, meta: Totals}",
+        lambda items, total: {"items": items, "meta": {"sum": total}},
+    ),
+    "in an object that may contain itself and a record": (
+        "{items: {collection: [Sale]}, meta: Parts}",
+        lambda items, total: {"items": items, "meta": {"sum": total}},
+    ),
     "in the object of the list": (
         "{data: {object: {items: {collection: [Sale]}, sum: integer}}}",
         lambda items, total: {"data": {"items": items, "sum": total}},
@@ -197,6 +205,9 @@ def shop(place: str) -> Session:
     """A session with a shop of two sales; their list has a sum at this place."""
     schema, enveloped = SUMS[place]
     spec = f"""
+objects:
+  Totals: {{sum: integer}}
+  Parts: {{sum: integer, parts: {{type: [Parts], optional: true}}, best: Sale?}}
 entities:
   Sale: {{fields: {{id: integer, price: integer, shop: integer}}}}
   Shop: {{fields: {{id: integer, sales: {{collection: [Sale], nest: {{shop: id}}}}}}}}
@@ -228,7 +239,8 @@ resources:
 
 def sum_in(shown: Any) -> int:
     """The sum in what `sales.get_list` shows."""
-    found: int = (shown.get("data") or shown.get("meta") or shown)["sum"]
+    place = shown.get("data") or shown.get("meta") or shown
+    found: int = place["sum"] if isinstance(place, dict) else place.sum
     return found
 
 

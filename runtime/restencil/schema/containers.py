@@ -485,16 +485,23 @@ class Object(Schema):
     @property
     def plain_members(self) -> list[tuple[str, ...]]:
         found: list[tuple[str, ...]] = []
-        waiting: list[tuple[tuple[str, ...], Object]] = [((), self)]
-        seen = {id(self)}  # an object may lead back to itself
+        waiting: list[tuple[tuple[str, ...], Schema | None]] = [((), self)]
+        seen: set[object] = set()
         while waiting:
             path, schema = waiting.pop()
-            names = [schema.wire.get(name, name) for name in schema.definition]
-            found += [(*path, name) for name in names if name not in schema.members]
-            for name, member in schema.members.items():
-                if isinstance(member, Object) and id(member) not in seen:
-                    seen.add(id(member))
-                    waiting.append(((*path, name), member))
+            place = id(schema) if isinstance(schema, Object) else (id(schema), path)
+            if schema is None or place in seen:
+                continue
+            seen.add(place)  # schemas may lead back to themselves
+            if isinstance(schema, Object):
+                names = [schema.wire.get(name, name) for name in schema.definition]
+                found += [(*path, name) for name in names if name not in schema.members]
+                waiting += [((*path, name), member) for name, member in schema.members.items()]
+            elif schema.is_leaf:
+                found.append(path)
+            elif schema.entity is None and not schema.is_collection:
+                found += [(*path, *one) for one in schema.plain_members]
+                waiting += [(path, child) for child in schema.children()]
         return found
 
     def children(self) -> Iterable[Schema | None]:

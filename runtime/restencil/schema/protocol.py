@@ -332,7 +332,7 @@ class Schema:
 
     @property
     def plain_members(self) -> list[tuple[str, ...]]:
-        """The paths of an object's members without a schema, such as a count next to a list, by JSON names."""
+        """The paths of an object's members that are no entities or collections, such as a count, by JSON names."""
         return []
 
     @property

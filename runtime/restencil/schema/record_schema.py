@@ -38,6 +38,11 @@ class RecordSchema(Schema):
     def body_model(self) -> object:
         return None
 
+    @property
+    def plain_members(self) -> list[tuple[str, ...]]:
+        entities = {relation.in_json for relation in self.model.relations}
+        return [(field.in_json,) for field in self.model.fields.values() if field.in_json not in entities]
+
     def children(self) -> Iterable[Schema | None]:
         return [relation.node for relation in self.model.relations]
 
