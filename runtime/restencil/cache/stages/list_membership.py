@@ -7,6 +7,7 @@ list, its total is updated, and its pages become stale, as their items may have 
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ...base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json
@@ -26,10 +27,11 @@ from ..tables import ListBinding, ResultMeta, Tables
 from .races import contents_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from ...schema.collection import Collection
-    from ..tables import EntityPath
+    from ...schema.entity import EntitySchema
+    from ..tables import EntityPath, State
     from ..transaction import Transaction
 
 
@@ -42,14 +44,31 @@ def update_lists(tx: Transaction) -> None:
     followed: set[EntityPath] = set()
     undecided: set[EntityPath] = set()
     is_exact = tx.request.rules.lists.follows_exactly and type(tx.underlying) is Tables
+    contradicted = cache(partial(_contradicted, tx.underlying))  # once for all records of the response
     renamed = [Subject(*gone) for gone in tx.renamed]
     schema = tx.request.rules.schema
     for subject in [*renamed, *(() if schema is None else schema.subjects(tx.result))]:
-        update = (ExactListUpdate if is_exact else LenientListUpdate)(tx, subject)
+        update = ExactListUpdate(tx, subject, contradicted) if is_exact else LenientListUpdate(tx, subject)
         update.run()
         followed |= update.followed
         undecided |= update.undecided
     tx.followed = followed - undecided
+
+
+def _contradicted(underlying: State, path: EntityPath, schema: EntitySchema) -> frozenset[str]:
+    """Return the arguments of a list that a record of it contradicts, as it has another value there.
+
+    The server does not select by equality: the argument is an alias (`me`), a slug, or no filter at all (`size`).
+    """
+    stored = (
+        underlying.get(schema.table_key, entry) for entry in entries_of(underlying.get(*path)) if type(entry) is str
+    )
+    records = [record for record in map(known_record, stored) if record is not None]
+    return frozenset(
+        name
+        for name, value in identity_of_text(path[1]).items()
+        if any(matches_argument(schema, name, value, record, {}) is False for record in records)
+    )
 
 
 def _always(pk: str) -> bool:
@@ -158,6 +177,12 @@ class _ListUpdate:
 class ExactListUpdate(_ListUpdate):
     """Updates lists by the values of the response only, if all their arguments filter exactly; others become stale."""
 
+    def __init__(
+        self, tx: Transaction, subject: Subject, contradicted: Callable[[EntityPath, EntitySchema], Container[str]]
+    ) -> None:
+        super().__init__(tx, subject)
+        self._contradicted = contradicted
+
     def concerns_lists(self) -> bool:
         """Return whether the response contained the complete record, or deleted it."""
         return self.now is None or self.writer.is_whole_in_response(self.table, self.subject.pk)
@@ -208,26 +233,17 @@ class ExactListUpdate(_ListUpdate):
             if listing.exact is not None and name not in listing.exact:
                 return is_sorted, None
             one = matches_argument(self.subject.schema, name, value, record, self.params)
-            if one is None or not self._is_equality(listing.cell, name, value, one):
+            is_contradicted = name in self._contradicted(listing.cell, self.subject.schema)
+            if one is None or is_contradicted or (not one and self._contradicts_own(name, value)):
                 return is_sorted, None
             fits = fits and one
         return is_sorted, fits and record is not None
 
-    def _is_equality(self, path: EntityPath, name: str, value: object, is_equal: bool) -> bool:
-        """Return whether nothing shows that the server selects by an argument otherwise than by equality.
-
-        A list shows it that has a record with another value there, and so does a record with another value than the
-        parameter of its own change: the argument is an alias (`me`), a slug, or no filter at all (`size`).
-        """
-        schema, given = self.subject.schema, self.params.get(name)
+    def _contradicts_own(self, name: str, value: object) -> bool:
+        """Return whether the mutation has this argument, and its record another value that it did not change."""
+        given = self.params.get(name)
         is_own = given is not None and search_text(given) == value
-        if is_own and not is_equal and matches_argument(schema, name, value, self.was, {}) is not True:
-            return False  # otherwise the change has moved the record
-        for entry in entries_of(self.underlying.get(*path)):
-            record = known_record(self.underlying.get(self.table, entry)) if isinstance(entry, str) else None
-            if record is not None and matches_argument(schema, name, value, record, {}) is False:
-                return False
-        return True
+        return is_own and matches_argument(self.subject.schema, name, value, self.was, {}) is not True
 
 
 class LenientListUpdate(_ListUpdate):
