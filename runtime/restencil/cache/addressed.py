@@ -116,6 +116,11 @@ def _pk_of(schema: EntitySchema, value: Mapping[str, object], writer: Normalizat
         return None
 
 
+def entity_of_record(item: Schema, record: Mapping[str, Any]) -> EntitySchema | None:
+    """Return the entity that a record is; None if the record does not determine its class in a union."""
+    return as_entity(item.select(record, None, None)[1])
+
+
 def entities_of(item: Schema | None) -> Iterable[tuple[Any, EntitySchema]]:
     """Return the entities of a schema of one entity, with their names if there are several."""
     return () if item is None else item.entities.items()

@@ -8,7 +8,7 @@ from urllib import parse as urls
 
 from ..base.response_details import url_of
 from ..base.values import is_mapping, is_sequence
-from ..cache.addressed import entities_of, params_of_record
+from ..cache.addressed import entities_of, entity_of_record, params_of_record
 from ..cache.request import call_args
 from ..schema.entity import EntitySchema, as_entity, completed, entity_model, without_lists
 from ..schema.notation import schema_of
@@ -53,7 +53,7 @@ def _model_of(endpoint: EndpointOptions, record: Mapping[str, Any]) -> EntityMod
     model, node = entity_model(endpoint.schema), schema_of(endpoint.schema)
     if model is not None or node is None or node.subject is None:
         return model
-    chosen = as_entity(node.subject.select(record, None, None)[1])
+    chosen = entity_of_record(node.subject, record)
     return None if chosen is None else chosen.model
 
 

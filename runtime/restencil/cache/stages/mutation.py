@@ -8,8 +8,16 @@ from ...base.logs import logger
 from ...base.response_details import answered_method
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
-from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
-from ..addressed import entities_of_url, entity_of_result, entity_schema, has_several_tables, params_of, result_of_get
+from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
+from ..addressed import (
+    entities_of_url,
+    entity_of_record,
+    entity_of_result,
+    entity_schema,
+    has_several_tables,
+    params_of,
+    result_of_get,
+)
 from ..merge import keep_whole
 from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
@@ -122,7 +130,7 @@ def _class_of(item: Schema, tx: Transaction, assumed: Mapping[str, Any]) -> Enti
     # In several tables, a record with the primary key may be one of another resource.
     named = (result_of_get if has_several_tables(item) else entities_of_url)(item, request, writer)
     stored = writer.record_before(named[0].schema.table_key, named[0].pk) if named else None
-    return as_entity(item.select({**(stored or {}), **assumed}, None, None)[1])
+    return entity_of_record(item, {**(stored or {}), **assumed})
 
 
 def _never_absent(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
