@@ -38,7 +38,8 @@ def test_repeated_responses_same_response_makes_what_is_stored_fresh_and_changes
     assert value == before and value[0] is before[0]
     assert controller.cached(Notes.get_list) is before
     assert not controller.get_response(Notes.get_list).needs_fetch
-    assert controller.store.entity_meta("Note", "1").fetched_at == clock()  # type: ignore[union-attr]
+    times = controller.store.entity_meta("Note", "1")
+    assert times is not None and times.fetched_at == clock()
 
 
 @pytest.mark.parametrize("others", [(), ("watching",)], ids=["alone", "watched"])

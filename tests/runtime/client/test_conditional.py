@@ -60,7 +60,8 @@ def test_conditional_what_did_not_change_is_requested_by_its_etag_and_is_fresh_a
     assert value is before and controller.cached(Notes.get_list) is before
     store = controller.store
     assert store.entity_meta("Note", "1") == store.entity_meta("Note", "3")
-    assert store.entity_meta("Note", "1").fetched_at == clock()  # type: ignore[union-attr]
+    times = store.entity_meta("Note", "1")
+    assert times is not None and times.fetched_at == clock()
     assert not controller.get_response(Notes.get_list).needs_fetch
 
 
