@@ -8,10 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = {
-    "a change without a body and a list that the record joins": """
-        items.get_list(title='x')
-        items.partial_update(id=1, body={'title': 'x1'}) -> 204
-    """,
     "two changes of one record overlap": """
         items.get_list(kind='b')
         start 1: items.partial_update(id=1, body={'kind': 'a'}) -> whole
@@ -21,27 +17,11 @@ CASES: Final = {
         deliver 1
         deliver 2
     """,
-    "a created item and an own list of summaries": """
-        items.latest()
-        items.create(body={'kind': 'a'}) -> whole
-    """,
-    "a read below a record is under way while an action changes it": """
-        start 1: items.visits(id=1)
-        serve 1
-        items.visit(id=1, body={'body': 'B'}) -> whole
-        deliver 1
-    """,
     "a read of an unknown record is under way while many are changed": """
         start 1: items.get(id=1)
         serve 1
         items.change_many(body={'kind': 'b', 'change': {'body': 'K'}}) -> 204
         deliver 1
-    """,
-    "the key of a record that was changed without a body": """
-        users.get(id=1)
-        items.get(id=2)
-        users.partial_update(id=1, body={'name': 'zoe'}) -> 204
-        items.get(id=2)
     """,
     "a partial response with all that `get` asks for": """
         items.get(id=1)
@@ -56,43 +36,6 @@ CASES: Final = {
         items.delete(id=2) -> lost
         items.by_page.get_page(page=2)
     """,
-    "a 304 after changes that overlapped": """
-        world has_etags
-        items.get(id=1)
-        start 1: items.partial_update(id=1, body={'kind': 'a'}) -> 204
-        start 2: items.partial_update(id=1, body={'kind': 'b'}) -> 204
-        serve 2
-        serve 1
-        deliver 1
-        deliver 2
-        items.get(id=1)
-    """,
-    "a change through a partition that was answered whole": """
-        items.get(id=1)
-        view.items.partial_update(id=1, body={'note': 'N'}) -> whole
-    """,
-    "a change of many and a record that is known from a parent": """
-        users.get(id=1)
-        items.change_many(body={'kind': 'a', 'change': {'body': 'K'}}) -> 204
-    """,
-    "a change whose response was lost": """
-        items.get(id=1)
-        items.partial_update(id=1, body={'kind': 'a'}) -> lost
-    """,
-    "a change that ended with a 500 after it was made": """
-        items.get(id=1)
-        items.get_list()
-        items.partial_update(id=1, body={'kind': 'a'}) -> 500
-    """,
-    "a result below a record that is deleted": """
-        items.visits(id=1)
-        items.delete(id=1) -> 204
-    """,
-    "the list of a parent that is removed": """
-        items.get_list(owner=1)
-        users.delete(id=1) -> 204
-        items.get(id=2)
-    """,
     "evicted, and then an older response": """
         world bound=2
         start 3: items.by_page()
@@ -103,27 +46,9 @@ CASES: Final = {
         items.get(id=2)
         deliver 3
     """,
-    "the key of a record that is old": """
-        users.get(id=1)
-        wait 45
-        items.get.fetch(id=2)
-        wait 20
-    """,
     "a bulk change that answers some members of each record": """
         items.get_list(kind='b')
         items.change_many_shown(body={'kind': 'b', 'change': {'body': 'K'}}) -> part
-    """,
-    "a record that a rename took away": """
-        items.get(id=1)
-        items.get_list()
-        items.latest()
-        items.rename(id=1, body={'id': 5}) -> whole
-    """,
-    "a rename that answers the new key alone": """
-        items.get(id=1)
-        items.get_list()
-        items.rename(id=1, body={'id': 5}) -> id
-        items.get(id=5)
     """,
     "a list read is overtaken by a change that moves a member out": """
         items.get_list()
@@ -156,25 +81,6 @@ CASES: Final = {
         serve 1
         deliver 1
     """,
-    "a model deleted by the name in the body": """
-        models.get(name='m')
-        models.search()
-        models.delete(body={'name': 'm'}) -> 204
-    """,
-    "a stage of a model, answered without a body": """
-        models.get(name='m')
-        models.search()
-        models.stage(body={'name': 'm', 'stage': 'live'}) -> 204
-    """,
-    "a note created under an item": """
-        notes.get_list(item_id=1)
-        notes.create(item_id=1, body={'text': 'z'}) -> 204
-    """,
-    "a user found by a name that it then gives up": """
-        users.by_name(name='ada')
-        users.partial_update(id=1, body={'name': 'cy'}) -> whole
-        users.by_name(name='ada')
-    """,
     "a read of a parent is under way while a partition creates a child": """
         start 1: users.get(id=2)
         serve 1
@@ -188,10 +94,6 @@ CASES: Final = {
         serve 1
         deliver 1
         deliver 2
-    """,
-    "titles of items after a change of one": """
-        items.titles()
-        items.partial_update(id=1, body={'title': 'new'}) -> whole
     """,
     "titles of items are read while one is created": """
         start 1: items.titles()

@@ -328,14 +328,6 @@ def test_total_follows_its_list_in_a_storage(through: str) -> None:
         assert (len(shown["items"]), shown["total"]) == (2, 2)
 
 
-def test_total_of_a_list_known_from_a_parent_is_absent() -> None:
-    """What is shown without a request has no count that is not known, and never None in its place."""
-    with Session(World(has_envelope=True)) as session:
-        session.call("users.get", id=1)
-        shown = session.bound("items.get_list").cached(owner=1)
-        assert shown is None or shown.get("total", 1) == 1
-
-
 # a list in pages, and a nested list of the same items
 
 NOTES = """

@@ -350,15 +350,6 @@ def test_304_after_overlapping_changes_shows_what_the_server_has() -> None:
 # consequences
 
 
-def test_order_what_joins_a_list_stands_at_its_end(session: Session) -> None:
-    """The promise is membership; a joining record is the last one."""
-    session.call("items.get_list", kind="a")
-    session.call("items.partial_update", "whole", id=1, body={"kind": "a"})
-    before = len(session.network.exchanges)
-    assert [item.id for item in session.call("items.get_list", kind="a")] == [2, 1]
-    assert session.asked(before) == []
-
-
 def test_time_that_stands_still_does_not_hide_a_change(session: Session) -> None:
     """Order is decided by sequence: all of this happens in one millisecond."""
     now = session.clock()
