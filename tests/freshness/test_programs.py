@@ -17,7 +17,7 @@ from tests.storage.servers import needs_server
 def test_programs_fresh_values_are_what_the_server_says(mode: str, api: str) -> None:
     """A few programs in each mode, the same ones each time; `make nightly` runs many more, and others each night."""
     is_shared = not mode.startswith(("memory", "bounded"))
-    programs = (random_program(mode, 1, number, APIS[api]) for number in range(4 if is_shared else 12))
+    programs = (random_program(mode, 1, number, APIS[api]) for number in range(3 if is_shared else 8))
     try_all(programs, APIS[api], kinds=WRONG if is_shared else ())
 
 
