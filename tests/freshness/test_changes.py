@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -1034,6 +1035,38 @@ resources:
       rename: {method: POST, path: /repos/:name/rename, body: {to: string}, schema: Repo}
       last_author: {path: /repos/:name/last_author, method: GET, search_params: {}, schema: User}
 """
+
+
+@pytest.mark.parametrize("is_made", [True, False], ids=["made", "not made yet"])
+@pytest.mark.parametrize(
+    ("change", "arguments"),
+    [
+        ("items.create", {"body": {"kind": "a"}}),
+        ("items.partial_update", {"id": 1, "body": {"kind": "a"}}),
+        ("items.delete", {"id": 1}),
+        ("items.change_many", {"body": {"kind": "a", "change": {"rank": 5}}}),
+    ],
+)
+def test_change_that_is_cancelled_counts_as_one_that_brought_nothing(
+    change: str, arguments: dict[str, Any], is_made: bool
+) -> None:
+    """A cancelled task, a timeout of asyncio: the request was sent, so the server may have made the change."""
+    with Session(World(asynchronous=True)) as session:
+        session.call("items.get", id=1)
+        session.call("items.get_list")
+
+        async def until_timeout(**given: Any) -> None:
+            async with asyncio.timeout(1):
+                await session.bound(change)(**given)
+
+        started = session.begin(Step("start", 1, change, arguments, "whole"), until_timeout)
+        if is_made:
+            session.step_held(1, deliver=False)
+        assert fresh(session, "items.get_list")
+        session.advance(1000)
+        assert isinstance(started.task.error, TimeoutError)
+        creates = change == "items.create"
+        assert (fresh(session, "items.get", id=1), fresh(session, "items.get_list")) == (creates, False)
 
 
 @pytest.mark.parametrize("outcome", ["nothing", "another record", "a part"])

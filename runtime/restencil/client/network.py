@@ -157,6 +157,7 @@ class NetworkManager(Manager):
     def abandon(self, in_flight: InFlight, /) -> None:
         """Let the request fail with AbortError, because it is not needed anymore."""
         if not in_flight.done:
+            in_flight.may_be_done |= in_flight.is_sent
             self._dispatch_error(in_flight, AbortError("the request was cancelled"))
             in_flight.resets = DROPPED
             in_flight.settle(error=AbortError("the request was cancelled"))
