@@ -257,6 +257,58 @@ def test_value_beside_a_list_is_stale_after_each_change_of_a_member(place: str) 
         assert sum_in(session.call("sales.get_list")) == 101
 
 
+#: Two reads with counts of all todos: a filtered list, and two lists in one response.
+COUNTS: Final = """
+resources:
+  todos:
+    path: /todos/:id
+    schema: {entity: Todo, fields: {id: integer, title: string, done: boolean}}
+    search_params: {done: boolean?}
+    endpoints:
+      get_list: {schema: {items: {collection: [Todo]}, open: integer, done: integer}}
+      board:
+        path: /todos/board
+        search_params: {}
+        schema: {open: {collection: [Todo]}, done: {collection: [Todo]}, count: integer}
+"""
+
+
+@pytest.mark.parametrize(("read", "arguments"), [("todos.get_list", {"done": True}), ("todos.board", {})])
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        ("todos.create", {"body": {"title": "c", "done": False}}),
+        ("todos.delete", {"id": 1}),
+        ("todos.delete", {"id": 2}),
+        ("todos.partial_update", {"id": 2, "body": {"title": "b2"}}),
+    ],
+)
+def test_value_beside_a_list_is_stale_after_a_change_of_a_record_that_is_in_another_list(
+    read: str, arguments: dict[str, Any], change: str, given: dict[str, Any]
+) -> None:
+    """A count of open todos beside the list of those that are done depends on all of them."""
+    todos = {1: {"id": 1, "title": "a", "done": True}, 2: {"id": 2, "title": "b", "done": False}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        parted = {is_done: [todo for todo in todos.values() if todo["done"] is is_done] for is_done in (False, True)}
+        if target == "/todos/board":
+            return {"open": parted[False], "done": parted[True], "count": len(todos)}
+        if method == "GET":
+            return {"items": parted[True], "open": len(parted[False]), "done": len(parted[True])}
+        key = 3 if method == "POST" else int(target.rpartition("/")[2])
+        if method == "DELETE":
+            del todos[key]
+            return NOTHING
+        todos[key] = {"id": key, **todos.get(key, {}), **body}
+        return todos[key]
+
+    with small(COUNTS, answer) as session:
+        session.call(read, **arguments)
+        session.call(change, **given)
+        assert session.requests(read, **arguments) != []
+        assert session.requests(read, **arguments) == []
+
+
 @pytest.mark.parametrize("place", SUMS)
 def test_value_beside_a_list_that_another_response_contained_is_requested(place: str) -> None:
     """The list of a shop does not tell the sum that the list of sales has beside it."""

@@ -210,8 +210,8 @@ class ExactListUpdate(_ListUpdate):
             self.remove(path, existing, entry)
             holds = False
         (self.undecided if is_sorted or is_page else self.followed).add(path)
-        if holds is not held or (holds and not self._is_unchanged()):  # a sum beside the list depends on its records
-            self.tx.outdated.update(listing.key for listing in listings if listing.has_more)
+        # A value beside the list may depend on all records of the entity.
+        self.tx.outdated.update(listing.key for listing in listings if listing.has_more)
         self.count(listings, int(holds) - int(held))
 
     def _is_unchanged(self) -> bool:
