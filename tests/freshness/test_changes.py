@@ -714,6 +714,38 @@ def test_change_that_the_record_was_not_in_the_state_for_makes_it_stale(session:
     assert session.requests("items.get", id=2) == []
 
 
+STOCK = """
+entities: {Variant: {fields: {id: integer, stock: integer}}}
+resources:
+  variants:
+    path: /variants/:id
+    schema: Variant
+    endpoints:
+      adjust: {method: POST, path: /variants/:id/adjust, body: {by: integer}, schema: {stock: integer}}
+      copy: {method: POST, path: /variants/:id/copy, body: null, schema: {copied: Variant, job: string}}
+"""
+
+
+@pytest.mark.parametrize("status", [200, 404, 409, 410, 412])
+@pytest.mark.parametrize(("name", "given"), [("variants.adjust", {"body": {"by": 2}}), ("variants.copy", {})])
+def test_change_with_an_object_as_response_makes_the_record_stale_that_its_path_names(
+    name: str, given: dict[str, Any], status: int
+) -> None:
+    """`{stock: 7}` is no variant, but the path says which one was adjusted, or could not be; others stay fresh."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return {"id": int(target.rpartition("/")[2]), "stock": 5}
+        return Response(status, {"stock": 7, "copied": {"id": 3, "stock": 5}, "job": "j"})
+
+    with small(STOCK, answer) as session:
+        session.call("variants.get", id=1)
+        session.call("variants.get", id=2)
+        attempt(session, name, id=1, **given)
+        assert session.requests("variants.get", id=1) == ["GET /variants/1"]
+        assert session.requests("variants.get", id=2) == []
+
+
 def test_404_of_a_record_leaves_lists_with_its_key_as_an_argument_fresh(session: Session) -> None:
     """A record that is not there makes itself, its memberships and what is below its path stale, and nothing else."""
     session.call("items.get_list", owner=2)

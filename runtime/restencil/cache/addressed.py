@@ -29,8 +29,8 @@ def addressed_entities(request: Request, writer: Normalization) -> list[Addresse
     """Return the entity of the path parameters; for a polymorphic resource, one for each table that contains it."""
     rules = request.rules
     item = entity_schema(rules.schema)
-    if item is None and rules.siblings is not None:
-        item = schema_of(rules.siblings.item_schema)  # an action whose response has no entity
+    if (item is None or not item.entities) and rules.siblings is not None:
+        item = schema_of(rules.siblings.item_schema)  # an action whose response is nothing, or an object of its own
     return entities_of_url(item, request, writer)
 
 
