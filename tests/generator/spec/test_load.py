@@ -259,6 +259,22 @@ def test_load_string_with_a_lone_surrogate_is_a_problem() -> None:
     assert "U+D800" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a: 1\nentities\n  User: x\n", "write 'key: value', with a colon and a space after the key"),
+        ("a: 1\npackage:x\nb: 2\n", "write 'key: value', with a colon and a space after the key"),
+        ("a:\n  b: 1\n c: 2\n", "check the indentation and the quotes of this line and the one before"),
+        ("a:\n    b: 1\n   c: 2\n", "check the indentation and the quotes of this line and the one before"),
+        ("a: {b: 'x}\n", "close the quotes"),
+    ],
+)
+def test_load_yaml_syntax_error_has_a_hint(text: str, hint: str) -> None:
+    """The words of the parser do not say what to change; the hint does."""
+    (problem,) = load_text(text).problems
+    assert (problem.code, problem.hint) == ("yaml-syntax", hint)
+
+
 def test_load_part_of_a_scalar_is_placed_within_it() -> None:
     """A mistake inside of a text is marked where it stands, with and without quotes."""
     plain = ScalarNode("f", 3, 4, 3, 9, "/a/:b", True)

@@ -80,10 +80,14 @@ def _syntax_hint(what: str) -> str:
         return "indent with spaces, and put quotes around a string that begins with a special character"
     if "mapping values are not allowed" in what:
         return "put quotes around a string that contains ': ', or indent this line like its neighbors"
-    if "expected <block end>" in what:
+    if "could not find expected ':'" in what:
+        return "write 'key: value', with a colon and a space after the key"
+    if "expected <block end>" in what or "expected key" in what:
         return "check the indentation and the quotes of this line and the one before"
     if _is_unclosed(what):
         return "close the bracket, and put quotes around a string that contains ',' or a bracket"
+    if "unexpected end of stream" in what:
+        return "close the quotes"
     return ""
 
 
