@@ -81,7 +81,7 @@ def publish(package: Package, directory: Path, *, force: bool = False) -> Publis
                 # The path that failed is in a temporary folder, so it is not shown.
                 raise Failure(
                     f"{directory}: cannot be written: {error.strerror or error}; "
-                    f"allow writing to {target.parent}, or choose another --out"
+                    f"check the permissions and free space of {target.parent}, or choose another --out"
                 ) from error
     written = tuple(found.path for found in differences if found.expected is not None)
     removed = tuple(found.path for found in differences if found.expected is None)

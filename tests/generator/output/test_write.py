@@ -224,7 +224,8 @@ def test_write_error_names_the_package_and_the_folder_to_write_to(tmp_path: Path
     with pytest.raises(Failure) as stopped:
         publish(OLD, folder)
     assert str(stopped.value) == (
-        f"{folder}: cannot be written: File name too long; allow writing to {tmp_path}, or choose another --out"
+        f"{folder}: cannot be written: File name too long; "
+        f"check the permissions and free space of {tmp_path}, or choose another --out"
     )
     assert list(tmp_path.iterdir()) == []
 

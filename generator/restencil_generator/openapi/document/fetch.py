@@ -104,7 +104,7 @@ class Fetcher:
                     return b"", error.headers.get("Location", "")
                 kind = NotThere if 400 <= error.code < 500 else Failure
                 hint = _CREDENTIALS if error.code in (401, 403) else ""
-                raise kind(f"{address}: {error.code}{hint}") from error
+                raise kind(f"{address}: the server responded with {error.code}{hint}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             raise Failure(f"{address}: cannot be fetched: {reason or type(error).__name__}") from error
