@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
+import shlex
 from pathlib import Path
 
+import click
 import httpx
 import pytest
 
@@ -13,6 +16,7 @@ import restencil
 from restencil.base.logs import VARIABLE as LOG_VARIABLE
 from restencil.http.transport import HTTP_VARIABLE
 from restencil_generator.cli.console import Exit
+from restencil_generator.cli.main import cli
 from restencil_generator.diff import settings
 from restencil_generator.project import config
 from restencil_generator.reference import language_models
@@ -106,6 +110,26 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), f"{link} leads nowhere"
         assert not heading or heading in anchors(target), f"{link} names no heading; there are {anchors(target)}"
+
+
+IN_PROSE = re.compile(r"`(restencil [a-z][^`\n]*)`")
+IN_FENCES = re.compile(r"^(?:\$ | *- (?:run: )?| *entry: )?(restencil [a-z].*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [README, *(page for page in PAGES if page.stem != "commands")], ids=named)
+def test_commands_of_a_page_have_the_options_they_are_given(page: Path) -> None:
+    """In prose, in workflows and in blocks that are not run, too; a command that is only named needs no arguments."""
+    parts = page.read_text("utf-8").split("```")
+    lines = [line for part in parts[::2] for line in IN_PROSE.findall(part)]
+    for line in lines + [line for part in parts[1::2] for line in IN_FENCES.findall(part)]:
+        words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)[1:]
+        command: click.Command = cli
+        while isinstance(command, click.Group) and words:
+            name, *words = words
+            assert name in command.commands, f"there is no command `{line}`"
+            command = command.commands[name]
+        with contextlib.suppress(click.MissingParameter, click.BadOptionUsage, click.exceptions.NoArgsIsHelpError):
+            command.make_context(None, words)
 
 
 INDEX = ROOT / "docs" / "index.md"
