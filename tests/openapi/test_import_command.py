@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.generator.projects import process
 from tests.openapi.documents import OK, document
 from tests.runtime.servers import Reply, Server
 
@@ -60,6 +62,14 @@ def test_import_command_out_and_package(out: str) -> None:
     assert run(["import", "openapi.json", "--out", out, "--package", "mine"]) == 0
     assert "package: mine" in Path(out).read_text()
     assert (Path(out).parent / ".imported/mine.json").is_file()
+
+
+def test_import_command_out_that_is_a_pipe_is_rejected() -> None:
+    """A spec is read again by the next import, so it has to be a file; a pipe is not waited for."""
+    os.mkfifo("pipe")
+    ended = process("import", "openapi.json", "--out", "pipe")
+    assert ended.returncode == 2
+    assert "pipe is not a regular file: name another --out, or pass --out - for stdout" in ended.stderr
 
 
 def test_import_command_stdout_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -364,9 +374,12 @@ def test_import_command_address_is_imported(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply(404), "/openapi.json: 404"),
-        (Reply(401), "/openapi.json: 401; it requires credentials, which import does not send: save the document"),
-        (Reply(500), "/openapi.json: 500"),
+        (Reply(404), "/openapi.json: the server responded with 404\n"),
+        (
+            Reply(401),
+            "responded with 401; it requires credentials, which import does not send: save the document",
+        ),
+        (Reply(500), "/openapi.json: the server responded with 500\n"),
         (Reply(body=b"<!doctype html>"), "openapi.json:1:1: neither JSON nor YAML: it looks like HTML"),
         (Reply(302, headers={"Location": "http://127.0.0.1:1/x"}), "which has another origin"),
         (Reply(302, headers={"Location": "file:///etc/passwd"}), "is not a URL with http:// or https://\n"),

@@ -45,7 +45,8 @@ def export() -> None:
     project_options(specs_argument, config_option),
     click.option(
         "-o",
-        "--output",
+        "--out",
+        "output",
         type=PATH,
         callback=_stdout_for_dash,
         metavar="FILE",

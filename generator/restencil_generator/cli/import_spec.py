@@ -108,7 +108,10 @@ def import_(
     """
     need("`restencil import`", "import", "ruamel", "jsonpath_rfc9535")
     from restencil_generator.openapi import import_job
+    from restencil_generator.spec.source.files import is_special
 
+    if out is not None and out != "-" and is_special(Path(out)):
+        raise click.UsageError(f"{out} is not a regular file: name another --out, or pass --out - for stdout")
     jobs = import_job.jobs(source, config, out, given)
     if out == "-" and console.prints_documents:
         raise click.UsageError("--out - and --format json both print to stdout: use one of them")

@@ -92,7 +92,7 @@ _out = click.option(
     "--out",
     type=PATH,
     metavar="DIR",
-    help="Write packages to DIR/<package>/. Default: `out` of the configuration, else the working directory.",
+    help="Each package is in DIR/<package>/. Default: `out` of the configuration, else the working directory.",
 )
 templates_option = click.option(
     "--templates", type=PATH, metavar="DIR", help="Templates in DIR replace the built-in ones of the same name."

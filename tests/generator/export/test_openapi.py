@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,8 +16,10 @@ from hypothesis import given, settings
 from openapi_spec_validator import validate
 from tests.effort import examples
 from tests.generator.declared import declared
+from tests.generator.projects import process
 from tests.generator.specs_at_random import specs, yaml_text
 from tests.libraries import httpx
+from tests.patience import PATIENCE
 
 from restencil_generator.cli.main import cli
 from restencil_generator.mock import create_app
@@ -238,6 +242,29 @@ def test_openapi_command_dash_is_stdout(tmp_path: Path, monkeypatch: pytest.Monk
     assert printed.exit_code == 0, printed.output
     assert CliRunner().invoke(cli, ["export", "openapi", "shop.yaml", "-o", "-"]).stdout == printed.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["shop.yaml"]
+
+
+def test_openapi_command_pipe_is_written_to_and_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe or a device, such as /dev/stdout, gets the document; it is neither read nor replaced by a file."""
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(SHOP)
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        ended = process("export", "openapi", "shop.yaml", "-o", "pipe")
+        document, _ = reader.communicate(timeout=PATIENCE)
+    assert ended.returncode == 0, ended.stderr
+    assert document == CliRunner().invoke(cli, ["export", "openapi", "shop.yaml"]).stdout
+    assert Path("pipe").is_fifo()
+
+
+def test_openapi_command_link_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that a link leads to is written, and the link stays."""
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(SHOP)
+    Path("link.json").symlink_to("openapi.json")
+    assert CliRunner().invoke(cli, ["export", "openapi", "shop.yaml", "-o", "link.json"]).exit_code == 0
+    assert Path("link.json").is_symlink()
+    assert json.loads(Path("openapi.json").read_text())["openapi"] == "3.1.1"
 
 
 @pytest.mark.parametrize("name", ["openapi.json", "openapi.yaml"])

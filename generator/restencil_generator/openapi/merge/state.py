@@ -21,6 +21,7 @@ from restencil_generator.openapi.document.fetch import is_address
 from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import Origin, Tree, shown
+from restencil_generator.spec.source.files import is_special, read_regular
 
 FOLDER: Final = ".imported"
 
@@ -151,13 +152,19 @@ def sha256(content: bytes) -> str:
 
 
 def write_file(path: Path, text: str) -> bool:
-    """Replace a file atomically; returns False if it has this content already. Raises `Failure` if that fails."""
+    """Replace a file atomically; returns False if it has this content already. Raises `Failure` if that fails.
+
+    A link is followed. A pipe or a device is written to: it has no content to compare, and must not be replaced.
+    """
     content = text.encode("utf-8")
     with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
+        if read_regular(path) == content:
             return False
     try:
-        _replace(path, content)
+        if is_special(path):
+            path.write_bytes(content)
+        else:
+            _replace(path.resolve(), content)
     except OSError as error:
         raise Failure(f"{path}: cannot be written: {error.strerror or error}") from error
     return True
