@@ -252,9 +252,9 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
         fresh = "never stale"
     else:
         fresh = f"stale since {_span(now - expiry)}" if expiry <= now else f"stale in {_span(expiry - now)}"
-    details = [f"answered {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", _used(thing["used"], now)]
+    details = [f"received {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", _used(thing["used"], now)]
     if thing["shape"]:
-        details.append(f"shape {printable(thing['shape'])}")
+        details.append(f"schema {printable(thing['shape'])}")
     if thing.get("deleted"):
         value = "deleted"
     elif "damaged" in thing:
@@ -352,7 +352,7 @@ def counted_text(data: Sequence[dict[str, Any]]) -> str:
             ]
         lines += [f"  found: {printable(finding)}" for finding in one.get("found", ())]
         if one.get("found") == []:
-            lines.append("  found: nothing")
+            lines.append("  no damage found")
     return "".join(f"{line}\n" for line in lines) or "nothing is stored here\n"
 
 

@@ -86,7 +86,7 @@ def test_cache_command_show_prints_results_and_rows(folder: Path, capsys: pytest
     """A result with the cells that it leads to; a row with its value; of a table all rows."""
     cache("show", folder, KEY, "Order/2", "[Order]")
     lines = capsys.readouterr().out.splitlines()
-    facts = r"  answered 2 h ago, stale in 1 h, rev 1, used (within the hour|1 h ago), shape [es]"
+    facts = r"  received 2 h ago, stale in 1 h, rev 1, used (within the hour|1 h ago), schema [es]"
     assert [lines[0], lines[2], lines[3]] == [
         KEY,
         '  "{\\"tag\\":\\"x\\"}"',
@@ -152,7 +152,7 @@ def test_cache_command_check_finds_what_is_damaged_and_what_leads_nowhere(
         theirs.execute("UPDATE result SET value = x'5b5d'")
         theirs.execute("UPDATE kind SET incomplete = 1")
     cache("stats", folder, "--check")
-    assert capsys.readouterr().out.splitlines()[-1] == "  found: nothing"
+    assert capsys.readouterr().out.splitlines()[-1] == "  no damage found"
     file.write_bytes(b"nonsense" * 1000)
     cache("stats", folder, "--check", code=1)
     assert "is damaged" in capsys.readouterr().out
