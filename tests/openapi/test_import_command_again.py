@@ -174,6 +174,15 @@ def test_import_command_conflicts_as_data(capsys: pytest.CaptureFixture[str]) ->
     assert refused["code"] == "import-conflict"
 
 
+def test_import_command_notices_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--format json` lists what the merge decided and should be looked at under `notices`."""
+    edit(("note: string?", "note: datetime?"))
+    upstream(note=None)
+    assert run(["import", "openapi.json", "--format", "json"]) == 0
+    (notice,) = json.loads(capsys.readouterr().out)["notices"]
+    assert notice["code"] == "removed-upstream"
+
+
 def test_import_command_spec_with_mistakes_is_told_and_left(capsys: pytest.CaptureFixture[str]) -> None:
     """What someone edited into nonsense gives its message with file and line, exit code 2, and nothing is lost."""
     upstream(note=None)

@@ -187,7 +187,7 @@ def _settle(console: Console, job: Job, imported: Imported, *, diff: bool, verbo
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
         console.remarks([*settlement.notices, *imported.shown(verbose=verbose)], every=verbose)
-    return {**imported.data(), "told": [as_json(problem) for problem in settlement.notices]}
+    return {**imported.data(), "notices": [as_json(problem) for problem in settlement.notices]}
 
 
 def _print_imports(console: Console, found: Sequence[Mapping[str, Any]], *, several: bool) -> None:
