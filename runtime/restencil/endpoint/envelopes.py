@@ -63,7 +63,7 @@ def _missing_envelope(endpoint: EndpointOptions, path: str, value: object, respo
         has = f"it has: {names}" if names else "it is empty"
     else:
         has = f"it is {described(value)}"
-    message = f"the answer of {request} has no {path!r} (envelope of {owner}); {has}"
+    message = f"the response to {request} has no {path!r} (envelope of {owner}); {has}"
     return ProcessingError(message, response=value)
 
 

@@ -147,7 +147,7 @@ def test_envelope_that_is_absent_is_an_error_that_says_what_is_there(
     endpoint = one(unwrap="data.article", name="Article.get")
     with pytest.raises(ProcessingError) as caught:
         called(endpoint, Server(lambda request: answer), asynchronous=asynchronous, id=1)
-    asked = f"the answer of GET {ROOT}/articles/1"
+    asked = f"the response to GET {ROOT}/articles/1"
     assert str(caught.value) == f"{asked} has no 'data.article' (envelope of Article.get); {has}"
     assert caught.value.status == 400
 
