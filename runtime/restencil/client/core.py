@@ -83,6 +83,10 @@ class Core(ABC):
         transport: Any,
     ) -> None:
         self.store = store
+        if retries is not None:
+            from .retry import checked_retries
+
+            retries = checked_retries(retries, "retries")
         self.retries = retries
         self.transport = transport
         self._given_managers = managers

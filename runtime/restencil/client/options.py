@@ -12,7 +12,7 @@ from ..base.values import described, is_mapping
 from ..http.schemes import SHORT, Schemes
 from ..schema.record import to_wire
 from .arguments import check_credential
-from .retry import Retries
+from .retry import checked_retries
 
 if TYPE_CHECKING:
     from ..base.calls import RetryPolicy
@@ -168,7 +168,7 @@ def merged(
         _headers(base.headers, headers, api, vary=vary),
         _query(base.query, query, api, vary=vary),
         base.timeout if timeout is None else timeout_of(timeout, "timeout of with_options"),
-        base.retries if retries is None else _retries(retries),
+        base.retries if retries is None else checked_retries(retries, "retries of with_options"),
         *_tokens(base, token, own_token, vary=vary),
     )
 
@@ -219,16 +219,6 @@ def _query(base: Mapping[str, object], given: object, api: Api | None, *, vary: 
         else:
             found[name] = (to_wire(value), vary)
     return found
-
-
-def _retries(given: object) -> int | RetryPolicy:
-    if isinstance(given, Retries):
-        return given
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise TypeError(f"retries of with_options is {described(given)}; expected a number of retries, or Retries(…)")
-    if given < 0:
-        raise ValueError(f"retries of with_options is {given}; expected 0 for no retries, or more")
-    return given
 
 
 def own_token(api: Api | None, credentials: Mapping[str, object]) -> object:

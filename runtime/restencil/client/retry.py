@@ -20,6 +20,7 @@ from ..base.errors import (
     StatusError,
 )
 from ..base.response_details import retry_after_in
+from ..base.values import described
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
@@ -122,6 +123,17 @@ class Retries:
         if isinstance(error, StatusError):
             return error.status in self.statuses
         return isinstance(error, ConnectionFailedError) and not isinstance(error, EndlessRedirectError)
+
+
+def checked_retries(given: object, what: str) -> int | Retries:
+    """Return a number of retries or a policy. Raises TypeError and ValueError for anything else."""
+    if isinstance(given, Retries):
+        return given
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise TypeError(f"{what} is {described(given)}; expected a number of retries, or Retries(…)")
+    if given < 0:
+        raise ValueError(f"{what} is {given}; expected 0 for no retries, or more")
+    return given
 
 
 def repeatable(endpoint: Endpoint[..., Any]) -> bool:

@@ -621,6 +621,23 @@ def test_network_retries_reject_numbers_that_make_no_sense(kind: Any, wrong: dic
         kind(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("retries", "kind", "message"),
+    [
+        ("2", TypeError, "retries is a str; expected a number of retries, or Retries(…)"),
+        (True, TypeError, "retries is a bool; expected a number of retries, or Retries(…)"),
+        (-1, ValueError, "retries is -1; expected 0 for no retries, or more"),
+    ],
+)
+def test_network_retries_of_a_client_are_checked_when_it_is_created(
+    retries: Any, kind: type[Exception], message: str
+) -> None:
+    """A wrong value is an error of the constructor, not of the first request."""
+    with pytest.raises(kind) as caught:
+        Controller(retries=retries)
+    assert str(caught.value) == message
+
+
 def test_network_retries_take_numbers_at_their_limits() -> None:
     flaky = Flaky(503)
     for retries in (
