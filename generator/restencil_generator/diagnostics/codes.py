@@ -244,6 +244,11 @@ ADVICE: Final[Mapping[str, Code]] = {
         "each has its own store. If it does not, this only costs requests. Declare `partition` to confirm or "
         "change it.",
     ),
+    "misspelled-method": Code(
+        "A method that looks like a standard one is a standard one.",
+        "An API may define methods of its own, so `PSOT` is valid, and is sent. Servers reject methods that they do not"
+        " know.",
+    ),
     "glued-path": Code(
         "A prefix and a path have a slash between them.",
         "Prefix and path are concatenated, so `/v1` and `items` become `/v1items`.",

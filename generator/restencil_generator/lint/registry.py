@@ -53,6 +53,7 @@ CHECKS: Final = (
     Check("stored-credential", secrets.find_stored_credentials),
     Check("header-in-key", headers.find_headers_in_key, once=True),
     Check("header-partitions", headers.find_partitions, once=True),
+    Check("misspelled-method", paths.find_misspelled_methods, once=True),
     Check("glued-path", paths.find_glued_paths),
     Check("param-out-of-reach", paths.find_params_out_of_reach),
     Check("key-not-in-path", identity.find_keys_not_in_path),
