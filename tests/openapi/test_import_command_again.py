@@ -303,6 +303,12 @@ def test_import_command_split_spec_is_a_folder(capsys: pytest.CaptureFixture[str
     capsys.readouterr()
 
 
+def test_import_command_out_that_ends_with_a_slash_is_a_folder() -> None:
+    """A folder that does not exist yet is written as with `--split`, not as a file without an ending."""
+    assert run(["import", "openapi.json", "--out", "specs/shop/"]) == 0
+    assert Path("specs/shop/spec.yaml").is_file()
+
+
 # ------------------------------------------------------------------------------------------------------------ kills
 
 

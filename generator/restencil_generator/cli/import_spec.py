@@ -112,6 +112,8 @@ def import_(
 
     if out is not None and out != "-" and is_special(Path(out)):
         raise click.UsageError(f"{out} is not a regular file: name another --out, or pass --out - for stdout")
+    if out is not None and out.endswith("/") and not Path(out).exists():
+        given["split"] = True  # the name of a folder
     jobs = import_job.jobs(source, config, out, given)
     if out == "-" and console.prints_documents:
         raise click.UsageError("--out - and --format json both print to stdout: use one of them")
