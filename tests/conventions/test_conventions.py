@@ -136,6 +136,21 @@ def _mapped_folders() -> dict[str, Path]:
     return {heading: folder for heading, folder in {**wings, **stages}.items() if heading not in (".", "__pycache__")}
 
 
+def test_the_questions_of_the_map_have_answers_that_exist() -> None:
+    """Each row of `Where to find things` names a file or folder that exists, and only names that stand in the file."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([A-Z].*\?) \| (.*) \|$", text, flags=re.MULTILINE)
+    assert len(rows) > 15
+    folders = [ROOT, *(ROOT / package for package in PACKAGES)]
+    for question, answer in rows:
+        quoted = re.findall(r"`([^`]+)`", answer)
+        found = [folder / name for name in quoted if "/" in name for folder in folders if (folder / name).exists()]
+        assert len(found) == sum("/" in name for name in quoted) > 0, question
+        written = "".join(path.read_text("utf-8") for path in found if path.is_file())
+        missing = [name for name in quoted if "/" not in name and name.rpartition(".")[2] not in written]
+        assert missing == [], question
+
+
 def test_the_map_names_each_file_of_its_folders() -> None:
     """`docs/architecture.md` has each file of each folder under the folder's heading, and none that is not there."""
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
