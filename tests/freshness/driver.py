@@ -468,10 +468,12 @@ def _key(row: Any) -> str:
     return str(row["id"] if "id" in row else row["name"])
 
 
+def _variant(world: World) -> Variant:
+    return Variant(world.optimistic, world.has_envelope, world.needs, "server" if world.has_max_age else "client")
+
+
 CHANGES: Final = Api(
-    lambda world: package(
-        Variant(world.optimistic, world.has_envelope, world.needs, "server" if world.has_max_age else "client")
-    ),
+    lambda world: package(_variant(world)),
     lambda world: Server(
         Manners(**{one.name: getattr(world, one.name) for one in fields(Manners)}),
     ),
@@ -480,6 +482,9 @@ CHANGES: Final = Api(
     Session.wrong,
 )
 """The API of `spec` and `server`, in which all that changes may be changed."""
+
+UNSTORED: Final = CHANGES._replace(package=lambda world: package(_variant(world)._replace(unstored=True)))
+"""The same with entities that have fields without `persist`."""
 
 RUNS: Final = CHANGES._replace(
     reads=tuple(one for one in READS if one[0].rpartition(".")[2] in PAGED), change=change_of_places

@@ -1,7 +1,8 @@
 """Runs random programs: `python -m tests.freshness.run --programs 1000 --seed 1 --mode memory --api changes`.
 
-The API is `changes` (of all kinds), `runs` (through lists in pages) or `shapes` (of data); `--api all --mode all` runs
-all of them in all modes. With `--overlaps`, programs are two requests each, in all orders in which they overlap.
+The API is `changes` (of all kinds), `runs` (through lists in pages), `unstored` (with fields without `persist`) or
+`shapes` (of data); `--api all --mode all` runs all of them in all modes. With `--overlaps`, programs are two requests
+each, in all orders in which they overlap.
 
 Prints how many programs, reads and requests there were, how many differences by kind, and the failing programs made as
 small as they get, each as a text that `tests.freshness.programs.parse` reads.
@@ -17,7 +18,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
-from tests.freshness.driver import CHANGES, RUNS, Difference, run
+from tests.freshness.driver import CHANGES, RUNS, UNSTORED, Difference, run
 from tests.freshness.programs import Api, Program, at_random, overlaps, smaller, world_at_random
 from tests.freshness.shapes import SHAPES
 from tests.storage.servers import executable
@@ -27,7 +28,12 @@ MODES: Final = tuple(f"{kind}{way}" for kind in ("memory", "bounded", "sqlite", 
 WRONG: Final = ("fresh and wrong", "an iteration left out")
 """What counts over a server: how often is asked depends on when its threads hear of what others wrote."""
 
-APIS: Final = {"changes": CHANGES, "shapes": SHAPES, "runs": RUNS}
+APIS: Final = {"changes": CHANGES, "shapes": SHAPES, "runs": RUNS, "unstored": UNSTORED}
+
+
+def apis_of(mode: str) -> list[str]:
+    """The APIs whose programs run in this mode: fields without `persist` are as others where there is no storage."""
+    return [name for name in APIS if name != "unstored" or not mode.startswith(("memory", "bounded"))]
 
 
 def random_program(
@@ -101,7 +107,7 @@ def main() -> int:
     given = parser.parse_args()
     # A server that is not installed is no mode of its own.
     modes = [mode for mode in MODES if executable() or "valkey" not in mode] if given.mode == "all" else [given.mode]
-    walks = [(api, mode, given) for mode in modes for api in (APIS if given.api == "all" else (given.api,))]
+    walks = [(api, mode, given) for mode in modes for api in (apis_of(mode) if given.api == "all" else (given.api,))]
     failed = 0
     with ProcessPoolExecutor(given.processes) as pool:
         for text, differences in pool.map(_walk, *zip(*walks, strict=True)):

@@ -54,7 +54,7 @@ entities:
     indexes: [name]
     fields:
       id: integer
-      name: string
+      name: NAME
       items: {collection: [Item], nest: {owner: id}}
   Team:
     fields: {id: integer, name: string, motto: string?}
@@ -71,7 +71,7 @@ resources:
       entity: Item
       fields:
         id: integer
-        title: string
+        title: TITLE
         kind: Kind
         state: string
         rank: integer
@@ -159,11 +159,14 @@ class Variant(NamedTuple):
     envelope: bool = False
     needs: str = "all"
     freshness: str = "client"
+    unstored: bool = False
+    """Whether a field of items and the name of users are without `persist`."""
 
     @property
     def package(self) -> str:
         """The name of the package, which tells one form from another."""
         words = ["fresh", *(["optimistic"] if self.optimistic else []), *(["envelope"] if self.envelope else [])]
+        words += ["unstored"] if self.unstored else []
         return "_".join([*words, self.needs, self.freshness])
 
 
@@ -178,6 +181,7 @@ def text(variant: Variant) -> str:
         f"{{{name}: {{collection: [{entity}]}}, total: integer}}" if variant.envelope else f"{{collection: [{entity}]}}"
         for name, entity in (("items", "Item"), ("users", "User"))
     ]
+    field = "{type: string, persist: false}" if variant.unstored else "string"
     return (
         _TEXT.replace("PACKAGE", variant.package)
         .replace("OPTIMISTIC", str(variant.optimistic).lower())
@@ -186,6 +190,8 @@ def text(variant: Variant) -> str:
         .replace("GET_LIST", lists[0])
         .replace("USER_LIST", lists[1])
         .replace("PAGED\n", paged)
+        .replace("TITLE", field)
+        .replace("NAME", field)
     )
 
 

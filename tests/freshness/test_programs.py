@@ -8,12 +8,14 @@ import pytest
 from tests.effort import IS_NIGHT
 from tests.freshness.driver import CHANGES, run
 from tests.freshness.programs import Api, Program
-from tests.freshness.run import APIS, MODES, WRONG, overlapping_programs, random_program, shown, shrunk
+from tests.freshness.run import APIS, MODES, WRONG, apis_of, overlapping_programs, random_program, shown, shrunk
 from tests.storage.servers import needs_server
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("mode", [pytest.param(one, marks=needs_server if "valkey" in one else ()) for one in MODES])
+@pytest.mark.parametrize(
+    ("mode", "api"),
+    [pytest.param(one, api, marks=needs_server if "valkey" in one else ()) for one in MODES for api in apis_of(one)],
+)
 def test_programs_fresh_values_are_what_the_server_says(mode: str, api: str) -> None:
     """A few programs in each mode, the same ones each time; `make nightly` runs many more, and others each night."""
     is_shared = not mode.startswith(("memory", "bounded"))

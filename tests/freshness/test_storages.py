@@ -529,6 +529,40 @@ resources:
         assert [note.id for note in session.call("notes.get_list", "whole", "new", kind="a")] == [1, 2]
 
 
+FIELD: Final = UNSTORED["a field without persist"]
+
+
+@pytest.mark.parametrize("renews", [("items.get", {"id": 1}), ("items.get_list", {})], ids=["get", "list"])
+@pytest.mark.parametrize("read", [("items.get", {"id": 1}), ("items.get_list", {})], ids=["get", "list"])
+def test_field_without_persist_is_not_renewed_by_another_process(
+    renews: tuple[str, dict[str, Any]], read: tuple[str, dict[str, Any]]
+) -> None:
+    """The row of another process renews the other fields of a record, and neither makes it nor its lists fresh."""
+    with _items(*FIELD) as session:
+        session.call(read[0], **read[1])
+        session.sync()
+        session.call("items.partial_update", "whole", "other", id=1, body={"title": "new"})
+        session.call(renews[0], "whole", "other", **renews[1])
+        session.sync()
+        value = session.call(read[0], **read[1])
+        assert (value if read[0] == "items.get" else value[0]).title == "new"
+
+
+@pytest.mark.parametrize("read", [("items.get", {"id": 1}), ("items.get_list", {})], ids=["get", "list"])
+def test_field_without_persist_is_requested_once_by_each_process(read: tuple[str, dict[str, Any]]) -> None:
+    """After that, the reads of one process take nothing from another one; a change costs both one request."""
+    name, arguments = read
+    with _items(*FIELD) as session:
+        for change in ({}, {"title": "new"}, {"kind": "b"}):
+            if change:
+                session.call("items.partial_update", "whole", "other", id=1, body=change)
+            before = len(session.network.exchanges)
+            for through in ("", "other", "", "other"):
+                session.sync()
+                session.call(name, "whole", through, **arguments)
+            assert len(session.network.exchanges) - before == (2 if not change else 1)
+
+
 # dumps
 
 DUMPED = """

@@ -16,9 +16,12 @@ from hypothesis import strategies as some
 import restencil
 from restencil import Entity, Record, field
 from restencil.base.values import UNDEFINED, Meta, same_json
+from restencil.cache.merge import StoredEntry
+from restencil.cache.tables import Whole
 from restencil.cache.validators import Terms
 from restencil.persistence import row_codec
 from restencil.persistence.row_codec import TableRules, Unstorable
+from restencil.persistence.stored_forms import entry_without
 from restencil.schema import Collection, Lazy, Values
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
@@ -273,9 +276,7 @@ def test_rows_secrets_are_left_out_of_declared_objects() -> None:
     expected = {"id": 1, "card": kept, "cards": [kept], "by_name": {"token": kept}, "free": {"token": "data"}}
     assert value == {**expected, "address": {"city": "1"}}
     assert left == (("card", "token"), ("cards", "token"), ("by_name", "token"), ("address", "password"))
-    misses = row_codec.misses_declared
-    assert misses(model_of(Wallet), left[:1]) and misses(model_of(Wallet), left[2:3])
-    assert not row_codec.misses_declared(model_of(Wallet), left[3:])
+    assert TableRules([model_of(Wallet)]).missing(left) == {"card", "cards", "by_name"}
 
 
 def test_rows_secrets_are_left_out_of_objects_of_other_libraries() -> None:
@@ -297,14 +298,21 @@ def test_rows_secrets_are_left_out_of_objects_of_other_libraries() -> None:
 
 
 def test_rows_members_that_were_left_out_stay_as_memory_has_them() -> None:
-    """When a row is loaded over a record; those in lists where the list is as long."""
-    card = {"number": "1", "token": "t"}
-    known = {"id": 1, "card": card, "cards": [card], "by_name": {"a": card}, "note": "n"}
-    value, left = stored(Wallet, Login, record=known)
-    assert row_codec.with_left_out(value, left, known) == known
-    assert row_codec.with_left_out(value, left, {"id": 1, "cards": []}) == value
-    assert row_codec.with_left_out(value, left, UNDEFINED) == value
-    assert row_codec.with_left_out(value, left, Plain(id=1)) == value
+    """With all that is in them, and they count as received when memory received them."""
+    held = StoredEntry({"id": 1, "card": {"number": "1", "token": "t"}, "note": "n"}, Meta(10, 10, 50))
+    value = {"id": 1, "card": {"number": "2"}, "cards": [{"number": "3"}], "note": "m"}
+    found = entry_without(value, frozenset({"card", "cards"}), held, Meta(20, 20, 60), 7)
+    assert found.stored == {**held.stored, "note": "m"} and found.times == Meta(20, 20, 50)
+    whole = Whole(10, 50, frozenset({"id", "card", "note"}), 10, {"id": 20, "note": 20})
+    assert found.whole == whole
+
+
+def test_rows_members_that_were_left_out_and_are_unknown_are_not_received() -> None:
+    """Nor are members of which a part was left out."""
+    value = {"id": 1, "card": {"number": "2"}, "note": "m"}
+    found = entry_without(value, frozenset({"card", "by_name"}), None, Meta(20, 20, 60), 7)
+    assert found.stored == {"id": 1, "note": "m"}
+    assert found.whole == Whole(7, 60, frozenset({"id", "note"}), 20)
 
 
 @pytest.mark.parametrize(

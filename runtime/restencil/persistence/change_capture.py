@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import ChangeSet, EntityPath
     from ..cache.transition import Transition
+    from ..storage.protocol import Place
     from .connection import StorageConnection
     from .pending_write import Key, Table
     from .schema_fingerprint import SchemaRegistry
@@ -51,7 +52,7 @@ class ChangeCapture:
 
     def clear(self) -> None:
         """Forget all cells and keys, as memory is empty."""
-        for kept in (self.local_only, self.unstored_keys, self._under_error):
+        for kept in (self.local_only, self.unstored_keys, self._under_error, self._registry.unstored_lists):
             kept.clear()
 
     # -- called by actions
@@ -104,9 +105,9 @@ class ChangeCapture:
             registry.register_class(schema.model)
         is_stored = bool(request.rules.persistence.persist) and pending.is_allowed
         unstored = [
-            cell
-            for cell in change.cells()
-            if not (is_collection(cell[0]) or (is_stored and registry.keeps_whole(cell, change.get(*cell))))
+            (table, pk)
+            for table, pk in change.cells()
+            if not (is_collection(table) or (is_stored and registry.keeps_whole(table, {pk: change.get(table, pk)})))
         ]
         if is_stored and not unstored:
             return stale
@@ -208,6 +209,7 @@ class ChangeCapture:
             bulk_invalidations += (BulkInvalidation(test, False, pending.moment) for test in write_set.stale)
         if request is not None:
             registry.register(request.rules.schema)
+            self._keep_whole(pending, request)
         results = self._results(pending)
         validators = pending.validators
         own = None if request is None else results.get(request.key)
@@ -219,6 +221,35 @@ class ChangeCapture:
             refreshes = request is None or request.rules.lists.joins_refresh
             bulk_invalidations.append(PageExtension(key, header, pending.times, refreshes))
         pending.results, pending.bulk_invalidations = results, bulk_invalidations
+
+    def _keep_whole(self, pending: PendingWrite, request: Request) -> None:
+        """Leave out the result and the lists of a response if its records are not stored with all their members.
+
+        Another process would show the other members as it has them, which may be older.
+        """
+        write_set, registry, known = pending.write_set, self._registry, self._connection.known
+        keys = {request.key} if write_set is None or write_set.page is None else {request.key, write_set.page[0]}
+        lists = {cell for cell in pending.all_cells() if is_collection(cell[0])}
+        records = {table: written for table, written in pending.cells.items() if not is_collection(table)}
+        if request.rules.side_effect:
+            self.unstored_keys |= keys
+        else:
+            self.unstored_keys -= keys
+            registry.unstored_lists -= lists
+        if all(registry.keeps_whole(table, written) for table, written in records.items()):
+            return
+        self.unstored_keys |= keys
+        self.local_only |= lists
+        registry.unstored_lists |= lists
+        pending.cells, pending.joins = records, ()
+        if request.rules.side_effect:
+            return
+        of_keys: list[Place] = [key for key in keys if known.key_revs.get(key) != 0 and registry.keeps_key(key)]
+        of_lists = [cell for cell in lists if known.rev(*cell) != 0 and registry.keeps(cell)]
+        pending.drop = dict.fromkeys((*of_keys, *of_lists))
+        known.key_revs.update(dict.fromkeys(keys, 0))
+        for cell in lists:
+            known.note(*cell, 0, "")
 
     def _extends(self, key: str, results: dict[str, Result]) -> bool:
         """Whether a page extends the stored list, as memory does not have the latest list."""
@@ -253,11 +284,7 @@ class ChangeCapture:
             key = written[0]
             if key in self.unstored_keys or not self._registry.keeps_key(key):
                 continue
-            if key == own and request is not None:
-                # Once loaded, a result would show what memory has of an entity that is not stored.
-                if request.rules.side_effect or not self._registry.keeps_entities(request.rules.schema):
-                    self.unstored_keys.add(key)
-                    continue
+            if key == own:
                 self._under_error.pop(key, None)
             result = self._result(written, pending.times, request if key == own else None)
             found[key] = result

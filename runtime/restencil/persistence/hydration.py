@@ -23,16 +23,18 @@ from ..base.values import (
     same_json,
 )
 from ..cache.merge import StoredEntry, apply, requested_by
+from ..cache.staleness import NEVER
 from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
 from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
 from ..schema.record import class_record
-from ..schema.stored import is_partial, record_of
+from ..schema.stored import is_collection, is_partial, record_of
 from .apply_remote import apply_remote, is_alike, write_entry
 from .connection import arrived
 from .pending_write import deletion_of
 from .provenance import Provenance
-from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left_out
+from .row_codec import many_row_values, result_parts, row_value, whole_of
+from .stored_forms import entry_without, record_in
 
 if TYPE_CHECKING:
     from ..cache.store import Store
@@ -173,7 +175,8 @@ class Hydrator(Provenance):
             if held.stored is not UNDEFINED:
                 write_entry(intake.other, cell, held)
                 return
-        self.is_memory_only(cell)
+        if cell not in self._write_behind.capture.local_only:
+            self.is_memory_only(cell)
 
     def _forget_absent(self) -> None:
         """Forget which rows are absent, unless memory has a value."""
@@ -198,16 +201,15 @@ class Hydrator(Provenance):
         values = self._values_of(table, recent)
         usable: list[StoredRow] = []
         written: dict[str, Any] = {}
-        left, met = self.left_out, None
+        met = None
         to_store: Callable[[dict[str, Any]], Any] | None = None
         for row in rows:
             pk = row.pk
             value = values.get(pk, UNDEFINED)
             if value is UNDEFINED:
-                self.unusable.add((table, pk))
-                known.note(table, pk, row.rev, "")
+                self._is_unusable(row)
                 continue
-            if kind_of(value) is dict and not (left and (table, pk) in left):  # partial collections have other types
+            if kind_of(value) is dict:  # partial collections have other types
                 node = nodes.get((table, pk))
                 if node is not met:
                     met, to_store = node, None if node is None or node.entity is None else node.entity.to_store
@@ -255,17 +257,18 @@ class Hydrator(Provenance):
             return
         value = self._value_of(row) if times is not None else UNDEFINED
         if times is None or value is UNDEFINED:
-            self.unusable.add(cell)
-            known.note(table, pk, row.rev, "")  # the next write replaces it
+            self._is_unusable(row)
             if before is not UNDEFINED and not is_pending:
                 self.is_memory_only(cell)  # others have another value of it
             return
         self.unusable.discard(cell)
         self.dangling.discard(cell)
-        if cell in self.left_out:
-            node = None  # an instance of the class would miss members
         earlier: Meta | None = base.meta(table, pk)
         whole: Whole | None = None if value is INVALID else self._whole(row, value, times)
+        left = self.left_out.get(cell)
+        missing = None if left is None else self._registry.rules(table).missing(left)
+        if missing and is_dict(value):
+            value, times, whole = entry_without(value, missing, record_in(base, cell), times, NEVER)
         if is_pending or is_joined:
             stored, times, whole = self._write_behind.over(
                 cell, StoredEntry(_stored(value, node, before), times, whole)
@@ -275,13 +278,13 @@ class Hydrator(Provenance):
                 self.unordered.add(table)
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
-        elif unverified is not None and not (row.rev > unverified >= 0 or times.date >= earlier.date):
+        elif unverified is not None and not (row.rev > unverified >= 0 or (times.date >= earlier.date and not missing)):
             self.is_memory_only(cell)
             return
         elif not was_known and unverified is None:
             stored, times, whole = _joined(base, cell, StoredEntry(value, times, whole), node)
         else:
-            stored = self._replaced(cell, value, node, before)
+            stored = _stored(value, node, before)
         if not is_pending:
             self.loaded.setdefault(table, set()).add(pk)
         if is_alike(before, stored):
@@ -289,12 +292,11 @@ class Hydrator(Provenance):
         change = intake.new if before is UNDEFINED or stored is before else intake.other
         write_entry(change, cell, StoredEntry(stored, times, whole))
 
-    def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> object:
-        """Return the new value of a cell in memory; members that were left out of the row stay."""
-        left = self.left_out.get(cell)
-        if left is not None and is_dict(value) and not isinstance(before, Sentinel):
-            value = with_left_out(value, left, before)
-        return _stored(value, node, before)
+    def _is_unusable(self, row: StoredRow) -> None:
+        """Note that memory cannot use a row: a write replaces it, or is merged with it if it only lacks members."""
+        cell = row.table, row.pk
+        self.unusable.add(cell)
+        self._connection.known.note(*cell, 0 if cell in self.left_out else row.rev, "")
 
     def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
         """Return the values of rows by primary key, decoded together if possible."""
@@ -324,6 +326,8 @@ class Hydrator(Provenance):
             self._whole_notes[cell] = details
         if left:
             self.left_out[cell] = left
+            if self._registry.rules(row.table).missing(left) and record_in(self._store_state.base, cell) is None:
+                return UNDEFINED
         return record
 
     def _is_broken(self, place: EntityPath | str) -> None:
@@ -429,6 +433,8 @@ class Hydrator(Provenance):
             known.forget(table, pk)
             return
         known.note(table, pk, entry.number, known.shape(table, pk))
+        if not (is_collection(table) or self._registry.keeps_whole(table, {pk: stored})):
+            return  # members of it that are not stored may be older
         whole = None
         if not isinstance(stored, Sentinel):
             whole = whole_of(record_of(stored), None, here, known.timeline.number_of(entry.requested_rev))
@@ -442,7 +448,7 @@ class Hydrator(Provenance):
             if table in self.infos:
                 self.infos[table] = self.infos[table]._replace(incomplete=True)
             self.unusable.discard(cell)
-            if known.rev(table, pk) is None:
+            if not known.rev(table, pk):
                 continue
             known.note(table, pk, 0, "")
             if base.get(table, pk) is not UNDEFINED and not self._write_behind.is_pending(cell):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..base.values import UNDEFINED
 from ..cache.reader import named_pk
 from ..cache.tables import EMPTY
 from ..schema.collection import Collection
@@ -90,7 +91,7 @@ class Misses:
         schema = request.rules.schema
         if type(schema) is not EntitySchema or type(base.get(table, pk)) is not schema.model.cls:
             return False
-        if base.results.get(key, pk) != pk or key in hydrator.validators or cell in hydrator.left_out:
+        if base.results.get(key, pk) != pk or key in hydrator.validators:
             return False
         return self._store_state.shows_base and self._connection.known.rev(table, pk) is not None
 
@@ -109,17 +110,12 @@ class Misses:
 
     def has_dangling_reference(self, references: References, absent: list[str]) -> bool:
         """Whether a stored value refers to a row that is missing or incomplete."""
-        node, from_storage, pks = references
+        node, from_storage, _ = references
         table, hydrator = node.table_key, self._hydrator
         if absent and not from_storage:  # a response of this process refers to rows that it did not contain
             if len(hydrator.dangling) > MOST_ABSENT:
                 hydrator.dangling.clear()
             hydrator.dangling.update([(table, pk) for pk in absent])
-        if hydrator.left_out:
-            get = self._store_state.base.get
-            for pk in pks:
-                if (table, pk) in hydrator.left_out and hydrator.misses_members(node, (table, pk), get(table, pk)):
-                    return True
         return from_storage and any(self._is_dangling(table, pk) for pk in absent)
 
     def _is_dangling(self, table: str, pk: str) -> bool:
@@ -139,5 +135,7 @@ class Misses:
             return False
         if not self._registry.keeps_table(table):
             return False
-        info = hydrator.infos.get(table)
-        return info is not None and info.incomplete
+        info, get = hydrator.infos.get(table), self._store_state.base.get
+        if info is not None and info.incomplete:
+            return True
+        return any(cell[0] == table and get(*cell) is UNDEFINED for cell in hydrator.unusable)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..base.values import UNDEFINED, is_dict, is_list
+from ..base.values import UNDEFINED
 from ..cache.staleness import ELSEWHERE
-from ..schema.record import class_record
-from ..schema.stored import record_of
-from .row_codec import misses_declared
 from .stale_marks import load_marks
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import ChangeSet, EntityPath
-    from ..schema.protocol import Schema
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import PendingWrite
@@ -53,7 +49,7 @@ class Provenance:
         self.dangling: set[EntityPath] = set()
         """Cells that responses of this process refer to, but that are not stored."""
         self.unusable: set[EntityPath] = set()
-        """Stored rows that cannot be used: written by other classes, too old, or invalid JSON."""
+        """Stored rows that cannot be used: without members, written by other classes, too old, or invalid JSON."""
         self.unusable_keys: set[str] = set()
         self.unread: set[str] = set()
         """Keys whose results were loaded for a function of `update`; no endpoint has read them yet."""
@@ -144,15 +140,6 @@ class Provenance:
         """Return the schema fingerprint of the endpoint that has read a key here; None if none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
-    def misses_members(self, node: Schema | None, cell: EntityPath, stored: object) -> bool:
-        """Whether a row misses members that its class declares, and memory does not have them either."""
-        left = self.left_out.get(cell)
-        entity = None if node is None else node.entity
-        if left is None or entity is None:
-            return False
-        model: Any = class_record(entity.cls)
-        return misses_declared(model, tuple(path for path in left if not _has(record_of(stored), path)))
-
     def mark_unverified(self, *, is_epoch: bool) -> None:
         """Mark all of memory as unverified; with `is_epoch`, as the storage began a new epoch."""
         known, base = self._connection.known, self._store_state.base
@@ -196,12 +183,3 @@ class Provenance:
     def some_unverified_keys(self, number: int) -> list[str]:
         """Return at most `number` unverified keys."""
         return list(islice(self.unverified_keys, number))
-
-
-def _has(record: object, path: tuple[str, ...]) -> bool:
-    """Whether a record has a member that was left out of its row; members in lists are not checked."""
-    for name in path:
-        if is_list(record) or not is_dict(record) or name not in record:
-            return False
-        record = record[name]
-    return True

@@ -19,11 +19,11 @@ from __future__ import annotations
 import json
 import re
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib import parse as urls
 
 from ..base.json_text import decode_json, encode_exactly
@@ -37,6 +37,10 @@ from ..schema.notation import schema_of
 from ..schema.protocol import Schema
 from ..schema.record import Model, class_record
 from ..schema.stored import PartialEntries, PartialKeys, is_collection, is_partial, like, record_of
+
+if TYPE_CHECKING:
+    from ..cache.tables import EntityPath
+    from ..schema.relation import Relation
 
 LeftOut: TypeAlias = tuple[tuple[str, ...], ...]
 """The members that were left out of a record, each as the JSON names on its path, through lists and maps."""
@@ -83,6 +87,7 @@ _CLOSED: Final = bytes({ord("{"): ord("}"), ord("["): ord("]")}.get(first, 0) fo
 """By the first byte of the JSON of a row, its last byte; 0 for an invalid first byte."""
 _LEFT_MARK: Final = b'"$left"'
 _OWN_MARK: Final = b'"MISS-'
+_KEYS: Final = (str, dict)
 _REFERENCE: Final = frozenset({"id", "schema"})
 _NO_NAMES: Final = frozenset[str]()
 _MOST_NAMES: Final = 1_000
@@ -308,15 +313,23 @@ def _hints(cls: object) -> Mapping[str, Any]:
 class TableRules:
     """The rules that decide which rows and members of a table are stored, by all its known classes.
 
-    `others` are names of secrets besides the usual ones, as returned by `plain_name`.
+    `others` are names of secrets besides the usual ones, as returned by `plain_name`. `keeps_list` tells whether a
+    list in a record is stored.
     """
 
-    def __init__(self, models: Iterable[EntityModel], others: frozenset[str] = _NO_NAMES) -> None:
+    def __init__(
+        self,
+        models: Iterable[EntityModel],
+        others: frozenset[str] = _NO_NAMES,
+        keeps_list: Callable[[EntityPath], bool] = bool,
+    ) -> None:
         found = [*models]
         self._place = _Place((), others, found)
         self.kept = all(model.persist for model in found) and not any(self._hides_pk(model) for model in found)
         """Whether rows of the table are stored."""
-        self._references = {relation.in_json for model in found for relation in model.relations}
+        self._relations = [relation for model in found for relation in model.relations]
+        self._references = {relation.in_json for relation in self._relations}
+        self._keeps_list = keeps_list
         self._plain: set[str] = set()
         """Names of members that are stored unchanged."""
 
@@ -328,10 +341,29 @@ class TableRules:
         return self._place.member(name)[0]
 
     def leaves_out(self, stored: Any) -> bool:
-        """Whether the stored row of a record lacks any of its members."""
+        """Whether the stored row of a record lacks any of its declared members."""
+        record: dict[str, Any] = record_of(stored)
+        for relation in self._relations:
+            value = record.get(relation.in_json)
+            if type(value) is str and not self._keeps_list_in(relation, value):
+                return True
+            if type(value) in _KEYS and _others_of(value) is UNDEFINED:
+                return True
+        if self._plain.issuperset(record):
+            return False
         left: dict[tuple[str, ...], None] = {}
-        _kept(record_of(stored), self._place, (), left)
-        return bool(left)
+        _kept(record, self._place, (), left)
+        return bool(self.missing([*left]))
+
+    def _keeps_list_in(self, relation: Relation, value: object) -> bool:
+        """Whether the list to which a value of a relation refers is stored; True if it does not refer to a list."""
+        node = relation.node if type(value) is str and relation.is_resolved else None
+        table = None if node is None else node.own_table
+        return table is None or self._keeps_list((table, str(value)))
+
+    def missing(self, left: Iterable[tuple[str, ...]]) -> frozenset[str]:
+        """Return the declared members that were left out, or a part of them."""
+        return frozenset(path[0] for path in left if self._place.declares(path))
 
     def encode(self, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes:
         """Return the JSON of a record or instance. Raises Unstorable if it has no exact JSON form.
@@ -345,6 +377,11 @@ class TableRules:
             if len(self._plain) < _MOST_NAMES:
                 self._plain.update(name for name in record if self._place.member(name) == (True, None))
             record = _kept(record, self._place, (), left)
+        for relation in self._relations:
+            name = relation.in_json
+            if not self._keeps_list_in(relation, record.get(name)):
+                record = {other: item for other, item in record.items() if other != name}
+                left[name,] = None
         data = _encoded(record)
         if _OWN_MARK in data:
             record = {name: _others_of(item) if name in self._references else item for name, item in record.items()}
@@ -435,36 +472,6 @@ def left_out_of(data: bytes | None) -> LeftOut:
         return row_value(data)[1]
     except ValueError:
         return NOTHING_LEFT
-
-
-def misses_declared(model: EntityModel, left: LeftOut) -> bool:
-    """Whether a class declares a member that was left out, so that the row is incomplete for it."""
-    return bool(left) and any(map(_Place((), objects=(model,)).declares, left))
-
-
-def with_left_out(record: dict[str, Any], left: LeftOut, known: object) -> dict[str, Any]:
-    """Return a loaded record with the members that were left out of it, from `known`, the value in memory."""
-    if not left or not is_dict(known := record_of(known)):
-        return record
-    found = {**record}
-    for path in left:
-        found = _filled(found, known, path)
-    return found
-
-
-def _filled(value: object, known: object, path: tuple[str, ...]) -> Any:
-    name, *rest = path
-    if is_list(value) and is_list(known) and len(value) == len(known):
-        return [_filled(item, other, path) for item, other in zip(value, known, strict=True)]
-    if not (is_dict(value) and is_dict(known)):
-        return value
-    if name in known and name not in value and not rest:
-        return {**value, name: known[name]}
-    if name in known and name in value and rest:
-        return {**value, name: _filled(value[name], known[name], tuple(rest))}
-    if name in value or name in known:
-        return value
-    return {key: _filled(item, known.get(key), path) for key, item in value.items()}  # a map of such objects
 
 
 def _kept(value: object, place: _Place, path: tuple[str, ...], left: dict[tuple[str, ...], None]) -> Any:

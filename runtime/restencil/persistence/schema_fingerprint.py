@@ -191,6 +191,8 @@ class SchemaRegistry:
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._complete: dict[int, tuple[Schema, int, tuple[str, ...]]] = {}
         """By id, the schemas whose classes are all registered, with the count of definitions then, and their tables."""
+        self.unstored_lists: set[EntityPath] = set()
+        """Lists of responses whose records are not stored with all their members."""
         self._known: dict[str, _KnownClasses] = {}
         """By table, what its classes say, until there are others."""
         self._registered = registered
@@ -246,10 +248,6 @@ class SchemaRegistry:
         """Whether the result of an endpoint is stored under a key."""
         return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
 
-    def keeps_entities(self, schema: Schema | None) -> bool:
-        """Whether all entities that a schema contains are stored."""
-        return all(map(self.keeps_table, self.register(schema)))
-
     def keeps_table(self, table: str) -> bool:
         """Whether rows of a table are stored; of lists, whether all of their items are."""
         tables = item_tables(table) if is_collection(table) else [table]
@@ -260,9 +258,17 @@ class SchemaRegistry:
         table, pk = cell
         return is_kept_cell(table, pk, self.secrets) and self.keeps_table(table)
 
-    def keeps_whole(self, cell: EntityPath, stored: Any) -> bool:
-        """Whether the stored row of a record, or of a deleted one, has all of its members."""
-        return self.keeps(cell) and (stored is INVALID or not self.rules(cell[0]).leaves_out(stored))
+    def keeps_whole(self, table: str, records: Mapping[str, Any]) -> bool:
+        """Whether the stored rows of records, or of deleted ones, have all of their members."""
+        rules, others = self.rules(table), self.secrets
+        return rules.kept and not any(
+            not is_kept_cell(table, pk, others) or (stored is not INVALID and rules.leaves_out(stored))
+            for pk, stored in records.items()
+        )
+
+    def keeps_list(self, cell: EntityPath) -> bool:
+        """Whether a list is stored."""
+        return cell not in self.unstored_lists and self.keeps(cell)
 
     def keeps_index(self, entry: IndexEntry, pk: str) -> bool:
         """Whether an index entry that leads to a primary key is stored."""
@@ -286,7 +292,7 @@ class SchemaRegistry:
         found = self._known.get(table)
         if found is None or found.counted != counted:
             classes = sorted(self.classes(table), key=fingerprint_of)
-            rules = TableRules(classes, self.secrets)
+            rules = TableRules(classes, self.secrets, self.keeps_list)
             found = self._known[table] = _KnownClasses(counted, rules, frozenset(map(fingerprint_of, classes)))
         return found
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.values import INVALID
-from ..cache.merge import StoredEntry, requested_by
-from ..schema.stored import is_collection
+from ..base.values import INVALID, Sentinel
+from ..cache.merge import StoredEntry, requested_by, with_part
+from ..cache.merge import whole_of as last_whole_of
+from ..schema.stored import is_collection, record_of
 from .row_codec import (
     NOTHING_LEFT,
     LeftOut,
@@ -16,12 +17,12 @@ from .row_codec import (
     row_value,
     whole_of,
     with_details,
-    with_left_out,
 )
 from .schema_fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from ..base.values import Meta
+    from ..cache.tables import EntityPath, Tables
     from ..storage.protocol import StoredRow
     from .pending_write import Result
     from .schema_fingerprint import SchemaRegistry
@@ -58,11 +59,11 @@ def result_json(registry: SchemaRegistry, result: Result, cells: int | None = No
 
 
 def entry_of(
-    registry: SchemaRegistry, row: StoredRow, times: Meta, number: float, known: object = None
+    registry: SchemaRegistry, row: StoredRow, times: Meta, number: float, held: StoredEntry | None = None
 ) -> StoredEntry | None:
     """Convert a row to the form of memory; None if no known class can read it. Raises ValueError for invalid JSON.
 
-    Members that were left out of it come from `known`, the value in memory; `number` is the number of its request.
+    `held` is the record in memory; `number` is the number of the request of the row.
     """
     if row.value is None:
         return StoredEntry(INVALID, times)
@@ -72,8 +73,36 @@ def entry_of(
     whole = whole_of(value, details, times, number)
     if is_collection(row.table):
         return requested_by(StoredEntry(value, times, whole), times.fetched_at)
-    record = with_left_out(value, left, known)
+    missing = registry.rules(row.table).missing(left)
+    if missing:
+        loaded = entry_without(value, missing, held, times, number)
+    else:
+        loaded = requested_by(StoredEntry(value, times, whole), times.fetched_at)
     prints = row.shape.split("+")
     model = next((model for model in registry.classes(row.table) if fingerprint_of(model) in prints), None)
-    held = StoredEntry(record if model is None else model.stored(record), times, whole)
-    return requested_by(held, times.fetched_at)
+    return loaded if model is None else loaded._replace(stored=model.stored(loaded.stored))
+
+
+def entry_without(
+    value: dict[str, Any], missing: frozenset[str], held: StoredEntry | None, times: Meta, number: float
+) -> StoredEntry:
+    """Return the entry of a record whose row lacks members, like that of a response with only its other members.
+
+    `held` is the record in memory, whose members stay.
+    """
+    received = {name: item for name, item in value.items() if name not in missing}
+    if held is None:
+        return StoredEntry(received, times, whole_of(received, None, times, number))
+    known = record_of(held.stored)
+    times = times._replace(expires_at=min(times.expires_at, held.times.expires_at))
+    whole = with_part(last_whole_of(held), received, times.fetched_at)
+    return StoredEntry(received | {name: known[name] for name in missing if name in known}, times, whole)
+
+
+def record_in(base: Tables, cell: EntityPath) -> StoredEntry | None:
+    """Return the entry of a record in memory; None if it is unknown or deleted."""
+    table, pk = cell
+    stored = base.get(table, pk)
+    if isinstance(stored, Sentinel):
+        return None
+    return StoredEntry(stored, base.metas[table][pk], base.whole(table, pk))

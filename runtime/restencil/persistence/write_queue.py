@@ -15,7 +15,7 @@ from ..cache.write_set import EditList
 from ..schema.stored import is_collection, record_of
 from .pending_write import deletion_of
 from .row_codec import left_out_of
-from .stored_forms import entry_of
+from .stored_forms import entry_of, record_in
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -251,7 +251,7 @@ class WriteQueue:
         number = self._connection.known.timeline.number_of(row.whole_rev)
         times = self._connection.inward(row.times, row.whole_rev)
         try:
-            held = entry_of(self._registry, row, times, number, self._store_state.base.get(*cell))
+            held = entry_of(self._registry, row, times, number, record_in(self._store_state.base, cell))
         except ValueError:
             held = None  # it is invalid JSON: pending writes replace it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
