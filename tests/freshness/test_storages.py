@@ -563,6 +563,41 @@ def test_field_without_persist_is_requested_once_by_each_process(read: tuple[str
             assert len(session.network.exchanges) - before == (2 if not change else 1)
 
 
+NESTED = """
+entities:
+  Author: {fields: {id: integer, name: {type: string, persist: false}}}
+  Item: {fields: {id: integer, title: string, author: Author}}
+  Note: {fields: {id: integer, item: Item}}
+  Shelf: {fields: {id: integer, authors: {collection: [Author], nest: {shelf: id}}}}
+resources:
+  items: {path: /items/:id, schema: Item}
+  notes: {path: /notes/:id, schema: Note}
+  shelves: {path: /shelves/:id, schema: Shelf}
+  books: {path: /books/:id, schema: {entity: Book, fields: {id: integer, shelf: Shelf}}}
+"""
+
+
+@pytest.mark.parametrize("name", ["notes.get", "books.get"])
+def test_field_without_persist_of_a_nested_record_is_not_requested_for_ever(name: str) -> None:
+    """A response that refers to a record by its key is complete, whatever the stored row of that record refers to."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        author = {"id": 1, "name": "Ann"}
+        return {
+            "/items/1": {"id": 1, "title": "T", "author": author},
+            "/notes/1": {"id": 1, "item": 1},
+            "/shelves/1": {"id": 1, "authors": [author]},
+            "/books/1": {"id": 1, "shelf": {"id": 1}},
+        }[target]
+
+    with small(NESTED, answer, SHARED) as session:
+        for other in ("items.get", "shelves.get"):
+            session.call(other, "whole", "other", id=1)
+        session.sync()
+        session.call(name, id=1)
+        assert session.requests(name, id=1) == []
+
+
 # dumps
 
 DUMPED = """

@@ -44,6 +44,8 @@ class ReadSet:
         self._loaded = loaded
         self._from_storage = False
         """Whether the visited value was loaded from the storage."""
+        self._is_own = False
+        """Whether a response of this process is read: what its records refer to shows as its key if it is unknown."""
         self._seen: dict[Node, set[str]] = {}
         self._next: dict[tuple[Node, bool], dict[str, None]] = {}
         """The references that are not opened yet."""
@@ -56,9 +58,9 @@ class ReadSet:
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
-    def begin(self, schema: Schema, stored: object, *, from_storage: bool) -> None:
-        """Begin the walk at a stored value."""
-        self._from_storage = from_storage
+    def begin(self, schema: Schema, stored: object, *, from_storage: bool, is_own: bool) -> None:
+        """Begin the walk at a stored value; `is_own` tells whether it is a response of this process."""
+        self._from_storage, self._is_own = from_storage, is_own
         self.visit(schema, stored)
 
     @property
@@ -86,7 +88,7 @@ class ReadSet:
                 absent.append(pk)
             elif stored is not INVALID:
                 found[pk] = stored
-        loaded: Any = self._loaded.get(table, EMPTY)
+        loaded: Any = EMPTY if self._is_own and not node.is_collection else self._loaded.get(table, EMPTY)
         self._from_storage = True
         self._inside(node, [record_of(stored) for pk, stored in found.items() if pk in loaded])
         self._from_storage = False

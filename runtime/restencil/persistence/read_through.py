@@ -243,6 +243,7 @@ class ReadThrough:
             walk = ReadSet(seen, args, hydrator.loaded)
             stored = UNDEFINED if key is None else seen.result(key)
             from_storage = key in hydrator.loaded_keys
+            is_own = stored is not UNDEFINED and not from_storage
             if stored is UNDEFINED:
                 with store_state.hooks:
                     stored = schema.query_key(args, walk)
@@ -256,7 +257,7 @@ class ReadThrough:
                     asks = yield from self._levels.load(cells, index)
                     continue
             with store_state.hooks:
-                walk.begin(schema, stored, from_storage=from_storage)
+                walk.begin(schema, stored, from_storage=from_storage, is_own=is_own)
             if listed is not None:
                 self._note_lists(walk.ahead, listed)
                 listed = None
