@@ -149,6 +149,18 @@ def test_stale_reference_that_is_gone_makes_a_read_request_its_own_key(session: 
     assert session.asked(before) == ["GET /users/1", "GET /items/2"]
 
 
+def test_stale_reference_that_is_gone_makes_a_read_request_nothing_else() -> None:
+    """What a record that is gone refers to is no part of the result, so nobody has to know whether it is there."""
+    with Session(World(items=8)) as session:
+        session.call("users.get", id=1)
+        session.call("items.by_offset")
+        session.call("users.partial_update", "204", id=1, body={"name": "zoe"})
+        del session.server.users[1]
+        session.server.version += 1
+        assert session.requests("items.by_offset") == ["GET /users/1", "GET /items/by_offset"]
+        assert session.requests("items.by_offset") == []
+
+
 def test_reference_that_has_expired_is_requested(session: Session) -> None:
     """A reference that another response brought keeps its own age."""
     session.call("users.get", id=1)

@@ -18,7 +18,7 @@ from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
 from .tables import EMPTY, WHOLE_TABLE, Contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from ..schema.entity import EntityModel
     from .request import Request
@@ -207,6 +207,8 @@ def record_path_of(request: Request, *, is_nested: bool) -> str | None:
 class _Judge:
     def __init__(self, base: Tables, request: Request, cells: Shown, now: float, stored: object = None) -> None:
         self._base, self._request, self._cells, self._now, self._stored = base, request, cells, now, stored
+        self._parts: Collection[EntityPath] = cells
+        """The parts of the result, of all that it shows."""
         self._rules = request.rules
         reach = request.rules.reach
         self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
@@ -238,10 +240,8 @@ class _Judge:
         def is_own(cell: EntityPath) -> bool:
             return cell == root or received is None or cell[1] in received.get(cell[0], ())
 
-        cells: Iterable[EntityPath] = self._cells
-        if contents is not None and root is None:
-            cells = self._parts_of(contents, fetched_at)
-        for cell in cells:
+        self._parts = self._parts_of(contents, fetched_at) if contents is not None and root is None else self._cells
+        for cell in self._parts:
             if cell[1] == WHOLE_TABLE:
                 continue
             part = self._part(cell, number, is_own)
@@ -307,7 +307,7 @@ class _Judge:
         meta = self._base.meta(*cell)
         return NEVER if meta is None else self._base.number(cell, meta)
 
-    def _parts_of(self, contents: Contents, fetched_at: float) -> Iterable[EntityPath]:
+    def _parts_of(self, contents: Contents, fetched_at: float) -> Collection[EntityPath]:
         """Return the parts of a result: the records and lists of its response, and later additions to its lists.
 
         Nested lists that the response did not contain are not part of it. Neither are records that appear only there,
@@ -427,6 +427,8 @@ class _Judge:
         result or of the record that refers to it.
         """
         for place in self._cells[cell]:
+            if place is not None and place not in self._parts:
+                continue  # what a record that is gone shows may lead back to it
             if place is None or place[0] in self._collections or is_own(place):
                 if number <= gone:
                     return _Part(STALE, mark)
