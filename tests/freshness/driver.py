@@ -737,7 +737,7 @@ class Run:
         if any(one.response is not None for one in changing) or (changing and session.world.optimistic):
             return
         for through in [*session.clients]:
-            objects: dict[tuple[Any, str], Any] = {}
+            objects: dict[tuple[Any, str], tuple[Any, Any]] = {}
             for name, arguments in self.api.reads:
                 state = session.bound(name, through).state(**arguments)
                 if state.data is None:
@@ -757,10 +757,14 @@ class Run:
                         return
                 # What was evicted and is loaded from a dump again is another object.
                 for entity in () if session.world.bound and self.is_loaded else entities(state.data, set()):
-                    before = objects.setdefault((type(entity), str(entity.pk())), entity)
-                    if before is not entity:
+                    key, bound = (type(entity), str(entity.pk())), session.bound(name, through)
+                    look = functools.partial(bound.state, **arguments)
+                    before, look_before = objects.setdefault(key, (entity, look))
+                    # A read that loads from a storage may complete what earlier reads have shown of an entity.
+                    if before is not entity and not (session.world.is_shared and is_one(key, look_before, look)):
                         self.differ("one entity is two objects", read, f"{entity!r} beside {before!r}")
                         return
+                    objects[key] = entity, look
 
     def finish(self) -> None:
         """All that is under way arrives; then each read is fresh after one call at the latest, and right."""
@@ -845,6 +849,12 @@ def entities(value: Any, seen: set[int]) -> Iterator[Any]:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
             yield from entities(one, seen)
+
+
+def is_one(key: tuple[Any, str], *looks: Callable[[], Any]) -> bool:
+    """Whether an entity, by type and key, is one object in what these reads show now."""
+    shown = [one for look in looks for one in entities(look().data, set()) if (type(one), str(one.pk())) == key]
+    return all(one is shown[0] for one in shown)
 
 
 def run(program: Program, api: Api = CHANGES, *, check_all: bool = False, at_end: bool = True) -> Outcome:
