@@ -563,6 +563,26 @@ def test_field_without_persist_is_requested_once_by_each_process(read: tuple[str
             assert len(session.network.exchanges) - before == (2 if not change else 1)
 
 
+def test_field_without_persist_that_is_not_known_is_requested() -> None:
+    """A response of another process does not make whole what this process knows of a record without that field."""
+    item = {"id": 1, "kind": "a", "title": "old"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            item.update(body)
+            return NOTHING
+        return [item] if target == "/items" else item
+
+    spec = ITEMS.replace("title: string", "title: {type: string?, persist: false}", 1)
+    with small(f"options: {{needs: required}}{spec}", answer, SHARED) as session:
+        session.call("items.partial_update", "", "other", id=1, body={"kind": "b"})
+        for _ in range(2):
+            session.sync()
+            session.call("items.get_list.fetch")
+        session.sync()
+        assert session.call("items.get", "", "other", id=1).title == "old"
+
+
 NESTED = """
 entities:
   Author: {fields: {id: integer, name: {type: string, persist: false}}}

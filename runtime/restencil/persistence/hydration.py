@@ -33,7 +33,7 @@ from .apply_remote import apply_remote, is_alike, write_entry
 from .connection import arrived
 from .pending_write import deletion_of
 from .provenance import Provenance
-from .row_codec import many_row_values, result_parts, row_value, whole_of
+from .row_codec import NOTHING_LEFT, many_row_values, result_parts, row_value, whole_of
 from .stored_forms import entry_without, record_in
 
 if TYPE_CHECKING:
@@ -433,8 +433,12 @@ class Hydrator(Provenance):
             known.forget(table, pk)
             return
         known.note(table, pk, entry.number, known.shape(table, pk))
-        if not (is_collection(table) or self._registry.keeps_whole(table, {pk: stored})):
-            return  # members of it that are not stored may be older
+        is_partly_stored = not is_collection(table) and (
+            bool(self._registry.rules(table).missing(self.left_out.get(cell, NOTHING_LEFT)))
+            or not self._registry.keeps_whole(table, {pk: stored})
+        )
+        if is_partly_stored:
+            return  # its other members may be older, or not be there
         whole = None
         if not isinstance(stored, Sentinel):
             whole = whole_of(record_of(stored), None, here, known.timeline.number_of(entry.requested_rev))
