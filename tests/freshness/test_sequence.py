@@ -327,6 +327,40 @@ def test_change_through_the_client_makes_its_partitions_stale(session: Session) 
     assert not session.is_fresh("items.get", {"id": 1}, "view")
 
 
+ORDERS = """
+entities:
+  Line: {fields: {id: integer, order: integer, quantity: integer}}
+  Order: {fields: {id: integer, lines: {collection: [Line], nest: {order: id}}}}
+resources:
+  orders: {path: "/orders/:id", schema: Order}
+  lines: {path: "/lines/:id", schema: Line, search_params: {order: integer?}}
+"""
+
+
+def test_change_through_a_partition_makes_nested_records_and_their_lists_stale() -> None:
+    """A response to a change of an order shows that one line was added, one changed, and one left out."""
+    lines = {key: {"id": key, "order": 1, "quantity": 1} for key in (1, 2)}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PUT":
+            del lines[2]
+            lines[1]["quantity"] = 5
+            lines[3] = {"id": 3, "order": 1, "quantity": 1}
+        if target == "/orders/1":
+            return {"id": 1, "lines": [*lines.values()]}
+        return [*lines.values()] if "?" in target else lines.get(int(target.rpartition("/")[2]))
+
+    with small(ORDERS, answer) as session:
+        assert len(session.call("lines.get_list", order=1)) == 2
+        session.call("orders.update", "", "view", id=1, body={})
+        assert session.call("lines.get", id=1).quantity == 5
+        with pytest.raises(restencil.NotFoundError):
+            session.call("lines.get", id=2)
+        shown = session.call("lines.get_list", order=1)
+        assert {line.id: line.quantity for line in shown} == {1: 5, 3: 1}
+        assert len(session.call("orders.get", id=1).lines) == 2
+
+
 # 304
 
 

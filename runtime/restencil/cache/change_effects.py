@@ -85,9 +85,10 @@ def elsewhere(tx: Transaction) -> ChangeEffects:
     if tx.request.rules.mutation.marks_changes:
         effects.of_nothing(is_certain=False)
         effects.stale.lists.update(effects.tables)  # also lists whose requests are in flight
-    for table in effects.tables:
-        for pk in tx.change.entities.get(table, ()):
-            effects.mark_record((table, pk), existence=True)
+    written = [(table, pk) for table, records in tx.change.entities.items() for pk in records]
+    lists = [cell for cell in written if is_collection(cell[0])]
+    for cell in [*(cell for cell in written if not is_collection(cell[0])), *effects.left_out(lists)]:
+        effects.mark_record(cell, existence=True)
     return effects.done()
 
 
@@ -175,11 +176,11 @@ class _Effects:
             changes = [(before, now) for before, now in records if before is not None and now is not None]
             left = [one.cell for one in self._listings(table) if any(_moved(one, *change) for change in changes)]
             self.stale.cells.update(cell for cell in left if cell not in known)
-        for cell in self._left_out(received):
+        for cell in self.left_out(received):
             self.stale.cells.add(cell)  # the mutation has deleted or moved it
             self._mark_lists(cell[0], known)
 
-    def _left_out(self, received: Iterable[EntityPath]) -> Iterator[EntityPath]:
+    def left_out(self, received: Iterable[EntityPath]) -> Iterator[EntityPath]:
         """Yield the records that were in these lists before, and are neither there nor elsewhere in the response."""
         writer, reach = self._writer, self._request.rules.reach
         for table, pk in received:
