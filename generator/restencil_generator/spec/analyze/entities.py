@@ -11,7 +11,7 @@ from restencil_generator.spec.analyze.list_identity import keep_fields_apart
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.keys import defaults
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
-from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.spec.type_info import dotted_names, path_to, type_info
 from restencil_generator.spec.validate_value import fits_scalar, objects_in
 
@@ -205,6 +205,9 @@ class Entities:
     def _has_unread(self, entity: str, field: str) -> bool:
         """Return whether an entity may have a field that could not be read, because it or a base entity is invalid."""
         *_, last = self.types.lineage(entity)
+        fields = self.given[entity].node("fields")
+        if fields is not None and not isinstance(fields, MappingNode):
+            return True
         read = any(known.name == field for known in self.own[entity])
         return (field in self.types.raw_fields(entity) and not read) or last.broken or "extends" in last.node.entries
 
