@@ -7,7 +7,7 @@ but assembled from records and lists of other responses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED, is_mapping
 from ..schema.entity import as_entity
@@ -18,12 +18,15 @@ from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
 from .tables import EMPTY, WHOLE_TABLE, Contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Container, Iterable, Mapping
 
     from ..schema.entity import EntityModel
     from .request import Request
     from .staleness import EntityPath
     from .tables import ChangeSet, ResultMeta, Shown, Tables
+
+    Received: TypeAlias = Mapping[str, Container[str]]
+    """The records and lists of a response, as primary keys by table."""
 
 _GONE: Final = frozenset({404, 410})
 
@@ -40,7 +43,6 @@ class _Part(NamedTuple):
 
 
 _FRESH: Final = _Part(INFINITE)
-_NO_CONTENTS: Final = Contents(EMPTY, EMPTY)
 
 
 def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
@@ -77,17 +79,32 @@ def unmarked_since(base: Tables, request: Request, number: float) -> bool:
 
 
 def freshness_of(
-    base: Tables, request: Request, meta: ResultMeta | None, stored: object, cells: Shown, now: float
+    base: Tables,
+    request: Request,
+    meta: ResultMeta | None,
+    stored: object,
+    cells: Shown,
+    now: float,
+    root: EntityPath | None = None,
 ) -> Freshness:
-    """Return the freshness of a result that shows these cells; `stored` is its stored form, `meta` that of its key."""
-    found = _judged(base, request, meta, stored, cells, now)
+    """Return the freshness of a result that shows these cells; `stored` is its stored form, `meta` that of its key.
+
+    `root` is the record that the arguments identify, if the caller has found it by them.
+    """
+    found = _judged(base, request, meta, stored, cells, now, root)
     if found.mark.event != EVICTED:
         return found
     return found._replace(changed=evicted(base, request, cells).changed)
 
 
 def _judged(
-    base: Tables, request: Request, meta: ResultMeta | None, stored: object, cells: Shown, now: float
+    base: Tables,
+    request: Request,
+    meta: ResultMeta | None,
+    stored: object,
+    cells: Shown,
+    now: float,
+    root: EntityPath | None,
 ) -> Freshness:
     judge = _Judge(base, request, cells, now, stored)
     own: Freshness | None = None
@@ -95,7 +112,7 @@ def _judged(
         own = judge.judge(meta.number, meta.expires_at, meta.contents, fetched_at=meta.fetched_at)
         if own.expires_at >= now or not request.rules.read.counts_whole:
             return own
-    root = _root(base, request, stored)
+    root = root or _root(request, stored)
     is_only_written = own is None and root is None and base.result(request.key) is not UNDEFINED
     if is_only_written and request.rules.read.counts_whole:
         return Freshness(STALE, Mark(NEVER, "no response contained it, but an 'update' hook wrote it"))
@@ -107,7 +124,7 @@ def _judged(
 
 def since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness:
     """Return the freshness of a failed request's record by other responses; stale if the arguments name none."""
-    root = _root(base, request, stored)
+    root = _root(request, stored)
     return Freshness(STALE) if root is None else _Judge(base, request, cells, now, stored).composed(root)
 
 
@@ -133,22 +150,18 @@ def stale_references(base: Tables, request: Request, cells: Shown, change: Chang
     """Return the stale records among these cells that were not in the response that this change writes."""
     reach, number = request.rules.reach, change.times.fetched_at
     judge = _Judge(base, request, cells, now)
-
-    def is_own(cell: EntityPath) -> bool:
-        return cell[1] in change.entities.get(cell[0], EMPTY)
-
     return {
         cell
         for cell in cells
         if reach is not None
         and cell[0] in reach.models
         and cell[1] != WHOLE_TABLE
-        and not is_own(cell)
-        and judge.joined_record(cell, number, is_own).expires_at == STALE
+        and cell[1] not in change.entities.get(cell[0], EMPTY)
+        and judge.joined_record(cell, number, change.entities).expires_at == STALE
     }
 
 
-def _root(base: Tables, request: Request, stored: object) -> EntityPath | None:
+def _root(request: Request, stored: object) -> EntityPath | None:
     """Return the record or list that is the whole result, if the arguments identify it; else None."""
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
     entity = as_entity(schema)
@@ -219,37 +232,35 @@ class _Judge:
         number: float,
         expires_at: float,
         contents: Contents | None,
-        root: EntityPath | None = None,
-        *,
-        fetched_at: float = NEVER,
+        fetched_at: float | None = None,
     ) -> Freshness:
         """Return the freshness of the result of a request with this number.
 
-        `contents` is the content of its response; None if all cells were in it. `fetched_at` is when it was sent (ms).
-        With a `root`, the result was never requested: it is this record or list, with everything that it shows.
+        `contents` is the content of its response; None if all cells were in it. `fetched_at` is when it was sent (ms);
+        None if the result was never requested: it is the record or list in `contents`, with everything that it shows.
         """
         mark = _result_mark(self._base, self._request, number)
         if mark.number >= number:
             return Freshness(STALE, mark)
-        if not (contents is not None and contents.names_another) and self._is_another():
+        if self._rules.named_fields and not (contents is not None and contents.names_another) and self._is_another():
             return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the URL names"))
         own_expiry = expires_at
         stale: dict[EntityPath, _Part] = {}
         received = None if contents is None else contents.received
-
-        def is_own(cell: EntityPath) -> bool:
-            return cell == root or received is None or cell[1] in received.get(cell[0], ())
-
-        self._parts = self._parts_of(contents, fetched_at) if contents is not None and root is None else self._cells
+        self._parts = self._cells
+        if contents is not None and fetched_at is not None:
+            self._parts = self._parts_of(contents, fetched_at)
         for cell in self._parts:
             if cell[1] == WHOLE_TABLE:
                 continue
-            part = self._part(cell, number, is_own)
+            part = self._part(cell, number, received)
             if part.expires_at == STALE:
                 if part.request is None and part.mark.event != EVICTED:
                     return Freshness(STALE, part.mark)
                 stale[cell] = part
             expires_at = min(expires_at, part.expires_at)
+        if not stale:
+            return Freshness(min(expires_at, own_expiry))
         references = {part.request.key: part.request for part in stale.values() if part.request is not None}
         # Changes take precedence over evictions, which do not justify a second request.
         mark = max((part.mark for part in stale.values()), key=_is_change, default=NO_MARK)
@@ -279,11 +290,12 @@ class _Judge:
             meta = self._base.meta(table, pk)
             if meta is None or is_partial(self._base.get(table, pk)):
                 return Freshness(STALE)
-            return self.judge(self._base.number(root, meta), meta.expires_at, _NO_CONTENTS, root)
-        number, expires_at = self._whole(root)
-        if number == NEVER:
-            return Freshness(STALE)
-        return self.judge(number, expires_at, _NO_CONTENTS, root)
+            number, expires_at = self._base.number(root, meta), meta.expires_at
+        else:
+            number, expires_at = self._whole(root)
+            if number == NEVER:
+                return Freshness(STALE)
+        return self.judge(number, expires_at, Contents({table: {pk}}, EMPTY))
 
     def _assembled(self) -> Freshness:
         """Return the freshness of a result that is assembled from records and lists: that of the least fresh one."""
@@ -292,7 +304,7 @@ class _Judge:
         for cell in self._cells:
             if cell[1] == WHOLE_TABLE:
                 continue
-            part = self._part(cell, NEVER, _nothing)
+            part = self._part(cell, NEVER, EMPTY)
             if part.expires_at == STALE:
                 return Freshness(STALE, part.mark)
             if mark is not NO_MARK and mark.number >= self._number(cell):
@@ -315,7 +327,7 @@ class _Judge:
         """
         received, referred, _ = contents
         cells, collections = self._cells, self._collections
-        if all(pk in received.get(table, ()) for table, pk in cells):
+        if not [cell for cell in cells if cell[1] not in received.get(cell[0], ())]:
             return cells
         held: dict[EntityPath | None, list[EntityPath]] = {}
         for cell, places in cells.items():
@@ -354,11 +366,23 @@ class _Judge:
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def _part(self, cell: EntityPath, number: float, is_own: Callable[[EntityPath], bool]) -> _Part:
-        """Return the freshness of a record or list in a result whose own request has this number."""
+    def _part(self, cell: EntityPath, number: float, received: Received | None) -> _Part:
+        """Return the freshness of a record or list in a result whose own request has this number.
+
+        `received` is what the response to this request contained; None: everything.
+        """
+        is_own = received is None or cell[1] in received.get(cell[0], ())
         if cell[0] in self._collections:
-            return self._list(cell, number if is_own(cell) else NEVER)
-        return self._own_record(cell, number) if is_own(cell) else self.joined_record(cell, number, is_own)
+            return self._list(cell, number if is_own else NEVER)
+        if received is not None and not is_own:
+            return self.joined_record(cell, number, received)
+        marks = self._base.marks
+        event = marks.of_record(cell)
+        mark = marks.or_of_eviction(event, cell, number)
+        if mark.number >= number:  # a later response may have contained all of the record
+            number = max(number, self._whole(cell)[0])
+            mark = marks.or_of_eviction(event, cell, number)
+        return _Part(STALE, mark) if mark.number >= number else _FRESH
 
     def _list(self, cell: EntityPath, number: float) -> _Part:
         """Return the freshness of a list from the result's own request, or with NEVER from another one."""
@@ -368,34 +392,27 @@ class _Judge:
             if meta is None:
                 return _FRESH
             number, expires_at = self._base.number(cell, meta), meta.expires_at
-        mark = self._since(number, cell, self._base.marks.of_list(cell, self._collections[cell[0]]))
+        marks = self._base.marks
+        mark = marks.or_of_eviction(marks.of_list(cell, self._collections[cell[0]]), cell, number)
         return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)
 
-    def _own_record(self, cell: EntityPath, number: float) -> _Part:
-        number = max(number, self._whole(cell)[0])
-        mark = self._since(number, cell, self._base.marks.of_record(cell))
-        return _Part(STALE, mark) if mark.number >= number else _FRESH
-
-    def _since(self, number: float, cell: EntityPath, mark: Mark) -> Mark:
-        """Return the mark of a record or list if it is at least `number`; else the later of it and its eviction."""
-        return mark if mark.number >= number else max(mark, self._base.marks.of_eviction(cell))
-
-    def joined_record(self, cell: EntityPath, number: float, is_own: Callable[[EntityPath], bool]) -> _Part:
+    def joined_record(self, cell: EntityPath, number: float, received: Received) -> _Part:
         """Return the freshness of a record that was not in the result's response, or only as a primary key."""
         stored = self._base.get(*cell)
-        event = self._base.marks.of_record(cell)
+        marks = self._base.marks
+        event = marks.of_record(cell)
         if not self._rules.read.counts_whole:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH
             since = self._base.number(cell, meta)
-            mark = self._since(since, cell, event)
+            mark = marks.or_of_eviction(event, cell, since)
             return _Part(STALE, mark) if mark.number >= since else _Part(meta.expires_at)
-        mark = self._since(number, cell, event)
+        mark = marks.or_of_eviction(event, cell, number)
         if stored is UNDEFINED or stored is INVALID:
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         whole, expires_at = self._whole(cell)
-        latest = max(event, self._base.marks.of_eviction(cell))
+        latest = marks.or_of_eviction(event, cell, INFINITE)
         if latest.number < whole and expires_at >= self._now:
             return _Part(expires_at)
         get = self._get(cell)
@@ -405,7 +422,7 @@ class _Judge:
         known = self._base.meta(*cell)
         is_newest = requested is not None and (known is None or known.fetched_at < requested.fetched_at)
         if requested is not None and is_newest and getattr(requested.error, "status", None) in _GONE:
-            return self._gone(cell, number, requested.number, mark, is_own)
+            return self._gone(cell, number, requested.number, mark, received)
         if (
             requested is not None
             and requested.error is None
@@ -413,14 +430,12 @@ class _Judge:
             and requested.expires_at >= self._now
         ):
             return _Part(requested.expires_at)
-        mark = self._since(whole, cell, event)
+        mark = marks.or_of_eviction(event, cell, whole)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response contained all of {cell[0]} {cell[1]}, to which it refers")
         return self._by_request(get, mark)
 
-    def _gone(
-        self, cell: EntityPath, number: float, gone: float, mark: Mark, is_own: Callable[[EntityPath], bool]
-    ) -> _Part:
+    def _gone(self, cell: EntityPath, number: float, gone: float, mark: Mark, received: Received) -> _Part:
         """Return the freshness of a record that does not exist according to its own request (number `gone`).
 
         It is fresh for results that were requested later and refer to it. Otherwise a new response is needed, of the
@@ -429,7 +444,7 @@ class _Judge:
         for place in self._cells[cell]:
             if place is not None and place not in self._parts:
                 continue  # what a record that is gone shows may lead back to it
-            if place is None or place[0] in self._collections or is_own(place):
+            if place is None or place[0] in self._collections or place[1] in received.get(place[0], ()):
                 if number <= gone:
                     return _Part(STALE, mark)
             elif self._whole(place)[0] <= gone and (get := self._get(place)) is not None:
@@ -456,14 +471,11 @@ class _Judge:
         if whole is None:
             return NEVER, STALE
         models = self._models.get(cell[0], ())
-        if models and not any(self._rules.required_fields(model)[0] <= whole.fields for model in models):
-            return NEVER, STALE
-        return whole.number, whole.expires_at
+        for model in models:
+            if self._rules.required_fields(model)[0] <= whole.fields:
+                return whole.number, whole.expires_at
+        return (NEVER, STALE) if models else (whole.number, whole.expires_at)
 
 
 def _is_change(mark: Mark) -> tuple[bool, Mark]:
     return mark.event != EVICTED, mark
-
-
-def _nothing(_: EntityPath) -> bool:
-    return False

@@ -346,13 +346,13 @@ class CacheReader:
         memoized = _memoized(base, store_state.memo, request, store_state.persistence)
         if memoized is None or (store_state.persistence is not None and not store_state.persistence.knows(request)):
             return None
-        data, cells, stored = memoized
+        data, cells, stored, root = memoized
         if meta is not None and meta.expires_at and unmarked(base, request, meta):
             freshness = Freshness(meta.expires_at)
         elif cells is None:
             return data, None
         else:
-            freshness = freshness_of(base, request, meta, stored, cells, self._clock())
+            freshness = freshness_of(base, request, meta, stored, cells, self._clock(), root)
         if isinstance(schema, _OWN_PLACE):
             hot = self._hot_results
             if len(hot) >= _HOT_RESULTS:
@@ -483,28 +483,30 @@ def _is_of(hot: HotResult, request: Request) -> bool:
 
 def _memoized(
     base: Tables, memo: DependencyGraph, request: Request, persistence: PersistencePort | None
-) -> tuple[object, Shown | None, object] | None:
+) -> tuple[object, Shown | None, object, EntityPath | None] | None:
     """Return the memoized data of a request, the paths that it was built from if known, and its stored form.
 
+    The last value is the record that the arguments identify, if its key was never requested.
     None if a full read is needed. No hook runs here, and nothing changes. With a storage, all of the data must be known
     to be current. (Benchmark: read it again after a write to another type.)
     """
     key, schema = request.key, request.rules.schema
     stored = base.results.get(key)
     node: Node | None = None
+    root: EntityPath | None = None
     if type(schema) is EntitySchema:
         model = schema.model
-        is_requested = stored is not None
-        if not is_requested:
-            stored = named_pk(schema, request.rules.entity_args(request.args))
-        if type(stored) is not str:
+        found = named_pk(schema, request.rules.entity_args(request.args)) if stored is None else stored
+        if type(found) is not str:
             return None
-        data = base.entities.get(model.key, EMPTY).get(stored)
-        if not is_requested and _demand(request, schema, data) is not None:
-            return None
+        data = base.entities.get(model.key, EMPTY).get(found)
+        if stored is None:
+            if _demand(request, schema, data) is not None:
+                return None
+            root, stored = (model.key, found), found
         if type(data) is model.cls:
             is_known = persistence is None or persistence.knows_entity(model.key, stored)
-            return (data, {(model.key, stored): (None,)}, stored) if is_known else None
+            return (data, {(model.key, stored): (None,)}, stored, root) if is_known else None
         nodes = memo.entities.get(model.key)
         node = None if nodes is None else nodes.get(model.cls, EMPTY).get(stored)
     elif stored is None:
@@ -520,7 +522,7 @@ def _memoized(
         return None
     if node.value is INVALID or node.value is UNDEFINED:
         return None
-    return node.value, memo.touched.get(node), stored
+    return node.value, memo.touched.get(node), stored, root
 
 
 def named_pk(schema: EntitySchema, args: tuple[object, ...]) -> str | None:

@@ -289,14 +289,16 @@ class Rules:
         return self.params.path_names.union(*(model.telling for model in models))
 
     @cached_property
-    def _named_fields(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    def named_fields(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         """By table of the result, the parameters that are fields of the entity and not its key, with their paths."""
         found: dict[str, dict[str, tuple[str, ...]]] = {}
         for entity in () if self.schema is None else self.schema.entities.values():
             model: EntityModel = entity.model
             own = (self.params.path_names or frozenset()) & model.fields.keys() - {*model.pk_fields}
             fields = {**{name: name for name in own}, **(self.params.fields or {})}
-            found.setdefault(entity.table_key, {}).update((name, model.wire_path(at)) for name, at in fields.items())
+            if fields:
+                paths = {name: model.wire_path(at) for name, at in fields.items()}
+                found.setdefault(entity.table_key, {}).update(paths)
         return found
 
     def names_another(self, args: tuple[Any, ...], table: str, record: Mapping[str, object]) -> bool:
@@ -305,7 +307,7 @@ class Rules:
         The parent of a record may change, and so may the field that it was looked up by.
         """
         params: Any = args[0] if args else None
-        fields = self._named_fields.get(table)
+        fields = self.named_fields.get(table)
         if not fields or not is_mapping(params):
             return False
         values = ((params.get(name), value_at(record, path)) for name, path in fields.items())

@@ -251,9 +251,9 @@ class StaleMarks:
                 found = max(found, self._of("arguments", str(value)))
         return found
 
-    def of_eviction(self, cell: EntityPath) -> Mark:
-        """Return the mark of the last eviction of a record or list."""
-        return self._marks["evicted"].get(cell, NO_MARK)
+    def or_of_eviction(self, mark: Mark, cell: EntityPath, number: float) -> Mark:
+        """Return the mark of a record or list if it is at least `number`; else the later of it and its eviction."""
+        return mark if mark.number >= number else max(mark, self._marks["evicted"].get(cell, NO_MARK))
 
     def _of_lists(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """Return the mark of all lists of these entities, or of all lists that select their items if this one does."""

@@ -23,6 +23,7 @@ from ..base.values import INVALID, UNDEFINED
 from .before_images import BeforeImages
 from .dependency_graph import DependencyGraph
 from .optimistic import OptimisticUpdates, Respond, tokens_of
+from .reading import INFINITE
 from .request_log import RequestLog
 from .response_record import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
@@ -256,7 +257,7 @@ class StoreState:
         base, meta = self.base, self.base.meta(*cell)
         if meta is None:
             return False
-        mark = max(base.marks.of_record(cell), base.marks.of_eviction(cell))
+        mark = base.marks.or_of_eviction(base.marks.of_record(cell), cell, INFINITE)
         return mark.number >= base.whole_number(cell, meta)
 
     def next_number(self) -> float:

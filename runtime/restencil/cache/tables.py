@@ -320,8 +320,8 @@ class Tables:
 
     def whole(self, table: str, pk: str) -> Whole | None:
         """Return the last response with the complete record, as far as known; None if there is no record, or a list."""
-        stored = self.get(table, pk)
-        if isinstance(stored, Sentinel | list):
+        stored = self.entities.get(table, EMPTY).get(pk)
+        if stored is None or isinstance(stored, Sentinel | list):
             return None
         found = self.partial.get(table, EMPTY).get(pk)
         if found is not None:

@@ -53,7 +53,9 @@ def contents_of(writer: Normalization) -> Contents | None:
 
 def _names_another(writer: Normalization, rules: Rules) -> bool:
     """Return whether the record of a response has another value in a field of its URL, by this response."""
-    found = None if rules.schema is None else rules.schema.referred(writer.result)
+    if not rules.named_fields or rules.schema is None:
+        return False
+    found = rules.schema.referred(writer.result)
     if found is None:
         return False
     table, pk = found[0].table_key, found[1]
