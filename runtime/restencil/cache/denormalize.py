@@ -90,11 +90,14 @@ class CellTrace(_StateReader):
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
         """Trace the items of a list."""
         node = None if schema is None else schema.entity
+        is_followed = node is not None and node.has_inside
         for entry in stored:
-            if node is not None and type(entry) is str:
+            if node is None or type(entry) is not str:
+                self.visit(schema, entry)
+            elif is_followed:
                 self.entity(node, entry)
             else:
-                self.visit(schema, entry)
+                self._note((node.table_key, entry))
         return ReadOnlyList()
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
@@ -217,16 +220,17 @@ class Denormalization(_StateReader):
                 self._abandon()
                 raise
 
-    def touched(self, schema: Schema, stored: object, slot: object) -> Shown | None:
-        """Return the cells that the last read value was built from; None if unknown, or if it has changed since."""
+    def cells(self, schema: Schema, stored: object, slot: object) -> Shown:
+        """Return the cells that a value is built from, memoized with the value until it is dropped."""
         node = self._kept(schema, stored, slot)
-        return None if node is None else self._own.touched.get(node)
-
-    def note_touched(self, schema: Schema, stored: object, slot: object, cells: Shown) -> None:
-        """Record the cells of a memoized value, until it is dropped."""
-        node = self._kept(schema, stored, slot)
-        if node is not None:
-            self._own.touched[node] = cells
+        found = None if node is None else self._own.touched.get(node)
+        if found is not None:
+            return found
+        trace = CellTrace(self.state, self.args)
+        trace.read(schema, stored)
+        if node is not None and node.alive:
+            self._own.touched[node] = trace.cells
+        return trace.cells
 
     def prove(self, schema: Schema, stored: object, slot: object) -> None:
         """Record that all inputs of a memoized value are known, so that it may be returned until it is dropped."""

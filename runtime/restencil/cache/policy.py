@@ -180,16 +180,9 @@ def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: flo
     return _RECORDED[EXCUSED_A_WHILE, now > until, fails, policy == "soft"]
 
 
-def status_of(found: Found, invalidated: bool, error: Recorded, invalid_if_stale: bool) -> ExpiryStatus:
-    """Return how data may be used, independent of the current time."""
-    return _STATUS[found, invalidated, error, invalid_if_stale]
-
-
-def shows_error(found: Found, error: Recorded) -> bool:
-    """Return whether readers see the recorded error."""
-    return _SHOWN[found, error]
-
-
-def decide(status: ExpiryStatus, stale: bool, shown_error: bool) -> Decision:
-    """Return the decision of a reader."""
-    return _DECISION[status, stale, shown_error]
+def decide(
+    found: Found, invalidated: bool, error: Recorded, invalid_if_stale: bool, stale: bool
+) -> tuple[ExpiryStatus, bool, Decision]:
+    """Return how data may be used, whether readers see the recorded error, and the decision of a reader."""
+    status, shown = _STATUS[found, invalidated, error, invalid_if_stale], _SHOWN[found, error]
+    return status, shown, _DECISION[status, stale, shown]

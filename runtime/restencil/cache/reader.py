@@ -38,8 +38,6 @@ from .policy import (
     decide,
     is_worse_than_none,
     recorded_as,
-    shows_error,
-    status_of,
 )
 from .reading import INFINITE, STALE, Freshness, Reading, inactive
 from .staleness import NO_MARK
@@ -80,14 +78,14 @@ class CacheReader:
 
     # -- the view ------------------------------------------------------------------------------------------------------
 
-    def read(self, request: Request) -> Reading:
-        """Read a request from the view; it never fetches."""
+    def read(self, request: Request, *, is_memoized: bool = True) -> Reading:
+        """Read a request from the view; it never fetches. Not `is_memoized`: `fresh` has just found nothing."""
         if request.inactive:
             return inactive()
         store_state = self.store_state
         with self.lock:
             store_state.refresh()
-            return self._hit_reading(request) or self._full_reading(request)
+            return (self._hit_reading(request) if is_memoized else None) or self._full_reading(request)
 
     def _hit_reading(self, request: Request) -> Reading | None:
         """Return the reading of memoized data (locked); None if there is none."""
@@ -189,13 +187,13 @@ class CacheReader:
 
     # -- other states --------------------------------------------------------------------------------------------------
 
-    def read_base(self, request: Request) -> Reading:
-        """Read a request from the base state, without optimistic updates."""
+    def read_base(self, request: Request, *, is_memoized: bool = True) -> Reading:
+        """Read a request from the base state, without optimistic updates; see `read`."""
         if request.inactive:
             return inactive()
         store_state = self.store_state
         if not store_state.optimistic.updates:
-            return self.read(request)
+            return self.read(request, is_memoized=is_memoized)
         with self.lock:
             is_known = store_state.persistence is None or store_state.persistence.before_read(request)
             store_state.refresh()
@@ -284,7 +282,7 @@ class CacheReader:
                 _warn_of(slot, error)
                 return None
             if retention.evicted:
-                cells = _cells(reader, schema, stored, slot)
+                cells = reader.cells(schema, stored, slot)
                 if retention.misses(reader.state, [cell for cell in cells if cell[1] != WHOLE_TABLE]):
                     return None
         return None if data is UNDEFINED or data is INVALID else data
@@ -389,7 +387,7 @@ class CacheReader:
         has_answer = meta is not None and meta.expires_at > 0
         is_certain = meta is not None and has_answer and _is_certain(base, request, meta)
         if is_complete and (uses or retention.evicted or not is_certain):
-            cells = _cells(reader, schema, stored, key)
+            cells = reader.cells(schema, stored, key)
         if uses:
             retention.used(key, cells)
         if retention.evicted and retention.misses(reader.state, cells):
@@ -586,17 +584,6 @@ def _first_expiry(state: State, cells: Iterable[EntityPath]) -> float:
     return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
 
 
-def _cells(reader: Denormalization, schema: Schema, stored: object, slot: str) -> Shown:
-    """Return the cells that a read touches, memoized with the value that it built."""
-    cells = reader.touched(schema, stored, slot)
-    if cells is None:
-        trace = CellTrace(reader.state, reader.args)
-        trace.read(schema, stored)
-        cells = trace.cells
-        reader.note_touched(schema, stored, slot, cells)
-    return cells
-
-
 def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormalized, now: float) -> Reading:
     """Create a reading by the decision tables of `policy`."""
     data, found, freshness = denormalized
@@ -605,10 +592,8 @@ def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormaliz
         data = None
     invalid_if_stale = request.rules.read.invalid_if_stale
     if meta is None:
-        status = status_of(found, False, NONE, invalid_if_stale)
-        return Reading(
-            data, status, expires_at, decide(status, now > expires_at, False), found is USABLE, freshness=freshness
-        )
+        status, _, decision = decide(found, False, NONE, invalid_if_stale, now > expires_at)
+        return Reading(data, status, expires_at, decision, found is USABLE, freshness=freshness)
     error, terms = meta.error, meta.terms
     recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
     if terms is not None:  # the server declares how stale data may be used
@@ -617,13 +602,12 @@ def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormaliz
             invalid_if_stale = is_worse_than_none(terms, invalid_if_stale, now)
         if error is not None:
             recorded = recorded_as(terms, meta.error_policy, error, now)
-    shown = shows_error(found, recorded)
-    status = status_of(found, meta.invalidated, recorded, invalid_if_stale)
+    status, shown, decision = decide(found, meta.invalidated, recorded, invalid_if_stale, now > expires_at)
     return Reading(
         data,
         status,
         expires_at,
-        decide(status, now > expires_at, shown),
+        decision,
         found=found is USABLE,
         error=error if shown else None,
         raw_error=error,

@@ -362,9 +362,10 @@ def looking(store: Store, request: Request, *, for_call: bool = False) -> StepsO
     return read_for_call(store, request) if for_call else store.read(request)
 
 
-def read_for_call(store: Store, request: Request) -> Reading:
-    """Read a result for a call, which in generated packages excludes optimistic updates."""
-    return store.read_base(request) if request.rules.response.gives_own_response else store.read(request)
+def read_for_call(store: Store, request: Request, *, is_memoized: bool = True) -> Reading:
+    """Read a result for a call, which in generated packages excludes optimistic updates; see `CacheReader.read`."""
+    read = store.read_base if request.rules.response.gives_own_response else store.read
+    return read(request, is_memoized=is_memoized)
 
 
 def recorded(reading: Reading) -> BaseException:

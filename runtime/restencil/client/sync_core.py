@@ -60,9 +60,10 @@ class SyncCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
-        if store.is_persistent:
+        is_persistent = store.is_persistent
+        if is_persistent:
             drive(store.ensure_loaded(request), self.transport)
-        reading = read_for_call(store, request)
+        reading = read_for_call(store, request, is_memoized=is_persistent)
         if reading.decision is Decision.GIVE:
             return reading.data
         return drive(read_through(self, request, reading), self.transport)
