@@ -286,7 +286,11 @@ class Denormalization(_StateReader):
 
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
         """Return the objects for the items of a list, without missing and invalid ones; `None` stays."""
-        found = [self.visit(schema, entry) for entry in stored]
+        node = None if schema is None else schema.entity
+        if node is None:
+            found = [self.visit(schema, entry) for entry in stored]
+        else:
+            found = [self.entity(node, e) if type(e) is str else self.visit(schema, e) for e in stored]
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED and entry is not INVALID])
 
     # -- tables ----------------------------------------------------------------------------------------------------

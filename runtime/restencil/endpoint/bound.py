@@ -208,10 +208,10 @@ class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
     """An endpoint of a Controller. A call reads through the cache; a call of a mutation always sends a request."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Read through the cache; a mutation always sends a request."""
+        """Read through the cache; a mutation or a page always sends a request."""
         endpoint = self.endpoint
         result: R
-        if endpoint.side_effect:
+        if endpoint.side_effect or endpoint.remove_cursor is not None:
             result = self.controller.fetch(endpoint, *args, **kwargs)
         else:
             result = self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
@@ -241,10 +241,10 @@ class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
     """An endpoint of an AsyncController. A call reads through the cache; one of a mutation always sends a request."""
 
     async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Read through the cache; a mutation always sends a request."""
+        """Read through the cache; a mutation or a page always sends a request."""
         endpoint = self.endpoint
         result: R
-        if endpoint.side_effect:
+        if endpoint.side_effect or endpoint.remove_cursor is not None:
             result = await self.controller.fetch(endpoint, *args, **kwargs)
         else:
             result = await self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
@@ -276,12 +276,6 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
     def __init__(self, controller: BlockingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
-
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Read through the cache; a mutation or a page always sends a request."""
-        if self.endpoint.remove_cursor is not None:
-            return self.fetch(*args, **kwargs)
-        return super().__call__(*args, **kwargs)
 
     @property
     def push(self: BoundList[..., Any, P2, Has[R2], ..., Any]) -> BoundEndpoint[P2, R2]:
@@ -366,12 +360,6 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
     def __init__(self, controller: AwaitingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
-
-    async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Read through the cache; a mutation or a page always sends a request."""
-        if self.endpoint.remove_cursor is not None:
-            return await self.fetch(*args, **kwargs)
-        return await super().__call__(*args, **kwargs)
 
     @property
     def push(self: AsyncBoundList[..., Any, P2, Has[R2], ..., Any]) -> AsyncBoundEndpoint[P2, R2]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NotRequired, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
 from ..base.calls import HeaderParam
 from ..base.errors import SERVER_ERROR
@@ -56,6 +56,9 @@ class RestGenerics(TypedDict):
 def always_soft(error: BaseException) -> str | None:
     """Return "soft": the error policy that keeps stale data in use after every error."""
     return "soft"
+
+
+_NO_PARAMS: Final[dict[str, Any]] = {}
 
 
 def soft_on_server_error(error: BaseException) -> str | None:
@@ -272,7 +275,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         bound: tuple[Any, ...] = args
         if kwargs or (not args and self._defaults):
             bound = self.bind_args(args, kwargs)
-        given: Any = bound[0] if bound else None
+        given: Any = bound[0] if bound else _NO_PARAMS
         template = self.plan.template
         if (
             template is not None
@@ -307,12 +310,12 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
 
         Raises the errors of `url`, and ValueError if a required parameter that is a whole segment of the path is `""`.
         """
-        params: Any = args[0] if args and (len(args) != 1 or not self.has_body) else None
+        params: Any = (args[0] if args and (len(args) != 1 or not self.has_body) else None) or {}
         options = self.view_options
-        if options is not None and options.quiet and (params is None or is_mapping(params)):
-            params = {**options.quiet, **(params or {})}
-        if self.first_page is not None and not self.side_effect and (params is None or is_mapping(params)):
-            params = {str(self.pagination_field): self.first_page, **(params or {})}
+        if options is not None and options.quiet and is_mapping(params):
+            params = {**options.quiet, **params}
+        if self.first_page is not None and not self.side_effect and is_mapping(params):
+            params = {str(self.pagination_field): self.first_page, **params}
         template = self.plan.template
         if template is not None and template.filler is not None and type(params) is dict:
             given = cast("dict[str, Any]", params)
@@ -322,8 +325,6 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
                     template.refuse_empty(given)
                 prefix = self.url_prefix
                 return (template.place(prefix) if prefix[-1:] == "/" else prefix) + template.filler(given, "")
-        if not params:
-            params = {}
         if self._template.whole and is_mapping(params):
             self._template.refuse_empty(params)
         return self.url(params)
