@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..base.errors import ProcessingError
 from ..base.values import SCALARS, is_dict, is_mapping
 from ..schema.entity import EntitySchema, as_entity, params_to_fields, usable_pk
-from ..schema.notation import schema_of
 from .request import call_args
 
 if TYPE_CHECKING:
@@ -25,21 +24,13 @@ class AddressedEntity(NamedTuple):
     pk: str
 
 
-def addressed_entities(request: Request, writer: Normalization) -> list[AddressedEntity]:
-    """Return the entity of the path parameters; for a polymorphic resource, one for each table that contains it."""
-    rules = request.rules
-    item = entity_schema(rules.schema)
-    if (item is None or not item.entities) and rules.siblings is not None:
-        item = schema_of(rules.siblings.item_schema)  # an action whose response is nothing, or an object of its own
-    return entities_of_url(item, request, writer)
-
-
 def entities_of_url(item: Schema | None, request: Request, writer: Normalization) -> list[AddressedEntity]:
     """Return the entity that `get` returned for the same path arguments, else the one of the path parameters.
 
-    They differ where a server has several names for a record, such as `/users/me`.
+    They differ where a server has several names for a record, such as `/users/me`. For a polymorphic resource, it is
+    one for each table that contains it.
     """
-    params = params_of(request)
+    params = params_of(request.rules, request.args)
     return result_of_get(item, request, writer) or named_entities(item, params, params, writer)
 
 
@@ -135,19 +126,13 @@ def entity_schema(schema: Schema | None) -> Schema | None:
     return None if schema is None else schema.subject
 
 
-def params_of(request: Request) -> Mapping[str, Any]:
-    return params_of_record(request.rules, request.args)
-
-
-def params_of_record(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
+def params_of(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
     """Return the parameters that identify a record: those of the URL, or else members of the body."""
     params = rules.params_to_fields(own_params(rules, args))
     body = args[-1] if rules.mutation.has_body and args else None
     if not is_mapping(body):
         return params
-    schemas = [schema for _, schema in entities_of(entity_schema(rules.schema))]
-    if not schemas and rules.siblings is not None:
-        schemas = [schema for _, schema in entities_of(schema_of(rules.siblings.item_schema))]
+    schemas = [schema for _, schema in entities_of(rules.item)]
     if not schemas or any(schema.lenient_pk(params, args) is not None for schema in schemas):
         return params
     named = {name: body[name] for name in rules.mutation.body_fields or {} if name in body}

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection as Sized
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, text_of
 from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
-from ..schema.notation import schema_of
 from ..schema.stored import entries_of, is_collection, known_record
 from .addressed import entities_of, entity_of_result, entity_schema
 from .freshness import record_path_of
@@ -94,8 +94,7 @@ def elsewhere(tx: Transaction) -> ChangeEffects:
 
 def tables_changed(rules: Rules) -> tuple[str, ...]:
     """Return the entities that requests of an endpoint change: those of its response, or else of its resource."""
-    item = None if rules.siblings is None else rules.siblings.item_schema
-    return tables_of(rules.schema) or tables_of(schema_of(item))
+    return rules.tables or tables_of(rules.resource_item)
 
 
 def _moved(listing: ListBinding, before: Mapping[str, object], now: Mapping[str, object]) -> bool:
@@ -199,8 +198,11 @@ class _Effects:
         siblings, schema = self._siblings, self._request.rules.schema
         if siblings is None:
             return
-        gets = (siblings.get_request(*cell, self._writer.record_before(*cell)) for cell in self._named)
-        records = {record_path_of(self._request, is_nested=False), *(None if get is None else get.path for get in gets)}
+        own = self._record_path
+        known = [] if own is None else dict(self._above)[own]
+        others = [cell for cell in self._named if cell not in known]
+        gets = [siblings.get_request(*cell, self._writer.record_before(*cell)) for cell in others]
+        records = {own, *(None if get is None else get.path for get in gets)}
         records.discard(None)
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
@@ -254,10 +256,13 @@ class _Effects:
         before, received = self._writer.record_before(*cell), self._writer.record_in_response(*cell)
         if before is None or received is None:
             return True
-        item = None if self._siblings is None else schema_of(self._siblings.item_schema)
-        models = [schema.model for _, schema in entities_of(entity_schema(item)) if schema.table_key == cell[0]]
-        required = (self._request.rules.required_fields(model)[0] for model in models)
-        return all(fields & before.keys() <= received.keys() for fields in required)
+        rules = self._request.rules
+        for _, schema in entities_of(entity_schema(rules.resource_item)):
+            if schema.table_key == cell[0]:
+                required = rules.required_fields(schema.model)[0]
+                if not required & before.keys() <= received.keys():
+                    return False
+        return True
 
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
         """Return the effects without response data; if not `is_certain`, the server may not have applied it."""
@@ -313,11 +318,14 @@ class _Effects:
         get = None if self._siblings is None else self._siblings.get_request(*cell, self._writer.record_before(*cell))
         paths = {self._path, None if get is None else get.path}
         if cell in self._named:
-            paths.add(record_path_of(self._request, is_nested=False))
+            paths.add(self._record_path)
         self.stale.trees.update(path for path in paths if path is not None)
 
     def _same_address(
-        self, whole: Sized[EntityPath] = (), followed: Sized[EntityPath] = (), gone: Sized[EntityPath] = ()
+        self,
+        whole: frozenset[EntityPath] = frozenset(),
+        followed: Sized[EntityPath] = (),
+        gone: Sized[EntityPath] = (),
     ) -> None:
         """Mark the results at the path of the mutation, and the records at that path and above it.
 
@@ -331,17 +339,30 @@ class _Effects:
         schema = self._request.rules.schema
         if not whole and not (schema is not None and schema.adds):
             stale.trees.add(path)  # the effect of the call is unknown: it may have changed results below its path
-        at = self._records_at(path)
-        own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
-        if own_key is not None and at and all(cell in whole for cell in at):
-            stale.spared[own_key] = number
+        at = self._above[0][1]
+        if at and whole.issuperset(at):
+            own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
+            if own_key is not None:
+                stale.spared[own_key] = number
         for listing in [listing for table in self.tables for listing in self._listings(table)]:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)
                 stale.spared[listing.key] = number if meta is None else meta.number
-        for cell in [*at, *(cell for place in paths_above(path) for cell in self._records_at(place))]:
-            if cell not in whole and cell not in gone:
-                self.mark_record(cell, existence=False)
+        for _, cells in self._above:
+            for cell in cells:
+                if cell not in whole and cell not in gone:
+                    self.mark_record(cell, existence=False)
+
+    @cached_property
+    def _above(self) -> list[tuple[str, list[EntityPath]]]:
+        """The path of the mutation and those above it, each with the records whose `get` has it."""
+        path = self._path
+        return [] if path is None else [(place, self._records_at(place)) for place in (path, *paths_above(path))]
+
+    @cached_property
+    def _record_path(self) -> str | None:
+        """The path of the resource's record that the path of the mutation is, or is below."""
+        return record_path_of(self._request, is_nested=False)
 
     def _records_at(self, path: str) -> list[EntityPath]:
         if self._siblings is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import Meta
-from .addressed import addressed_entities
+from .addressed import entities_of_url
 from .change_effects import tables_changed
 from .normalize import Normalization
 
@@ -54,7 +54,9 @@ def addressed_now(store_state: StoreState, request: Request) -> list[AddressedEn
     """Return the entities that a request addresses before it has a response, from the stored data."""
     now = store_state.clock()
     with store_state.hooks:
-        return addressed_entities(request, Normalization(store_state.base, request.args, Meta(now, now, now)))
+        return entities_of_url(
+            request.rules.item, request, Normalization(store_state.base, request.args, Meta(now, now, now))
+        )
 
 
 def _mutations_in_flight(store_state: StoreState) -> Iterator[_Mutation]:

@@ -275,6 +275,22 @@ class Rules:
         return frozenset(model.to_json.get(name, name) for name in self.read.needs if name in model.fields)
 
     @cached_property
+    def resource_item(self) -> Schema | None:
+        """The schema of one item of the endpoint's resource; None if there is none."""
+        return None if self.siblings is None else schema_of(self.siblings.item_schema)
+
+    @cached_property
+    def item(self) -> Schema | None:
+        """The schema of the entity that a request is about: that of its response, or else an item of its resource."""
+        subject = None if self.schema is None else self.schema.subject
+        return subject if subject is not None and subject.entities else self.resource_item
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of the entities at the top of the schema."""
+        return tables_of(self.schema)
+
+    @cached_property
     def reach(self) -> Reach | None:
         """The entities and lists that results of the endpoint can show; None if they are not known in advance."""
         return reach_of(self.schema, is_choice=not self.params.names_entity)
@@ -285,7 +301,7 @@ class Rules:
         if self.params.path_names is None:
             return None
         reach = self.reach
-        models = () if reach is None else (model for table in tables_of(self.schema) for model in reach.models[table])
+        models = () if reach is None else (model for table in self.tables for model in reach.models[table])
         return self.params.path_names.union(*(model.telling for model in models))
 
     @cached_property

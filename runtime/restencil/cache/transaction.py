@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED
-from .addressed import AddressedEntity, addressed_entities
+from .addressed import AddressedEntity, entities_of_url
 from .normalize import Normalization
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Transaction:
     @cached_property
     def addressed(self) -> list[AddressedEntity]:
         """The entities that the request addresses; use it only after the response has been normalized."""
-        return addressed_entities(self.request, self.writer)
+        return entities_of_url(self.request.rules.item, self.request, self.writer)
 
     def run(self) -> None:
         """Run the stages of the endpoint in order."""

@@ -8,7 +8,7 @@ from urllib import parse as urls
 
 from ..base.response_details import url_of
 from ..base.values import is_mapping, is_sequence
-from ..cache.addressed import entities_of, entity_of_record, params_of_record
+from ..cache.addressed import entities_of, entity_of_record, params_of
 from ..cache.request import call_args
 from ..schema.entity import EntitySchema, as_entity, completed, entity_model, without_lists
 from ..schema.notation import schema_of
@@ -32,7 +32,7 @@ def url_params(endpoint: EndpointOptions, args: tuple[Any, ...]) -> Any:
 def _record_params(endpoint: EndpointOptions, args: tuple[object, ...]) -> Any:
     """Return the parameters that identify the record, by field name: those of the URL, else of the body."""
     params = url_params(endpoint, args)
-    return params_of_record(endpoint.rules, args) if is_mapping(params) else params
+    return params_of(endpoint.rules, args) if is_mapping(params) else params
 
 
 def body_in(endpoint: EndpointOptions, args: tuple[object, ...]) -> Any:

@@ -7,6 +7,7 @@ import re
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 from urllib import parse as urls
@@ -14,7 +15,6 @@ from weakref import WeakSet
 
 from ..base.logs import logger
 from ..base.values import SCALARS, described, is_mapping, text_of
-from ..cache.reach import tables_of
 from ..cache.request import PAGE
 from ..cache.staleness import path_of
 from ..schema.collection import Collection
@@ -145,16 +145,22 @@ class ResourceContext:
         self._resource = resource
         self._member = member
 
-    @property
+    @cached_property
+    def _get(self) -> RestEndpoint[..., Any] | None:
+        return _rest_member(self._resource, "get")
+
+    @cached_property
+    def _own(self) -> RestEndpoint[..., Any] | None:
+        return _rest_member(self._resource, self._member)
+
+    @cached_property
     def path_names(self) -> tuple[str, ...]:
         """The names of the path parameters of this member."""
-        asking = _rest_member(self._resource, self._member)
-        return () if asking is None else tuple(sorted(path_template(asking.path).names))
+        return () if self._own is None else tuple(sorted(path_template(self._own.path).names))
 
     def item_key(self, args: tuple[object, ...]) -> str | None:
         """Return the key of `get` for the path parameters of a call; None if there is none."""
-        get = _rest_member(self._resource, "get")
-        params = self._params(args)
+        get, params = self._get, self._params(args)
         if get is None or not path_template(get.path).names.issuperset(params):
             return None
         return _key(get, params)
@@ -163,7 +169,7 @@ class ResourceContext:
         """Return whether a path is that of one item of the resource, and not of a part or another view of it."""
         if self._member in _METHODS and self._member != "get_list":
             return True
-        get = _rest_member(self._resource, "get")
+        get = self._get
         return path in (self._resource.__options__.get("path"), None if get is None else get.path)
 
     @property
@@ -190,8 +196,7 @@ class ResourceContext:
 
     def is_item(self, url: str) -> bool:
         """Return whether `get` of the resource can have this URL."""
-        get = _rest_member(self._resource, "get")
-        return get is not None and _params_at(get, path_of(url)) is not None
+        return self._get is not None and _params_at(self._get, path_of(url)) is not None
 
     def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
         """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
@@ -205,7 +210,7 @@ class ResourceContext:
             models: Mapping[str, tuple[EntityModel, ...]] = {} if get.rules.reach is None else get.rules.reach.models
             named = (
                 (table, model.node.lenient_pk(args[0], args))
-                for table in tables_of(get.rules.schema)
+                for table in get.rules.tables
                 for model in models.get(table, ())
             )
             yield request, [(table, pk) for table, pk in named if pk is not None]
@@ -218,7 +223,7 @@ class ResourceContext:
         """
         for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
-            if get is None or get.rules.reach is None or table not in tables_of(get.rules.schema):
+            if get is None or get.rules.reach is None or table not in get.rules.tables:
                 continue
             for model in get.rules.reach.models.get(table, ()):
                 params = _params_of(get, model, pk, record)
@@ -240,8 +245,7 @@ class ResourceContext:
         warning.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
-        asking = _rest_member(self._resource, self._member)
-        heads = {} if asking is None else _heads(asking.path)
+        heads = {} if self._own is None else _heads(self._own.path)
         places: set[tuple[str, str]] = set()
         tables: set[str] = set()
         for name in names:
@@ -264,12 +268,12 @@ class ResourceContext:
 
     def read_places(self, path: str) -> list[tuple[str, str]]:
         """Return the places of a read with this path: its endpoint, with none, some or all of its path parameters."""
-        asking = _rest_member(self._resource, self._member)
-        if asking is None:
+        own = self._own
+        if own is None:
             return []
-        params = _place_template(asking).params_of(urls.urlsplit(path).path) or {}
-        values = [params[name] for name in takewhile(params.__contains__, _heads(asking.path))]
-        return [_place(asking, values[:count]) for count in range(len(values) + 1)]
+        params = _place_template(own).params_of(urls.urlsplit(path).path) or {}
+        values = [params[name] for name in takewhile(params.__contains__, _heads(own.path))]
+        return [_place(own, values[:count]) for count in range(len(values) + 1)]
 
     def _reading(self, name: str, locator: UrlResolver | None) -> list[RestEndpoint[..., Any]] | None:
         """Return the reading endpoints for a name; None for an unknown name."""
@@ -297,7 +301,7 @@ class ResourceContext:
 
     def params_of(self, url: str) -> dict[str, str] | None:
         """Return the parameters with which `get` has the path of this URL; None without `get` or for another path."""
-        get = _rest_member(self._resource, "get")
+        get = self._get
         return None if get is None else path_template(get.path).params_of(urls.urlsplit(url).path)
 
     def _params(self, args: tuple[object, ...]) -> dict[str, Any]:
@@ -320,8 +324,7 @@ def _place_template(endpoint: RestEndpoint[..., Any]) -> PathTemplate:
 
 def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
     """Return the parameters with which `get` has this path, which includes `url_prefix`; None for another path."""
-    prefix = get.url_prefix.rstrip("/")
-    template = _place_template(get)
+    prefix, template = get.url_prefix.rstrip("/"), _place_template(get)
     if not path.startswith(prefix) or not template.matches(path[len(prefix) :]):
         return None
     return template.params_of(path[len(prefix) :])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...schema.protocol import Schema
+    from ..request import Request
     from ..tables import ListBinding
     from ..transaction import Transaction
 
@@ -72,18 +73,25 @@ def _rename(tx: Transaction) -> None:
     any record. Of a resource with several entities, a change may have converted the one that `get` returned for the
     same URL.
     """
-    request, rules = tx.request, tx.request.rules
-    is_update = rules.mutation.method in ("PUT", "PATCH") and answered_method(request.answer) != "GET"
-    is_update = is_update and rules.siblings is not None and rules.siblings.is_item(request.url)
-    item = entity_schema(rules.schema)
+    item = entity_schema(tx.request.rules.schema)
     for now in entity_of_result(item, tx.result):
         table = now.schema.table_key
-        other_pk = [one for one in tx.addressed if is_update and one.pk != now.pk and one.schema.table_key == table]
-        returned = result_of_get(item, request, tx.writer)
-        other_table = [one for one in returned if one.pk == now.pk and one.schema.table_key != table]
-        for gone in [*other_pk, *other_table]:
+        replaced = [one for one in tx.addressed if one.pk != now.pk and one.schema.table_key == table]
+        if replaced and not _updates_item(tx.request):
+            replaced = []
+        if item is not None and len(item.entities) > 1:
+            returned = result_of_get(item, tx.request, tx.writer)
+            replaced += [one for one in returned if one.pk == now.pk and one.schema.table_key != table]
+        for gone in replaced:
             tx.writer.write_invalid(gone.schema.table_key, gone.pk)
             tx.renamed.append((gone.schema, gone.pk))
+
+
+def _updates_item(request: Request) -> bool:
+    """Return whether a request updates an item of its resource, and its response is that of the update."""
+    rules = request.rules
+    is_update = rules.mutation.method in ("PUT", "PATCH") and answered_method(request.answer) != "GET"
+    return is_update and rules.siblings is not None and rules.siblings.is_item(request.url)
 
 
 def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] | None:
@@ -106,7 +114,7 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
         fields = {field.in_json for field in model.fields.values()}
         assumed = {name: value for name, value in fitting_members(model, assumed).items() if name in fields}
     pk = known = usable_pk(model.pk(assumed, None, None, request.args))
-    if pk is None or pk == schema.lenient_pk(params_of(request), request.args):
+    if pk is None or pk == schema.lenient_pk(params_of(request.rules, request.args), request.args):
         known = next((one.pk for one in result_of_get(item, request, writer)), pk)
     stored = None if known is None else writer.record_before(schema.table_key, known)
     if stored is not None and pk not in (None, known):
@@ -115,7 +123,7 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
         stored = without_lists(model, stored)
         is_known = pk is not None and not is_union  # a union needs the members that determine the class
         kept = _never_absent(schema, stored) if request.rules.response.replace else {} if is_known else stored
-        part, named = model.pk_part(stored), params_of(request)
+        part, named = model.pk_part(stored), params_of(request.rules, request.args)
         if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
             sent: Any = request.args[-1] if request.rules.mutation.has_body else None
             named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}

@@ -142,7 +142,7 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
     the only one whose fields have their values. If there is none, the lists below the path become stale.
     """
     request, writer, response = tx.request, tx.writer, tx.response
-    params, own = params_of(request), own_params(request.rules, request.args)
+    params, own = params_of(request.rules, request.args), own_params(request.rules, request.args)
     found = [] if response == own else named_entities(schema.item, response, params, writer)  # else it is empty
     if not found and request.rules.params.names_entity:  # else the path is that of something below the entity
         if request.rules.mutation.marks_changes and has_several_tables(schema.item):
@@ -192,7 +192,7 @@ def known_before(tx: Transaction, response: object, read: Callable[[EntitySchema
         found = read(schema, pk)
         if found is not None:
             return found
-        if is_mapping(response) and response != params_of(tx.request):
+        if is_mapping(response) and response != params_of(tx.request.rules, tx.request.args):
             fields = schema.model.fields.values()
             if all(field.in_json in response for field in fields if field.default is not None or field.required):
                 return schema.model.from_record(response)
