@@ -88,11 +88,9 @@ def entity_of_result(item: Schema | None, stored: object) -> list[AddressedEntit
     pk = stored
     if is_dict(stored) and stored.keys() == {"id", "schema"}:
         name, pk = stored["schema"], stored["id"]
-    return [
-        AddressedEntity(name, schema, pk)
-        for other, schema in entities_of(item)
-        if other == name and isinstance(pk, str)
-    ]
+    if not isinstance(pk, str):
+        return []
+    return [AddressedEntity(name, schema, pk) for other, schema in entities_of(item) if other == name]
 
 
 def _pk_of(schema: EntitySchema, value: Mapping[str, object], writer: Normalization) -> str | None:

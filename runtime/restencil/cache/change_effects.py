@@ -17,7 +17,6 @@ from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
 from ..schema.stored import entries_of, is_collection, known_record
 from .addressed import entities_of, entity_of_result, entity_schema
-from .freshness import record_path_of
 from .marking import mark_lists, mark_record
 from .reach import tables_of
 from .staleness import EVERY_RECORD, StaleSet, paths_above
@@ -121,8 +120,6 @@ class _Effects:
     def done(self, records: Iterable[EntityPath] = ()) -> ChangeEffects:
         if self.stale and self._request.rules.mutation.marks_changes:
             self.stale.errors.update(self.tables)
-            if self._siblings is not None:
-                self.stale.errors.add(self._siblings.resource)
             self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
 
@@ -194,10 +191,11 @@ class _Effects:
         return self._writer.underlying.listings(table)
 
     def _mark_values(self) -> None:
-        """Mark results without entities as stale, except those below the path of another record."""
-        siblings, schema = self._siblings, self._request.rules.schema
-        if siblings is None:
+        """Mark errors of the resource as stale, and results without entities that are below no other record's path."""
+        siblings, schema, resource = self._siblings, self._request.rules.schema, self._request.rules.resource
+        if siblings is None or resource is None:
             return
+        self.stale.errors.add(resource)
         own = self._record_path
         known = [] if own is None else dict(self._above)[own]
         others = [cell for cell in self._named if cell not in known]
@@ -206,7 +204,7 @@ class _Effects:
         records.discard(None)
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
-        self.stale.values.update((siblings.resource, place) for place in (None, *records))
+        self.stale.values |= {(resource, place) for place in (None, *records)}
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
@@ -257,7 +255,7 @@ class _Effects:
         if before is None or received is None:
             return True
         rules = self._request.rules
-        for _, schema in entities_of(entity_schema(rules.resource_item)):
+        for _, schema in entities_of(rules.resource_item):
             if schema.table_key == cell[0]:
                 required = rules.required_fields(schema.model)[0]
                 if not required & before.keys() <= received.keys():
@@ -362,7 +360,8 @@ class _Effects:
     @cached_property
     def _record_path(self) -> str | None:
         """The path of the resource's record that the path of the mutation is, or is below."""
-        return record_path_of(self._request, is_nested=False)
+        siblings = self._siblings
+        return None if siblings is None else next((place for place, _ in self._above if siblings.is_item(place)), None)
 
     def _records_at(self, path: str) -> list[EntityPath]:
         if self._siblings is None:

@@ -197,7 +197,7 @@ def _result_mark(base: Tables, request: Request, since: float = NEVER, *, has_li
     )
     if reach is None or reach.models or rules.siblings is None:
         return mark
-    return max(mark, marks.of_values(rules.resource, lambda: record_path_of(request, is_nested=True)))
+    return max(mark, marks.of_values(rules.resource, lambda: record_path_above(request)))
 
 
 def read_places(request: Request) -> Iterable[tuple[str, str]]:
@@ -206,15 +206,12 @@ def read_places(request: Request) -> Iterable[tuple[str, str]]:
     return () if siblings is None or path is None else siblings.read_places(path)
 
 
-def record_path_of(request: Request, *, is_nested: bool) -> str | None:
-    """Return the path of the resource's record at or above a request's path, or only above it; None if there is none.
-
-    With `is_nested`, the request's own path does not count.
-    """
+def record_path_above(request: Request) -> str | None:
+    """Return the path of the resource's record above a request's path; None if there is none."""
     siblings, path = request.rules.siblings, request.path
     if siblings is None or path is None:
         return None
-    return next((one for one in (*(() if is_nested else (path,)), *paths_above(path)) if siblings.is_item(one)), None)
+    return next(filter(siblings.is_item, paths_above(path)), None)
 
 
 class _Judge:

@@ -116,9 +116,13 @@ class RecordWriter:
         rules = self.rules
         if rules is None or rules.reach is None or not self.is_certain:
             return False
-        names = self.record_in_response(table, pk)
-        models = rules.reach.models.get(table, ())
-        return names is not None and any(rules.required_fields(model)[0] <= names.keys() for model in models)
+        record = self.record_in_response(table, pk)
+        if record is None:
+            return False
+        for model in rules.reach.models.get(table, ()):
+            if rules.required_fields(model)[0] <= record.keys():
+                return True
+        return False
 
     # -- one record ------------------------------------------------------------------------------------------------
 

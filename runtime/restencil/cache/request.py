@@ -277,7 +277,8 @@ class Rules:
     @cached_property
     def resource_item(self) -> Schema | None:
         """The schema of one item of the endpoint's resource; None if there is none."""
-        return None if self.siblings is None else schema_of(self.siblings.item_schema)
+        schema = None if self.siblings is None else schema_of(self.siblings.item_schema)
+        return None if schema is None else schema.subject
 
     @cached_property
     def item(self) -> Schema | None:

@@ -164,8 +164,9 @@ class StaleMarks:
     def add(self, stale: StaleSet, number: float) -> None:
         """Set marks with this number on all data that an event makes stale."""
         mark = Mark(number, stale.event)
+        at_path = self._marks["paths"]
+        before = max([NEVER, *[at_path[path].number for path in stale.paths if path in at_path]])
         for key, since in stale.spared.items():
-            before = max((self._marks["paths"].get(path, NO_MARK).number for path in stale.paths), default=NEVER)
             if before < since or before <= self._spared.get(key, NEVER):
                 self._spared[key] = number
         if len(self._spared) > MAX_MARKS:

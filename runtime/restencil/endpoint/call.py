@@ -98,7 +98,7 @@ def lifecycle(endpoint: HttpOptions, args: tuple[object, ...], url: str | None =
     value = parse(endpoint, response) if plan.is_standard else endpoint.parse_response(response)
     if type(value) not in PLAIN and is_awaitable(value):
         value = yield Outcome(f"parse_response of endpoint {endpoint.name!r}", value)
-    return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
+    return value if plan.is_standard and not plan.converts else (yield from _processed(endpoint, args, response, value))
 
 
 def _processed(endpoint: HttpOptions, args: tuple[object, ...], response: object, value: object) -> Steps:
@@ -267,7 +267,7 @@ def _parsed(endpoint: HttpOptions, response: Any, content: bytes) -> object:
         return None
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):
-        if len(content) >= LONG and endpoint.plan.is_standard:
+        if len(content) >= LONG and endpoint.plan.is_standard and not endpoint.plan.converts:
             call = current_call.get()
             if call is not None and call.recognizes is not None and call.recognizes(content):
                 call.is_identical = True

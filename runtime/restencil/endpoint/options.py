@@ -466,6 +466,7 @@ class Plan:
 
     __slots__ = (
         "answers_itself",
+        "converts",
         "decodes",
         "error_types",
         "exact_key_match",
@@ -485,8 +486,7 @@ class Plan:
         own: frozenset[str] | None = None,
         *,
         streams: bool = False,
-        presumes: bool = False,
-        opens: bool = False,
+        converts: bool = False,
         template: PathTemplate | None = None,
         keywords_are_params: bool = False,
         error_types: ErrorTypes | None = None,
@@ -494,8 +494,10 @@ class Plan:
     ) -> None:
         decided = own is not None
         own = own or frozenset()
-        self.is_standard = decided and not streams and not presumes and not opens and not own & STEPS
+        self.is_standard = decided and not streams and not own & STEPS
         """Whether no step of the lifecycle is overridden, so that they run without checking the type of results."""
+        self.converts = converts
+        """Whether the parsed value of a response is not that of the call, by `unwrap`, `ignore` or `empty`."""
         self.own_fetch = "fetch" in own
         """Whether an overridden `fetch` replaces the lifecycle."""
         self.own_process = "process" in own

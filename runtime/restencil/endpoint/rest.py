@@ -166,8 +166,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         members["plan"] = Plan(
             own if self.remove_cursor is None and self.header_params is None else own | {"key"},
             streams=self.content == "stream",
-            presumes=self.empty == "merge",
-            opens=self.unwrap is not None or bool(self.ignore),
+            converts=self.empty == "merge" or self.unwrap is not None or bool(self.ignore),
             template=self._template,
             without=_without(self.without, self.header_params),
             error_types=(

@@ -191,7 +191,9 @@ class ExactListUpdate(_ListUpdate):
         """Updates one list, which these keys contain."""
         first = listings[0]
         collection, entry = first.collection, self.entry(first.collection)
-        held, holds = entry in entries_of(self.underlying.get(*path)), entry in entries_of(existing)
+        before = self.underlying.get(*path)
+        held = entry in entries_of(before)
+        holds = held if existing is before else entry in entries_of(existing)
         record = None if self.now is None else self.writer.record_in_response(self.table, self.subject.pk)
         is_sorted, fits = self._fits_exactly(first, path[1], record)
         is_page = any(listing.is_page for listing in listings)
