@@ -195,7 +195,7 @@ class Process:
         """What a read shows that may wait for the storage."""
         request = endpoint.request(args)
         if self.store._persistence is not None and not self.persistence.connection.storage.inline:
-            _drive(self.persistence.steps(request))
+            _drive(self.persistence.reading(request, bool))
         return shown(self.store, endpoint, args)
 
 

@@ -6,8 +6,8 @@ under the store's lock unless stated otherwise, and none of them raises because 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from ..base.durations import bounded
 from ..base.lazy_imports import asyncio, find
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.durations import Duration
-    from ..base.steps import Step, Steps
+    from ..base.steps import Step, Steps, StepsOf
     from .actions import Action
+    from .reading import Reading
     from .request import Request
     from .tables import EntityPath, State
+
+
+T = TypeVar("T")
 
 
 class StorageStats(Struct):
@@ -156,8 +160,11 @@ class PersistencePort(Protocol):
 
     # -- steps, without the lock
 
-    def steps(self, request: Request, /) -> Steps:
-        """Return steps that load the data of a read, for callers that may wait."""
+    def reading(self, request: Request, read: Callable[[bool], T], /) -> StepsOf[T]:
+        """Return steps that load the data of a read and then read it, under one lock.
+
+        The argument of `read` is False if part of the data must not be shown.
+        """
         ...
 
     def opening(self) -> Steps:
@@ -214,11 +221,12 @@ class PersistentStoreMixin:
         """Whether the store has a storage, so that reads may have to wait for it."""
         return self._persistence is not None
 
-    def ensure_loaded(self, request: Request) -> Steps:
-        """Return steps that load the data of a read from the storage, if there is one."""
+    def looking(self, request: Request, read: Callable[..., Reading]) -> StepsOf[Reading]:
+        """Return steps that load a result from the storage, if there is one, and read it by `read` or `read_base`."""
         persistence = self._persistence
-        if persistence is not None and not request.inactive:
-            yield from persistence.steps(request)
+        if persistence is None or request.inactive:
+            return read(request)
+        return (yield from persistence.reading(request, lambda is_known: read(request, is_known=is_known)))
 
     def opening(self) -> Steps:
         """Return steps that open the storage before a request gets its number, so that earlier commits are known."""

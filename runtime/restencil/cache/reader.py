@@ -78,14 +78,18 @@ class CacheReader:
 
     # -- the view ------------------------------------------------------------------------------------------------------
 
-    def read(self, request: Request, *, is_memoized: bool = True) -> Reading:
-        """Read a request from the view; it never fetches. Not `is_memoized`: `fresh` has just found nothing."""
+    def read(self, request: Request, *, is_memoized: bool = True, is_known: bool | None = None) -> Reading:
+        """Read a request from the view; it never fetches.
+
+        Not `is_memoized`: `fresh` has just found nothing. `is_known`: whether a load from the storage, which has just
+        ended, allows showing the data; None: it is loaded now.
+        """
         if request.inactive:
             return inactive()
         store_state = self.store_state
         with self.lock:
             store_state.refresh()
-            return (self._hit_reading(request) if is_memoized else None) or self._full_reading(request)
+            return (self._hit_reading(request) if is_memoized else None) or self._full_reading(request, is_known)
 
     def _hit_reading(self, request: Request) -> Reading | None:
         """Return the reading of memoized data (locked); None if there is none."""
@@ -97,17 +101,17 @@ class CacheReader:
             request, store_state.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock()
         )
 
-    def _full_reading(self, request: Request) -> Reading:
+    def _full_reading(self, request: Request, is_known: bool | None = None) -> Reading:
         """Return the reading of a request without memoized data, after the storage has loaded it (locked)."""
         store_state = self.store_state
-        if store_state.persistence is not None:
+        if store_state.persistence is not None and is_known is None:
             is_known = store_state.persistence.before_read(request)
             store_state.refresh()
-            if not is_known:
-                return self._unknown(store_state.view, request)
-            reading = self._hit_reading(request)  # a load may have added the instance itself
+            reading = self._hit_reading(request) if is_known else None  # a load may have added the instance itself
             if reading is not None:
                 return reading
+        if is_known is False:
+            return self._unknown(store_state.view, request)
         reader = reader_of(store_state.view, request.args, store_state.memo)
         return self.reading_in(reader, request, uses=store_state.retention.active)
 
@@ -187,15 +191,16 @@ class CacheReader:
 
     # -- other states --------------------------------------------------------------------------------------------------
 
-    def read_base(self, request: Request, *, is_memoized: bool = True) -> Reading:
+    def read_base(self, request: Request, *, is_memoized: bool = True, is_known: bool | None = None) -> Reading:
         """Read a request from the base state, without optimistic updates; see `read`."""
         if request.inactive:
             return inactive()
         store_state = self.store_state
         if not store_state.optimistic.updates:
-            return self.read(request, is_memoized=is_memoized)
+            return self.read(request, is_memoized=is_memoized, is_known=is_known)
         with self.lock:
-            is_known = store_state.persistence is None or store_state.persistence.before_read(request)
+            if is_known is None:
+                is_known = store_state.persistence is None or store_state.persistence.before_read(request)
             store_state.refresh()
             if not is_known:
                 return self._unknown(store_state.base, request)

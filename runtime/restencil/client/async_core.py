@@ -12,7 +12,7 @@ from ..base.steps import drive_async
 from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
-from .core import Core, bind_args_of, read_for_call, read_through
+from .core import Core, bind_args_of, read_of_call, read_through
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
@@ -76,10 +76,11 @@ class AsyncCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
-        is_persistent = store.is_persistent
-        if is_persistent:
-            await drive_async(store.ensure_loaded(request), self.transport)
-        reading = read_for_call(store, request, is_memoized=is_persistent)
+        read = read_of_call(store, request)
+        if store.is_persistent:
+            reading = await drive_async(store.looking(request, read), self.transport)
+        else:
+            reading = read(request, is_memoized=False)
         if reading.decision is Decision.GIVE:
             return reading.data
         return await drive_async(read_through(self, request, reading), self.transport)

@@ -479,9 +479,7 @@ class Controller(AnyController, Blocking):
         Optimistic updates are ignored.
         """
         request = _request(endpoint, args, kwargs)
-        if self.store.is_persistent:
-            self._core.wait_for(self.store.ensure_loaded(request))
-        reading = self.store.read_base(request)
+        reading: Any = self._core.wait_for(self.store.looking(request, self.store.read_base))
         if not reading.needs_fetch:
             data: R = reading.data
             return data
@@ -652,9 +650,7 @@ class AsyncController(AnyController, Awaiting):
         Optimistic updates are ignored.
         """
         request = _request(endpoint, args, kwargs)
-        if self.store.is_persistent:
-            await self._core.wait_for(self.store.ensure_loaded(request))
-        reading = self.store.read_base(request)
+        reading: Any = await self._core.wait_for(self.store.looking(request, self.store.read_base))
         if not reading.needs_fetch:
             data: R = reading.data
             return data

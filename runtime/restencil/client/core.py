@@ -355,17 +355,9 @@ def refuse_empty(endpoint: EndpointLike, args: tuple[object, ...]) -> None:
         endpoint.request_url(args)
 
 
-def looking(store: Store, request: Request, *, for_call: bool = False) -> StepsOf[Reading]:
-    """Steps: load a result from storage and read it, including optimistic updates; see `read_for_call` for a call."""
-    if store.is_persistent:
-        yield from store.ensure_loaded(request)
-    return read_for_call(store, request) if for_call else store.read(request)
-
-
-def read_for_call(store: Store, request: Request, *, is_memoized: bool = True) -> Reading:
-    """Read a result for a call, which in generated packages excludes optimistic updates; see `CacheReader.read`."""
-    read = store.read_base if request.rules.response.gives_own_response else store.read
-    return read(request, is_memoized=is_memoized)
+def read_of_call(store: Store, request: Request) -> Callable[..., Reading]:
+    """Return the function that reads a result for a call, which in generated packages excludes optimistic updates."""
+    return store.read_base if request.rules.response.gives_own_response else store.read
 
 
 def recorded(reading: Reading) -> BaseException:
@@ -452,18 +444,23 @@ def fetched(core: Core, request: Request) -> Steps:
         raise
 
 
+def _looking_again(core: Core, request: Request) -> StepsOf[Reading]:
+    """Steps: read the result of a call after a fetch."""
+    return core.store.looking(request, read_of_call(core.store, request))
+
+
 def _after_fetch(core: Core, request: Request, resets: int, value: object, failure: Exception | None) -> Steps:
     """Steps: return the data of a call after its fetch, which returned `value` or failed with `failure`.
 
     `resets` is the number of resets of the store when the call began.
     """
-    reading = yield from looking(core.store, request, for_call=True)
+    reading = yield from _looking_again(core, request)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
         if failure is None and not reading.found and reading.is_only_evicted:
             # A bounded store has no room for what came: the response of a new request is built with the new records.
             value = yield from fetched(core, request)
-            reading = yield from looking(core.store, request, for_call=True)
+            reading = yield from _looking_again(core, request)
     if core.store.resets != resets:
         # The data in the store now is not that of the call: another user may have logged in.
         raise ResetError(f"the store was reset while {request.label!r} was being read")
@@ -493,8 +490,8 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
             except StatusError:
                 continue
             except Exception:  # the next request would fail, too, and take as long
-                return (yield from looking(core.store, request, for_call=True))
-        reading = yield from looking(core.store, request, for_call=True)
+                return (yield from _looking_again(core, request))
+        reading = yield from _looking_again(core, request)
     return reading
 
 

@@ -14,7 +14,7 @@ from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
-from .core import fetch_stale, fetched, looking, recorded, stale_requests, unusable_data, was_overtaken
+from .core import fetch_stale, fetched, recorded, stale_requests, unusable_data, was_overtaken
 
 if TYPE_CHECKING:
 
@@ -175,7 +175,7 @@ class WatchedRead(AnyLiveRead[R]):
 
     def _look(self) -> StepsOf[bool]:
         """Steps: read the store, and fetch if necessary; return True if there is new data to show."""
-        reading: Reading | None = yield from looking(self._core.store, self._request)
+        reading: Reading | None = yield from self._core.store.looking(self._request, self._core.store.read)
         while reading is not None:
             decision = self._decide(reading)
             self._watch_expiry(reading)
@@ -256,7 +256,7 @@ class WatchedRead(AnyLiveRead[R]):
             raise
         except Exception as error:
             failure = error
-        reading = yield from looking(core.store, request)
+        reading = yield from core.store.looking(request, core.store.read)
         if reading.error is None and not reading.found:
             if failure is None and value is not None and reading.expires_at == STALE:
                 # A bounded store evicted a part at once: show the response itself, as fetching again would not help.

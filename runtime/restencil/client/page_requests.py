@@ -16,7 +16,6 @@ from ..endpoint.page_styles import PageUrl, Pagination
 from ..schema import Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.protocol import is_plain
-from .core import looking
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
@@ -131,7 +130,8 @@ class PageRequests:
 
         With `counts_pages` it may also contain the items of further pages; the second value is True then.
         """
-        reading = yield from looking(self._core.store, self._endpoint.request(self._args))
+        store = self._core.store
+        reading = yield from store.looking(self._endpoint.request(self._args), store.read)
         if reading.decision is not Decision.GIVE:
             return None
         page = FetchedPage(self.layout, reading.data)

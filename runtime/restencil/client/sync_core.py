@@ -12,7 +12,7 @@ from ..base.steps import drive
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
-from .core import Core, bind_args_of, read_for_call, read_through
+from .core import Core, bind_args_of, read_of_call, read_through
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
@@ -60,10 +60,11 @@ class SyncCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
-        is_persistent = store.is_persistent
-        if is_persistent:
-            drive(store.ensure_loaded(request), self.transport)
-        reading = read_for_call(store, request, is_memoized=is_persistent)
+        read = read_of_call(store, request)
+        if store.is_persistent:
+            reading = drive(store.looking(request, read), self.transport)
+        else:
+            reading = read(request, is_memoized=False)
         if reading.decision is Decision.GIVE:
             return reading.data
         return drive(read_through(self, request, reading), self.transport)

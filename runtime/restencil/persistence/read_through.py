@@ -18,11 +18,11 @@ from .misses import Misses
 from .read_set import ReadSet
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
 from .stale_marks import wanted_marks
-from .storage_query import MOST_IN_LOOP, LoaderThread, StorageWork, WouldBlock, run_here, run_waiting
+from .storage_query import MOST_IN_LOOP, LoaderThread, StorageWork, T, WouldBlock, run_here, run_waiting
 from .stored_revalidation import StoredRevalidation
 
 if TYPE_CHECKING:
-    from ..base.steps import Steps
+    from ..base.steps import Steps, StepsOf
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.store_state import StoreState
@@ -138,6 +138,14 @@ class ReadThrough:
         self._bound()
         self._prepared = request.key
         return self.loader.steps(self._of_request(request, waits=True), self._most_before_waiting)
+
+    def reading(self, request: Request, read: Callable[[bool], T]) -> StepsOf[T]:
+        """Return steps that load what a request needs and then read it, under one lock; see `ensure_loaded`."""
+        self._bound()
+        return self.loader.steps(self._then(request, read), self._most_before_waiting)
+
+    def _then(self, request: Request, read: Callable[[bool], T]) -> StorageWork[T]:
+        return read((yield from self._of_request(request, waits=True)))
 
     def opening(self) -> Steps:
         """Return steps that open the storage if it is not open."""

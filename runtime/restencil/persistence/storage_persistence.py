@@ -63,7 +63,7 @@ class StoragePersistence:
         self.knows = self.read_through.knows
         self.knows_entity = self.read_through.knows_entity
         self.origin = self.read_through.origin
-        self.steps = self.read_through.steps
+        self.reading = self.read_through.reading
         self.opening = self.read_through.opening
         self.sharing = self.leases.steps
         self.shared = self.leases.done

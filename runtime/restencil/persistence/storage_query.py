@@ -15,7 +15,7 @@ from ..base.lazy_imports import asyncio
 from ..base.logs import logger
 
 if TYPE_CHECKING:
-    from ..base.steps import Steps
+    from ..base.steps import StepsOf
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.store import Store
     from ..storage.protocol import Storage
@@ -146,13 +146,16 @@ class LoaderThread:
         """Return a step that runs a query in a thread that may wait."""
         return StorageStep(self._connection.load, self, work)
 
-    def steps(self, asking: StorageWork[bool], most: int) -> Steps:
-        """Return steps that run storage work: queries of up to `most` rows here, then in a thread that may wait."""
+    def steps(self, asking: StorageWork[T], most: int) -> StepsOf[T]:
+        """Return steps that run storage work: queries of up to `most` rows here, then in a thread that may wait.
+
+        They return its result.
+        """
         connection = self._connection
         try:
             try:
                 with connection.lock:
-                    run_here(asking, connection, most)
+                    return run_here(asking, connection, most)
             except WouldBlock as waits:
                 query = waits.query
                 while True:
@@ -160,8 +163,9 @@ class LoaderThread:
                     with connection.lock:
                         connection.drain_capture()
                         query = asking.send(answer)
-        except StopIteration:
-            pass
+        except StopIteration as stop:
+            found: T = stop.value
+            return found
         finally:
             asking.close()
             self._store.tell()
