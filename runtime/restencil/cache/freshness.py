@@ -91,35 +91,10 @@ def freshness_of(
 
     `root` is the record that the arguments identify, if the caller has found it by them.
     """
-    found = _judged(base, request, meta, stored, cells, now, root)
+    found = _Judge(base, request, cells, now, stored).freshness(meta, root)
     if found.mark.event != EVICTED:
         return found
     return found._replace(changed=evicted(base, request, cells).changed)
-
-
-def _judged(
-    base: Tables,
-    request: Request,
-    meta: ResultMeta | None,
-    stored: object,
-    cells: Shown,
-    now: float,
-    root: EntityPath | None,
-) -> Freshness:
-    judge = _Judge(base, request, cells, now, stored)
-    own: Freshness | None = None
-    if meta is not None and meta.expires_at:
-        own = judge.judge(meta.number, meta.expires_at, meta.contents, fetched_at=meta.fetched_at)
-        if own.expires_at >= now or not request.rules.read.counts_whole:
-            return own
-    root = root or _root(request, stored)
-    is_only_written = own is None and root is None and base.result(request.key) is not UNDEFINED
-    if is_only_written and request.rules.read.counts_whole:
-        return Freshness(STALE, Mark(NEVER, "no response contained it, but an 'update' hook wrote it"))
-    if own is not None and root is None:
-        return own
-    composed = judge.composed(root)
-    return composed if own is None or composed.expires_at > own.expires_at else own
 
 
 def since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness:
@@ -224,7 +199,24 @@ class _Judge:
         self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
         self._models: Mapping[str, tuple[EntityModel, ...]] = {} if reach is None else reach.models
 
-    def judge(
+    def freshness(self, meta: ResultMeta | None, root: EntityPath | None) -> Freshness:
+        """Return the freshness of a result with this metadata, by its own response or by others."""
+        own: Freshness | None = None
+        counts_whole = self._rules.read.counts_whole
+        if meta is not None and meta.expires_at:
+            own = self._judge(meta.number, meta.expires_at, meta.contents, fetched_at=meta.fetched_at)
+            if own.expires_at >= self._now or not counts_whole:
+                return own
+        root = root or _root(self._request, self._stored)
+        is_only_written = own is None and root is None and self._base.result(self._request.key) is not UNDEFINED
+        if is_only_written and counts_whole:
+            return Freshness(STALE, Mark(NEVER, "no response contained it, but an 'update' hook wrote it"))
+        if own is not None and root is None:
+            return own
+        composed = self.composed(root)
+        return composed if own is None or composed.expires_at > own.expires_at else own
+
+    def _judge(
         self,
         number: float,
         expires_at: float,
@@ -292,7 +284,7 @@ class _Judge:
             number, expires_at = self._whole(root)
             if number == NEVER:
                 return Freshness(STALE)
-        return self.judge(number, expires_at, Contents({table: {pk}}, EMPTY))
+        return self._judge(number, expires_at, Contents({table: {pk}}, EMPTY))
 
     def _assembled(self) -> Freshness:
         """Return the freshness of a result that is assembled from records and lists: that of the least fresh one."""

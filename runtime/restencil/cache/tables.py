@@ -267,7 +267,8 @@ class Tables:
             return []
         return [listing for keys in found.values() for listing in keys.values()]
 
-    def _note_listing(self, listing: ListBinding) -> None:
+    def note_listing(self, listing: ListBinding) -> None:
+        """Note that a result contains a list."""
         for entity in listing.entities:
             keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
             if listing.key not in keys and len(keys) >= _LISTINGS:
@@ -294,7 +295,7 @@ class Tables:
         for cell in extended:
             self._note_whole(cell, is_extended=True)
         for listing in change.list_bindings:
-            self._note_listing(listing)
+            self.note_listing(listing)
         self._commit_whole(change)
         self.results.update(change.results)
         self.key_metas.update(change.key_metas)

@@ -5,7 +5,7 @@ Not a mutation: no listener runs, equal values keep identity, older revisions ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.logs import logger
@@ -361,8 +361,10 @@ class Hydrator(Provenance):
             change.entities[table] = {}
             store_state.take_in(change)
 
-    def take_index(self, entries: Iterable[IndexEntry], loaded: Loaded) -> None:
+    def take_index(self, entries: Sequence[IndexEntry], loaded: Loaded) -> None:
         """Write loaded index entries to memory."""
+        if not entries:
+            return
         base = self._store_state.base
         change = ChangeSet(base, _NO_TIMES)
         for entry in entries:

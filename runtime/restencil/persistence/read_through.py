@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy_imports import running_loop
-from ..base.values import UNDEFINED, Meta
-from ..cache.tables import ChangeSet, binding_of
+from ..base.values import UNDEFINED
+from ..cache.tables import binding_of
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES
@@ -306,16 +306,9 @@ class ReadThrough:
 
     def _note_lists(self, level: Iterable[References], request: Request) -> None:
         """Bind loaded lists to the request, so that mutations update them."""
-        noted = [
-            binding_of((node.table_key, pk), node, request)
-            for node, _, pks in level
-            if node.is_collection
-            for pk in pks
-        ]
-        if noted:
-            change = ChangeSet(self._store_state.base, _NO_TIMES)
-            change.list_bindings += noted
-            self._store_state.take_in(change)
+        for node, _, pks in level:
+            for pk in pks if node.is_collection else ():
+                self._store_state.base.note_listing(binding_of((node.table_key, pk), node, request))
 
     def wrote(self, pending: PendingWrite) -> None:
         """Note what an action of this process has written."""
@@ -381,9 +374,6 @@ class ReadThrough:
         """Return a sentence about the origin of the result of a key; None if a response contained it."""
         self._connection.drain_capture()
         return "it was loaded from the storage" if key in self.hydrator.loaded_keys else None
-
-
-_NO_TIMES: Final = Meta(0, 0, 0)
 
 
 def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, object, Iterable[str]]]:
