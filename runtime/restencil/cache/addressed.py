@@ -131,7 +131,7 @@ def params_of(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
     if not is_mapping(body):
         return params
     schemas = [schema for _, schema in entities_of(rules.item)]
-    if not schemas or any(schema.lenient_pk(params, args) is not None for schema in schemas):
+    if not schemas:
         return params
     named = {name: body[name] for name in rules.mutation.body_fields or {} if name in body}
     named_by_body = params_to_fields(named, rules.mutation.body_fields or {}, schemas[0])
@@ -139,7 +139,9 @@ def params_of(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
     pk = None if named or pk_name is None else body.get(pk_name)
     if pk_name is not None and pk is not None and type(pk) in SCALARS:
         named_by_body = {pk_name: pk}
-    return {**params, **named_by_body} if named_by_body else params
+    if not named_by_body or any(schema.lenient_pk(params, args) is not None for schema in schemas):
+        return params
+    return {**params, **named_by_body}
 
 
 def own_params(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:

@@ -155,7 +155,8 @@ class RecordWriter:
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # this response invalidated it and wrote it again: a new record
         passed[pk] = record
-        former = change.get(table, pk) if schema.indexes else UNDEFINED
+        indexes = schema.indexes
+        former = change.get(table, pk) if indexes else UNDEFINED
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
         elif self.replaces and self.enclosing is None:
@@ -168,8 +169,8 @@ class RecordWriter:
         else:
             stored, meta = self._merged(schema, pk, before, record)
         change.write(table, pk, stored, meta)
-        if schema.indexes and stored is not INVALID:
-            for name in change.write_index(table, schema.indexes, pk, former, stored):
+        if indexes and stored is not INVALID:
+            for name in change.write_index(table, indexes, pk, former, stored):
                 logger.warning("%s %s lacks the indexed field %r, so a lookup by it finds nothing", table, pk, name)
 
     def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
