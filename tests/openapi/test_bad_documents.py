@@ -126,12 +126,12 @@ def test_bad_document_too_many_alternatives_are_read_as_any() -> None:
 
 def test_bad_document_path_of_very_many_parameters_is_left_out() -> None:
     """A path with more than a hundred parameters is left out, with its reason, and the rest is imported."""
-    long = "".join(f"/{{p{index}}}" for index in range(20_000))
+    long = "".join(f"/{{p{index}}}" for index in range(2_000))
     result = made(
         {long: {"get": operation({"type": "string"}, parameters=[])}, "/x": {"get": operation({"type": "string"})}}
     )
     assert [each.reason for each in result.document.left_out] == [
-        "its path has 20,000 parameters, and at most 100 are read"
+        "its path has 2,000 parameters, and at most 100 are read"
     ]
     assert [operation.path for operation in result.document.operations] == ["/x"]
 
@@ -165,7 +165,7 @@ def test_bad_document_errors_without_a_name_are_called_like_their_endpoint() -> 
 
 def test_bad_document_many_types_and_members_of_one_name_have_short_names() -> None:
     """What has no name of its own left gets letters behind it."""
-    alternatives = [record(**{f"p{number}": "string"}) for number in range(1_000)]
+    alternatives = [record(**{f"p{number}": "string"}) for number in range(300)]
     signs = {sign * count: {"type": "string"} for sign in "-._" for count in range(1, 200)}
     schema = {"type": "object", "properties": {"one": {"oneOf": alternatives}, **signs}}
     result = made({"/things": {"get": operation(schema)}})

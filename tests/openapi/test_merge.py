@@ -490,7 +490,7 @@ def is_there(old: str, new: str, text: str) -> bool:
     return new in text if new else old not in text
 
 
-@settings(max_examples=examples(30, 30))
+@settings(max_examples=examples(10, 90))
 @given(st.sets(st.sampled_from(EDITS), max_size=8), st.sets(st.sampled_from(CHANGES), max_size=8))
 def test_merge_of_any_edits_and_changes_keeps_all(
     edits: set[tuple[str, str, str]], changes: set[tuple[str, str, str]]

@@ -25,8 +25,6 @@ from restencil import (
     create_resource,
 )
 
-pytestmark = pytest.mark.network
-
 PREFIX = "https://api.blog.example/v1"
 
 

@@ -26,9 +26,6 @@ from restencil import (
 )
 from restencil.testing import Answer
 
-pytestmark = pytest.mark.network
-
-
 Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
 
 
@@ -130,14 +127,14 @@ class Session:
         return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
 
 
-def test_logout_thousand_concurrent_401s_in_tasks_cause_one_refresh() -> None:
+def test_logout_concurrent_401s_in_tasks_cause_one_refresh() -> None:
     async def main() -> None:
         session = Session()
         endpoint = session.endpoint(refresh=session.renew_later)
         async with AsyncController(client=session.async_client()) as controller:
-            users = await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(1000)))
-            assert [user.id for user in users] == [str(n) for n in range(1000)]
-        assert session.refreshes == 1 and session.requests == 2000
+            users = await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(100)))
+            assert [user.id for user in users] == [str(n) for n in range(100)]
+        assert session.refreshes == 1 and session.requests == 200
 
     asyncio.run(main())
 

@@ -36,8 +36,6 @@ from restencil import (
 )
 from restencil.testing import FakeClock, MockServer
 
-pytestmark = pytest.mark.network
-
 GERMAN: dict[str, Any] = {"headers": {"Accept-Language": "de"}}
 
 
@@ -68,6 +66,7 @@ def by_token(request: Arrived) -> Reply:
     return as_json(article(1, title=f"{token} {cookie}".strip()), headers=headers)
 
 
+@pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("given", [False, True], ids=["own", "given"])
 def test_partitions_of_two_tokens_share_nothing(asynchronous: bool, given: bool) -> None:
@@ -171,7 +170,7 @@ def test_partitions_inert_headers_make_no_partition() -> None:
     assert Blog().with_options(headers={"X-Audit-Reason": "1"}).store is not Blog().store
 
 
-def test_partitions_ten_thousand_trace_ids_make_one_store_and_no_growth() -> None:
+def test_partitions_thousands_of_trace_ids_make_one_store_and_no_growth() -> None:
     """A view for each request costs what it is used for, and nothing of it stays."""
 
     def stores() -> int:
@@ -181,9 +180,9 @@ def test_partitions_ten_thousand_trace_ids_make_one_store_and_no_growth() -> Non
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
         news.articles.get(id=1)
         before, grown = stores(), []
-        for count in range(10_000):
+        for count in range(2_000):
             assert news.with_options(headers={"X-Request-Id": f"{count:032x}"}).articles.get(id=1).id == 1
-            if count in (4_999, 9_999):
+            if count in (999, 1_999):
                 gc.collect()
                 grown.append(len(gc.get_objects()))
         assert stores() == before
@@ -448,7 +447,7 @@ def test_partitions_client_keeps_its_32_latest_partitions(caplog: pytest.LogCapt
         held = news.with_options(headers={"X-Tenant": "held"})
         bound = news.with_options(headers={"X-Tenant": "bound"}).articles.get
         held.articles.get(id=1)
-        for count in range(100):
+        for count in range(40):
             news.with_options(headers={"X-Tenant": str(count)}).articles.get(id=1)
         gc.collect()
         assert len({*stores()} - {*before}) < 32 + 10
@@ -464,7 +463,7 @@ def test_partitions_client_keeps_its_32_latest_partitions(caplog: pytest.LogCapt
         "the spec"
     ]
     made = [record.getMessage() for record in caplog.records if record.name == "restencil.store"]
-    assert made.count("partition made for X-Tenant") >= 102 and "partition dropped: X-Tenant" in made
+    assert made.count("partition made for X-Tenant") >= 42 and "partition dropped: X-Tenant" in made
     assert "held" not in caplog.text
 
 

@@ -31,8 +31,6 @@ from restencil import (
     create_resource,
 )
 
-pytestmark = pytest.mark.network
-
 OPTIONS: list[dict[str, Any]] = [
     {"headers": {"Accept-Language": "de"}},
     {"headers": {"X-Request-Id": "1", "X-Tenant": None}, "vary": False},
@@ -157,7 +155,7 @@ def test_views_many_threads_get_the_identical_view() -> None:
     def ask(thread: int) -> None:
         start.wait(PATIENCE)
         held = []
-        for count in range(200):
+        for count in range(60):
             held.append(news.with_options(headers={"X-Tenant": str(count % 20)}, timeout=1_000 + count % 3))
             news.with_options(headers={"X-Other": f"{thread} {count}"})
         found.append({id(view) for view in held})
@@ -227,6 +225,7 @@ def test_view_of_a_client_written_by_hand_has_what_that_has() -> None:
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.network
 @BOTH
 def test_views_headers_are_sent_over_those_of_endpoint_and_http_client(asynchronous: bool) -> None:
     """Names are compared without case, None takes one of the spec away; hooks see them, the credential comes last."""
@@ -386,6 +385,7 @@ def test_views_search_parameters_of_a_view_are_no_fields() -> None:
         assert view.get(Thing, id=1) is not None
 
 
+@pytest.mark.network
 @BOTH
 def test_views_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> None:
     """Over those of endpoint and client; `retries=0` is none, `timeout=math.inf` no limit."""

@@ -44,7 +44,7 @@ def must_be_refused(value: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("count", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_values_arrive_in_their_segment_or_are_rejected_before_any_io(count: int) -> None:
     """Values that are accepted travel 25 in a path, so that all of them take seconds."""
     source = random.Random(20260101)
@@ -83,7 +83,7 @@ def test_values_on_the_server_search_values_and_query_like_parameters_arrive_as_
     source = random.Random(20260102)
     with Server() as server, httpx.Client(base_url=server.url) as client:
         endpoint = RestEndpoint(path=r"/s\?lit=:lit", client=client)
-        for _ in range(500):
+        for _ in range(200):
             given: dict[str, Any] = {f"k{generated(source)}": generated(source) for _ in range(10)}
             given["lit"] = generated(source)
             try:

@@ -56,7 +56,7 @@ def bomb(coding: str, size: int = UNFOLDED) -> bytes:
     once = packed(gzipped, size)
     if coding == "gzip":
         return once
-    return gzip.compress(once) if coding == "gzip, gzip" else zlib.compress(once)
+    return gzip.compress(once)
 
 
 def measured(reply: Reply, *, limit: int, world: str, form: str) -> tuple[str, int]:
@@ -80,14 +80,9 @@ def measured(reply: Reply, *, limit: int, world: str, form: str) -> tuple[str, i
 
 BOMBS = [
     ("gzip", "sync", "whole"),
-    ("gzip", "async", "whole"),
-    ("gzip", "sync", "stream"),
-    ("gzip", "async", "stream"),
-    ("deflate", "sync", "whole"),
-    ("raw deflate", "async", "whole"),
-    ("gzip, gzip", "sync", "whole"),
+    ("deflate", "async", "whole"),
+    ("raw deflate", "sync", "stream"),
     ("gzip, gzip", "async", "stream"),
-    ("gzip, deflate", "async", "whole"),
 ]
 
 
@@ -102,7 +97,7 @@ def test_body_that_unfolds_takes_no_more_than_twice_the_limit(coding: str, world
 
 
 @linux
-@pytest.mark.parametrize(("world", "status"), [("sync", 200), ("async", 200), ("sync", 404), ("async", 404)])
+@pytest.mark.parametrize(("world", "status"), [("sync", 200), ("async", 404)])
 def test_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: str, status: int) -> None:
     """Also that of an error."""
     size = 32 * MEGABYTE
