@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
-from tests.runtime.doubles import Desk, same_error
+from tests.runtime.doubles import same_error
 
 from restencil import Controller, Entity, NetworkError, ParseError, ProcessingError, RestEndpoint, Store
-from restencil.base.errors import copy_of, copy_with_traceback, kept
+from restencil.base.errors import copy_of
 
 
 class Odd(Exception):
@@ -93,19 +93,6 @@ def test_exception_copy_causes_in_a_circle() -> None:
     assert twin.__cause__ is not None and twin.__cause__.__cause__ is twin
 
 
-def test_exception_copy_what_was_never_raised_is_kept_itself() -> None:
-    """It holds nothing."""
-    error = ValueError("a")
-    assert kept(error) is error and kept(_raised(error)) is not error
-
-
-def test_exception_copy_what_is_distinguished_shows_where_it_came_from() -> None:
-    """It has the traceback and the causes of the first."""
-    error = _raised(ValueError("a"))
-    twin = copy_with_traceback(error)
-    assert twin is not error and twin.__traceback__ is error.__traceback__ and twin.__cause__ is error.__cause__
-
-
 class Big:
     """Something that a frame holds."""
 
@@ -172,12 +159,3 @@ def test_exception_copy_waiters_for_one_request_gets_an_error_of_their_own() -> 
             thread.join(PATIENCE)
     assert len({id(error) for error in caught}) == 3
     assert len({(type(error), str(error)) for error in caught}) == 1
-
-
-def test_exception_copy_misfit_is_kept_apart() -> None:
-    """What a response raises that does not fit is not what reads raise later."""
-    desk = Desk()
-    get: Any = RestEndpoint(path="/users/:id", url_prefix="http://case.test", schema=User)
-    with pytest.raises(ProcessingError) as caught:
-        desk.answer(get, 5, {"id": "1"})
-    assert same_error(desk.read(get, {"id": "1"}).error, caught.value)

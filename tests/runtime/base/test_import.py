@@ -13,7 +13,6 @@ from tests.patience import PATIENCE
 from restencil.base.lazy_imports import LazyModule
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
-RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
 
 HEAVY = (
     "asyncio",

@@ -110,15 +110,6 @@ def test_logs_store_reports_what_goes(caplog: pytest.LogCaptureFixture) -> None:
     assert "of a record" not in caplog.text
 
 
-def test_logs_partitions_are_reported(caplog: pytest.LogCaptureFixture) -> None:
-    """When one is made: by the names of headers, never by their values."""
-    caplog.set_level(logging.DEBUG, "restencil")
-    with Controller() as controller:
-        controller.with_options(headers={"X-Tenant": "s3cret"})
-    assert [line for line in said(caplog, "restencil.store") if line.startswith("partition made")]
-    assert "s3cret" not in caplog.text
-
-
 @pytest.mark.network
 def test_logs_background_failure_says_nothing_of_the_response(caplog: pytest.LogCaptureFixture) -> None:
     """Its class and status; what the server wrote may be data."""
@@ -211,11 +202,6 @@ def test_logs_another_value_is_one_line_with_the_three_words() -> None:
     out, err = run("10")
     assert out == "0 0 0"
     assert err == "restencil: RESTENCIL_LOG is '10'; expected debug, info, warning"
-
-
-def test_logs_without_the_variable_nothing_is_shown() -> None:
-    """A client that is made adds no handler."""
-    assert run(None) == ("0 0 0", "")
 
 
 def test_logs_list_of_shown_headers_is_an_allow_list() -> None:

@@ -58,26 +58,3 @@ def test_scheduler_pieces_of_work_do_not_wait_for_each_other(threads: int) -> No
     for _ in range(4):
         scheduler.spawn(lambda: meeting.wait(PATIENCE))
     meeting.wait(PATIENCE)
-
-
-@pytest.mark.usefixtures("threads")
-def test_scheduler_work_from_many_threads_at_the_end_of_idle_ones_all_runs() -> None:
-    """Work comes in at about the time after which idle threads end."""
-    scheduler, count = Brief(), [0]
-    lock, pause = threading.Lock(), threading.Event()
-
-    def work() -> None:
-        with lock:
-            count[0] += 1
-
-    def give() -> None:
-        for _ in range(100):
-            scheduler.spawn(work)
-            pause.wait(Brief.idle_seconds)
-
-    givers = [threading.Thread(target=give) for _ in range(4)]
-    for giver in givers:
-        giver.start()
-    for giver in givers:
-        giver.join(PATIENCE)
-    eventually(lambda: count[0] == 400)

@@ -46,18 +46,6 @@ def test_clock_steps_what_is_requested_later_wins(step: float, member: str) -> N
 
 
 @STEPS
-def test_clock_steps_list_of_later_wins(step: float) -> None:
-    """Of lists as of records."""
-    desk = Desk(100 * YEAR)
-    first = desk.store.now()
-    desk.now += step
-    desk.answer(Pages.get_list, [{"id": "2"}], {}, started=desk.store.now())
-    desk.answer(Pages.get_list, [{"id": "1"}], {}, started=first)
-    found = desk.store.query(Pages.get_list.schema, ({},))
-    assert [page.id for page in found] == ["2"]
-
-
-@STEPS
 def test_clock_steps_nothing_is_fresh_for_ever(step: float) -> None:
     """What was fetched before or after the step is stale after its time, errors too; and the clock may step again."""
     desk = Desk(100 * YEAR)

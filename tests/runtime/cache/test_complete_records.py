@@ -9,7 +9,6 @@ from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, create_resource, field
 from restencil.cache.explanation import explain
-from restencil.schema import Collection
 
 
 class Note(Entity, indexes=("slug",)):
@@ -69,14 +68,3 @@ def test_complete_records_needs_is_an_option_of_every_member() -> None:
     assert notes.get.needs == ("title",) and notes.get.extend(needs=()).needs == ()
     with pytest.raises(TypeError, match="needs of endpoint GET '/x/:id' is 'title'; expected a list or tuple of names"):
         RestEndpoint(path="/x/:id", schema=Note, needs="title")
-
-
-def test_complete_records_are_records_and_no_lists() -> None:
-    """A list that is loaded over the same list in memory has no complete record."""
-    desk = Desk()
-    desk.answer(RestEndpoint(path="/notes", schema=Collection([Note])), [WHOLE])
-    base = desk.store._store_state.base
-    assert base.whole("[Note]", "{}") is None
-    whole = base.whole("Note", "1")
-    assert whole is not None
-    assert whole.fields == WHOLE.keys()

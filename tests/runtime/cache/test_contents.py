@@ -14,9 +14,7 @@ from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
     Controller,
-    ExpiryStatus,
     RestEndpoint,
-    StatusError,
     Store,
     StreamedResponse,
 )
@@ -56,22 +54,6 @@ def test_contents_result_is_filed_under_key_and_content(server: Server, asynchro
     assert {endpoint.key(id=1) for endpoint in endpoints} == {f"GET {server.url}/a/1"}
 
 
-def test_contents_result_of_a_content_is_expired_by_its_endpoint(server: Server) -> None:
-    """`expire`, `invalidate`, `set_response` and `state` of one content mean that result alone."""
-    as_json, as_bytes = endpoint_of(server, None), endpoint_of(server, "bytes")
-    with Controller() as controller:
-        controller.read(as_json, id=1)
-        controller.read(as_bytes, id=1)
-        controller.invalidate(as_bytes, id=1)
-        assert controller.state(as_json, id=1).expiry_status is ExpiryStatus.Valid
-        assert controller.state(as_bytes, id=1).expiry_status is ExpiryStatus.Invalid
-        controller.set_response(as_bytes, b"set", id=1)
-        assert (controller.cached(as_bytes, id=1), controller.cached(as_json, id=1)) == (b"set", {"a": 1})
-        controller.expire(as_bytes, id=1)
-        assert controller.state(as_bytes, id=1).expires_at == 1
-        assert controller.state(as_json, id=1).expires_at > 1
-
-
 @BOTH
 def test_contents_stream_is_never_cached_and_never_found(server: Server, asynchronous: bool) -> None:
     """Each read of a stream is a request, whatever the cache has of the URL, and leaves nothing there."""
@@ -109,18 +91,6 @@ def test_contents_stream_is_not_shared(server: Server) -> None:
         for thread in threads:
             thread.join(PATIENCE)
         assert found == [b"data", b"data"]
-
-
-@BOTH
-def test_contents_stream_error_is_not_cached(asynchronous: bool) -> None:
-    """A stream that failed is asked for again by the next read."""
-    replies = [Reply(500), Reply(body=b"data")]
-    with Server(lambda request: replies.pop(0)) as failing:
-        stream = endpoint_of(failing, "stream")
-        store = Store()
-        with pytest.raises(StatusError):
-            reads(asynchronous, [stream], store)
-        assert reads(asynchronous, [stream], store) == [b"data"]
 
 
 def test_contents_stream_has_nothing_to_watch_or_set(server: Server) -> None:

@@ -84,17 +84,6 @@ def test_entity_paths_parameter_may_be_a_field_inside_of_an_object(server: Serve
     assert server.asked == ["GET /pods", "DELETE /pods/b"]
 
 
-def test_entity_paths_optimistic_change_is_one_of_that_entity(controller: Controller) -> None:
-    """What is known of the object that holds the key stays."""
-    pods = Pods(controller)
-    pods.get_list()
-    respond = Pods.partial_update.get_optimistic_response
-    changed = respond(controller.store.snapshot(), {"pod": "b"}, {"phase": "down"})
-    assert changed == {"metadata": {"uid": "ub", "Name": "b"}, "phase": "down"}
-    renamed = respond(controller.store.snapshot(), {"pod": "b"}, {"metadata": {"uid": "x"}})
-    assert renamed["metadata"] == {"uid": "x", "Name": "b"}
-
-
 def test_entity_paths_result_of_get_reports_which_entity_a_path_means(server: Server, controller: Controller) -> None:
     """Where neither path nor answer has the key, it is the one that `get` gave for the same path arguments."""
     repos = Repos(controller)
@@ -118,15 +107,3 @@ def test_entity_paths_where_get_was_never_asked_nothing_is_shown_before_the_resp
     args: tuple[Any, ...] = ({"owner": "ada", "slug": "tool"}, *([] if member == "delete" else [{"title": "x"}]))
     with pytest.raises(AbortOptimistic):
         endpoint.get_optimistic_response(controller.store.snapshot(), *args)
-
-
-def test_entity_paths_empty_response_is_merged_into_the_entity_that_get_gave(
-    server: Server, controller: Controller
-) -> None:
-    """`empty="merge"`: what was sent is laid over it, and `get` asks again."""
-    repos = Repos(controller)
-    repos.get(owner="ada", slug="tool")
-    server.silent = True
-    merging = Repos.partial_update.extend(empty="merge")
-    changed = controller.bind(merging)(owner="ada", slug="tool", body={"title": "new"})
-    assert (changed.id, changed.title) == (7, "new")

@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.users import User, Users
 from tests.runtime.worlds import World
 
-from restencil import ExpiryStatus, GCPolicy, ImmortalGCPolicy, Store, create_resource
+from restencil import GCPolicy, ImmortalGCPolicy, Store, create_resource
 from restencil.testing import Answer
 
 MINUTE = 60_000
@@ -89,23 +89,6 @@ def test_gc_what_no_one_ever_held_is_never_collected(world: UsersWorld) -> None:
     assert world.stored() == ["1"]
 
 
-def test_gc_collected_entity_reads_as_missing_and_is_fetched_again(world: UsersWorld) -> None:
-    world.hold_and_drop(id="1")
-    world.clock.advance(5 * MINUTE)
-    reading = world.controller.get_response(Users.get, id="1")
-    assert not reading.found and reading.expiry_status is ExpiryStatus.InvalidIfStale
-    assert world.controller.read(Users.get, id="1").name == "1"
-
-
-def test_gc_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorter(world: UsersWorld) -> None:
-    world.controller.fetch(Users.get_list)
-    world.hold_and_drop(id="1")
-    world.clock.advance(5 * MINUTE)
-    assert world.stored() == ["2"]
-    assert world.controller.cached(Users.get_list) is None
-    assert len(world.controller.read(Users.get_list)) == 2
-
-
 def test_gc_interval_multiplier_and_datetime_are_the_user_s() -> None:
     world = UsersWorld(gc=GCPolicy(interval=1000, expiry_multiplier=10))
     world.hold_and_drop(id="1")
@@ -117,14 +100,6 @@ def test_gc_interval_multiplier_and_datetime_are_the_user_s() -> None:
     soon.hold_and_drop(id="1")
     soon.clock.advance(1000)
     assert soon.stored() == []
-
-
-def test_gc_collection_reports_no_listener(world: UsersWorld) -> None:
-    world.hold_and_drop(id="1")
-    heard: list[int] = []
-    world.controller.add_listener(lambda: heard.append(1))
-    world.clock.advance(5 * MINUTE)
-    assert world.stored() == [] and heard == []
 
 
 def test_gc_pending_optimistic_actions_keep_nothing_alive(world: UsersWorld) -> None:

@@ -58,25 +58,6 @@ class Pods(
         raise NotImplementedError
 
 
-class Keyed(
-    Resource[ControllerType],
-    path="/pods/:uid",
-    schema=Pod,
-    url_prefix="http://mock",
-    strict=True,
-    path_params={"uid": "metadata.uid"},
-):
-    """The same, with the key in the path."""
-
-    @rest()
-    def get(self, *, uid: str) -> Pod:
-        raise NotImplementedError
-
-    @rest()
-    def partial_update(self, *, uid: str, body: Any) -> Pod:
-        raise NotImplementedError
-
-
 class Cluster:
     """Answers changes as it is told, with an ETag for each path, and notes what it was asked on what condition."""
 
@@ -116,17 +97,6 @@ def test_items_by_name_empty_response_keeps_what_the_path_says_nothing_of() -> N
         assert pods.get.cached(name="web") is changed
 
 
-def test_items_by_name_empty_response_keeps_the_object_that_the_key_is_in() -> None:
-    """Where the path tells the key, and also where the body has a part of that object."""
-    with closing(controller(Cluster())) as news:
-        pods = Keyed(news)
-        pods.get(uid="u1")
-        assert wire(pods.partial_update(uid="u1", body=BODY)) == {**WEB, "phase": "up"}
-        labels = {"metadata": {"labels": {"tier": "back"}}}
-        changed = wire(pods.partial_update(uid="u1", body=labels))
-        assert changed["metadata"] == {"uid": "u1", "name": "web", "labels": {"tier": "back"}}
-
-
 def test_items_by_name_object_that_is_put_is_whole_but_for_the_key() -> None:
     """What PUT sends replaces the object, whose key the server gives; what it does not send of others is gone."""
     with closing(controller(Cluster())) as news:
@@ -147,16 +117,6 @@ def test_items_by_name_change_by_name_shows_at_once() -> None:
         pods.update(name="web", body=BODY)
         pods.partial_update(name="web", body={"phase": "down"})
     assert cluster.seen == [("up", "u1"), ("down", "u1")]
-
-
-def test_items_by_name_first_response_of_an_item_by_name_reports_its_etag() -> None:
-    """Nothing was known of the name before it."""
-    cluster = Cluster(Answer(json=WEB))
-    with closing(controller(cluster)) as news:
-        pods = Pods(news)
-        pods.get(name="web")
-        pods.partial_update(name="web", body=BODY)
-    assert cluster.asked[-1] == ("PATCH", "/pods/web", '"/pods/web"')
 
 
 @pytest.mark.parametrize("first", [True, False])

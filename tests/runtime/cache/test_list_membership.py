@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.runtime.worlds import World
 
-from restencil import Entity, Resource, RestEndpoint, create_resource, rest, rest_list
+from restencil import Entity, Resource, RestEndpoint, rest, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.schema import Collection, Invalidate, Union, Values
 
@@ -66,23 +66,6 @@ def desk() -> Iterator[Desk]:
     desk.answered(1, 2, 3, total=3)
     yield desk
     desk.close()
-
-
-def test_lists_of_a_strict_resource_follow_their_members() -> None:
-    """They do where nothing else is said; a collection class of one's own says it itself."""
-
-    class Own(Collection):
-        pass
-
-    def follows(**options: Any) -> bool:
-        made: Any = create_resource(path="/tasks/:id", schema=Task, **options)
-        return bool(made.get_list.schema.follows)
-
-    assert follows(strict=True)
-    assert follows(follow=True)
-    assert not follows()
-    assert not follows(strict=True, follow=False)
-    assert not follows(strict=True, Collection=Own)
 
 
 class Archived(Resource[ControllerType], path="/archive/:id", schema=Task, follow=True, apart="/archive"):

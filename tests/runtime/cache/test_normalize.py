@@ -58,39 +58,6 @@ def test_normalize_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint)
     assert desk.data(get, {"id": 1}).n[0]["x"] is True
 
 
-@pytest.fixture(params=["interpreted", "compiled"])
-def notes(request: pytest.FixtureRequest) -> AnyEndpoint:
-    """A list long enough that its records are merged together."""
-
-    class Own(Note, key="Note"):
-        pass
-
-    return _endpoint([Own], compiled=request.param == "compiled", path="/notes")
-
-
-def _flags(*flags: Any) -> list[dict[str, Any]]:
-    return [{"id": str(place), "title": "a", "flag": flag} for place, flag in enumerate(flags)]
-
-
-MORE = ["text"] * 30
-
-
-def test_normalize_in_a_list_that_comes_again_what_is_equal_stays_and_a_boolean_is_no_number(
-    notes: AnyEndpoint,
-) -> None:
-    """Whether a record of a long list changed is told as for a single one."""
-    desk = Desk()
-    desk.answer(notes, _flags(True, 0, "x", None, 2, *MORE))
-    first = desk.data(notes)
-    desk.answer(notes, _flags(True, 0, "x", None, 2.0, *MORE))
-    assert desk.data(notes) is first
-    desk.answer(notes, _flags(1, False, "x", None, 2, *MORE))
-    again = desk.data(notes)
-    assert [place for place, note in enumerate(again) if note is not first[place]] == [0, 1]
-    assert [again[0].flag, again[1].flag] == [1, False]
-    assert [type(again[0].flag), type(again[1].flag)] == [int, bool]
-
-
 def test_normalize_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
     """Neither the caller's value nor what a later merge makes of it touches what was handed in by hand."""
     mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
@@ -126,25 +93,6 @@ def test_normalize_merge_sees_stored_form_and_may_decide() -> None:
     assert desk.data(endpoint, {"id": 1}).count == 1
 
 
-def test_normalize_hook_cannot_edit_what_is_stored() -> None:
-    """A merge that writes into the stored record fails the response, and the record stays."""
-
-    class Careless(Entity):
-        id: str = ""
-
-        @classmethod
-        def merge(cls, existing: Any, incoming: Mapping[str, Any]) -> Mapping[str, Any]:
-            existing.update(incoming)
-            return existing  # type: ignore[no-any-return]
-
-    endpoint = _endpoint(Careless)
-    desk = Desk()
-    desk.answer(endpoint, {"id": "1", "x": 1}, {"id": 1})
-    with pytest.raises(ProcessingError):
-        desk.answer(endpoint, {"id": "1", "x": 2}, {"id": 1})
-    assert desk.table("Careless")["1"] == {"id": "1", "x": 1}
-
-
 def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
     """Its answer decides which side is older, for the fields and for the times."""
 
@@ -165,25 +113,6 @@ def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
     desk.answer(endpoint, {"id": "1", "at": 4, "x": 4, "y": 4}, {"id": 1})
     assert desk.table("Dated")["1"] == {"id": "1", "at": 5, "x": 5, "y": 4}
     assert desk.store.entity_meta("Dated", "1") == (1_000, 1_000, 61_000)
-
-
-def test_normalize_merge_with_store_may_be_replaced() -> None:
-    """It alone decides what is stored and may keep the stored record; the times are those of the younger one."""
-
-    class First(Entity):
-        id: str = ""
-
-        @classmethod
-        def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Any, incoming: Any) -> Any:
-            return existing
-
-    endpoint = _endpoint(First)
-    desk = Desk()
-    before = desk.answer(endpoint, {"id": "1", "x": 1}, {"id": 1})
-    desk.now = 2_000
-    desk.answer(endpoint, {"id": "1", "x": 2}, {"id": 1})
-    assert desk.data(endpoint, {"id": 1}) is before
-    assert desk.store.entity_meta("First", "1") == (2_000, 2_000, 62_000)
 
 
 def test_normalize_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> None:

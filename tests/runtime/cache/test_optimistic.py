@@ -101,18 +101,6 @@ def test_optimistic_each_response_ends_its_own_action(desk: Desk) -> None:
     assert [action.fetch_id for action in desk.store.state["optimistic"]] == [second]
 
 
-def test_optimistic_only_mutations_with_an_optimistic_response_are_queued(desk: Desk) -> None:
-    """Reads, and mutations without one, change nothing when they start."""
-    heard: list[int] = []
-    desk.store.add_listener(lambda: heard.append(1))
-    reading = Todos.get.extend(get_optimistic_response=lambda snapshot, *args: {"id": "1", "name": "no"})
-    desk.start(reading, ONE)
-    desk.start(Todos.partial_update.extend(get_optimistic_response=None), ONE, {})
-    assert (desk.store.state["optimistic"], heard, desk.data(Todos.get, ONE).name) == ([], [], "base")
-    desk.start(Todos.partial_update, ONE, {})
-    assert heard == [1]
-
-
 # -- exceptions --------------------------------------------------------------------------------------------------------
 
 
@@ -165,18 +153,6 @@ def test_optimistic_any_other_exception_shows_at_the_mutations_key(
 
 
 # -- laziness and identity ---------------------------------------------------------------------------------------------
-
-
-def test_optimistic_update_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None:
-    """Starting computes nothing, and reading again computes nothing."""
-    calls: list[Any] = []
-    desk.start(counting(calls, params_and_body), ONE, {"name": "opt"})
-    desk.expire_all(Users.get)
-    assert calls == []
-    for _ in range(3):
-        desk.data(Todos.get, ONE)
-        desk.data(Todos.get_list)
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -234,50 +210,6 @@ def test_optimistic_what_an_update_read_counts(desk: Desk) -> None:
         desk.fail(Todos.partial_update, AbortError("done"), ONE, {}, fetch=fetch)
 
 
-def test_optimistic_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
-    """A new list of that kind computes it anew, another entity does not."""
-    calls: list[Any] = []
-
-    def note(snapshot: Snapshot, body: Any) -> Any:
-        calls.append(body)
-        return body
-
-    push = Todos.get_list.push.extend(get_optimistic_response=note)
-    desk.start(push, {"name": "new", "group": "x"})
-    assert len(desk.data(Todos.get_list)) == 3
-    calls.clear()
-    desk.answer(Todos.get, {"id": "1", "name": "changed"}, ONE)
-    assert (len(desk.data(Todos.get_list)), len(calls)) == (3, 0)
-    desk.answer(Todos.get_list, [], {"group": "x"})
-    assert (len(desk.data(Todos.get_list, {"group": "x"})), len(calls)) == (1, 1)
-
-
-def test_optimistic_earlier_update_that_changes_computes_those_that_build_on_it(desk: Desk) -> None:
-    """And leaves those alone that do not."""
-    calls: list[Any] = []
-    suffix = counting(calls, lambda snapshot, params, body: {**params, "name": snapshot.get(Todo, params).name + "!"})
-    first = desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    desk.start(suffix, ONE, {})
-    desk.start(suffix, TWO, {})
-    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, TWO).name) == ("opt!", "two!")
-    calls.clear()
-    two = desk.data(Todos.get, TWO)
-    desk.fail(Todos.partial_update, AbortError("x"), ONE, {"name": "opt"}, fetch=first)
-    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, TWO)) == ("base!", two)
-    assert calls == [(ONE, {})]
-    assert desk.data(Todos.get, TWO) is two
-
-
-def test_optimistic_equal_record_is_the_same_object_after_a_new_computation(desk: Desk) -> None:
-    """What was built from it stays, too."""
-    desk.now = 9_000
-    desk.start(optimistic(params_and_body), ONE, {"name": "opt", "count": 5})
-    shown, whole = desk.data(Todos.get, ONE), desk.data(Todos.get_list)
-    desk.answer(Todos.get, {"id": "1", "name": "hidden by the update"}, ONE, started=8_000)
-    assert desk.data(Todos.get, ONE) is shown
-    assert desk.data(Todos.get_list) is whole
-
-
 def test_optimistic_response_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> None:
     """When the server confirms the optimistic record, readers see no change."""
     desk.now = 200
@@ -318,24 +250,6 @@ def test_optimistic_indexes_follow_the_view(desk: Desk) -> None:
     assert desk.store.state["indexes"]["Todo"]["slug"] == {"new": "1"}
     desk.fail(Todos.partial_update, AbortError("x"), ONE, {"slug": "new"}, fetch=fetch)
     assert (desk.get(Todo, {"slug": "new"}), desk.get(Todo, {"slug": "old"}).id) == (None, "1")
-
-
-def test_optimistic_snapshot_of_an_update_shows_the_state_before_it(desk: Desk) -> None:
-    """Base plus earlier actions, and the moment at which the fetch started."""
-    seen: list[Any] = []
-
-    def look(snapshot: Snapshot, params: Any, body: Any) -> Any:
-        seen.append(
-            (snapshot.get(Todo, params).name, snapshot.fetched_at, snapshot.get_response(Todos.get, params).data.name)
-        )
-        return {**params, **body}
-
-    desk.now = 200
-    desk.start(optimistic(look), ONE, {"name": "a"})
-    desk.now = 300
-    desk.start(optimistic(look), ONE, {"name": "b"})
-    assert desk.data(Todos.get, ONE).name == "b"
-    assert seen == [("base", 200, "base"), ("a", 300, "a")]
 
 
 def test_optimistic_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> None:

@@ -6,7 +6,7 @@ import datetime
 import json
 import logging
 import uuid
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -65,23 +65,6 @@ def test_response_rules_numbers_that_are_alike_name_one_record() -> None:
         controller.set_response(seats, [{"row": "a", "number": 1}, {"row": "a", "number": 1.0}])
         assert pks_of(controller, "Task") == ["1", "100"]
         assert pks_of(controller, "Seat") == ['["a","1"]']
-
-
-# -- what fits a schema ----------------------------------------------------------------------------------------------
-
-
-def test_response_rules_set_where_a_hook_fails() -> None:
-    """What a hook raises for a value is a ProcessingError as well."""
-
-    class Odd(Entity):
-        id: int = 0
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            raise KeyError("id")
-
-    with Controller() as controller, pytest.raises(ProcessingError, match="does not fit its schema: KeyError"):
-        controller.set(Odd, {"id": 1})
 
 
 # -- mutations through a client --------------------------------------------------------------------------------------
@@ -176,17 +159,6 @@ def test_response_rules_delete_finds_the_entity_by_the_fields_of_its_url(life: L
         call(BySlug.get_list)
         assert call(BySlug.delete, slug="two") == Note(**SECOND)
         assert [note.id for note in controller.cached(BySlug.get_list)] == [1]
-
-
-def test_response_rules_delete_finds_what_get_has_given_under_the_same_path(life: Life) -> None:
-    """Even where two entities have the value of the URL."""
-
-    twice = httpx.Response(200, json=[FIRST, {**SECOND, "slug": "one"}])
-    with life(twice, httpx.Response(200, json=FIRST), httpx.Response(204)) as (controller, call):
-        call(BySlug.get_list)
-        call(BySlug.get, slug="one")
-        assert call(BySlug.delete, slug="one") == Note(**FIRST)
-        assert [note.id for note in controller.cached(BySlug.get_list)] == [2]
 
 
 def test_response_rules_delete_that_finds_nothing_leaves_the_lists_stale(
@@ -286,12 +258,3 @@ def test_response_rules_returns_decodes_as_a_schema_does(
     with life(httpx.Response(200, content=json.dumps(answer))) as (controller, call):
         assert call(token) == expected
         assert controller.cached(token) == expected
-
-
-def test_response_rules_returns_that_does_not_decode(life: Life) -> None:
-    """It is an error of the response."""
-    token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=schema.codec(uuid.UUID))
-
-    with life(httpx.Response(200, json="no uuid")) as (_, call):
-        with pytest.raises(ProcessingError):
-            call(token)

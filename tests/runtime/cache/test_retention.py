@@ -108,24 +108,6 @@ def test_retention_what_refers_to_it_must_be_fetched_again(endpoint: AnyEndpoint
     assert desk.read(endpoint).expiry_status is ExpiryStatus.Valid
 
 
-def test_retention_is_enough_that_the_entity_comes_back() -> None:
-    """Through whatever endpoint: the result that refers to it is whole again."""
-    desk = Desk()
-    desk.answer(plain, [user(1), user(2)])
-    desk.collect(("User", "1"))
-    fill(desk, 1)
-    assert [item.id for item in desk.data(plain)] == ["1", "2"]
-
-
-def test_retention_entity_that_was_evicted_is_missing_and_not_invalid() -> None:
-    """Its own endpoint fetches again; a query of it gives nothing."""
-    desk = Desk(max_entities=2)
-    fill(desk, 1, 2, 3)
-    assert let_go(desk, Users.get, {"id": 1})
-    assert desk.get(User, "1") is None
-    assert desk.get(User, {"slug": "s1"}) is None
-
-
 def test_retention_everything_that_was_listed_must_be_fetched_again() -> None:
     """An endpoint that answered with all entities says so when one of them was let go of, until it answered again."""
     desk = Desk(max_entities=3)
@@ -205,25 +187,6 @@ def test_retention_collecting_takes_entities_keys_and_their_times() -> None:
     assert state["indexes"]["User"]["slug"] == {"s2": "2"}
     assert heard == []
     release()
-
-
-def test_retention_paths_are_what_a_read_touches() -> None:
-    """Every entity and collection, nested and missing ones included; nothing where nothing is known."""
-    desk = Desk()
-    assert desk.store.paths(Articles.get_list.request(())) == set()
-    desk.answer(Articles.get_list, [{"id": "a", "author": user(1), "readers": [user(2), "9"]}])
-    assert desk.store.paths(Articles.get_list.request(())) == {
-        ("[Article]", "{}"),
-        ("Article", "a"),
-        ("User", "1"),
-        ("User", "2"),
-        ("User", "9"),
-    }
-    assert desk.store.paths(Articles.get.request(({"id": "a"},))) == desk.store.paths(Articles.get_list.request(())) - {
-        ("[Article]", "{}")
-    }
-    assert desk.store.paths(everyone.request(())) == {("User", "1"), ("User", "2")}
-    assert desk.store.paths(bare.request(())) == set()
 
 
 # -- nothing grows -----------------------------------------------------------------------------------------------------

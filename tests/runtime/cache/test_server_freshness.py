@@ -19,7 +19,7 @@ from restencil import (
     Store,
     SubscriptionManager,
 )
-from restencil.base.freshness import directives_in, lifetime_of
+from restencil.base.freshness import lifetime_of
 from restencil.cache.reading import ExpiryStatus
 from restencil.testing import FakeClock
 
@@ -27,7 +27,6 @@ DATE = "Mon, 05 Jan 2026 10:00:00 GMT"
 LATER = "Mon, 05 Jan 2026 10:00:30 GMT"
 EARLIER = "Mon, 05 Jan 2026 09:00:00 GMT"
 SERVER = "server"
-INFINITE = float("inf")
 
 
 class Rate(Entity, key="Rate"):
@@ -116,19 +115,6 @@ def test_server_freshness_data_lives_as_long_as_the_response_says(
     assert meta is not None and meta.expires_at == expected
 
 
-@pytest.mark.parametrize(("headers", "seconds"), ROWS)
-def test_server_freshness_with_the_client_it_lives_as_configured(
-    headers: dict[str, str], seconds: float | None
-) -> None:
-    """`freshness: client`, which is the default, asks no header."""
-    ways: list[dict[str, Any]] = [{"freshness": "client"}, {"freshness": None}]
-    for options in ways:
-        clock, _, controller, rate = opened(headers, **options)
-        controller.fetch(rate, ONE)
-        assert controller.get_response(rate, ONE).expires_at == clock() + 60_000
-        assert controller.get_response(rate, ONE).expiry_status is ExpiryStatus.Valid
-
-
 @pytest.mark.parametrize(
     ("headers", "bounds", "seconds"),
     [
@@ -208,28 +194,6 @@ def test_server_freshness_after_must_revalidate_a_read_waits_and_a_failure_is_ra
         assert controller.read(rate, ONE).value == origin.asked
 
 
-def test_server_freshness_order_to_expire_counts_as_stale_for_must_revalidate_too() -> None:
-    """Data that was expired before its time is not shown by a read either."""
-    clock, origin, controller, rate = opened({"Cache-Control": "max-age=100, must-revalidate"})
-    with closing(clock):
-        controller.read(rate, ONE)
-        controller.expire_all(rate)
-        assert controller.read(rate, ONE).value == 2 == origin.asked
-
-
-def test_server_freshness_failure_before_that_is_what_the_policy_says() -> None:
-    """While the data is fresh, a failed fetch that was asked for does no harm to it under a soft policy."""
-    clock, origin, controller, rate = opened(
-        {"Cache-Control": "max-age=100, must-revalidate"}, error_policy=lambda error: "soft"
-    )
-    with closing(clock):
-        controller.read(rate, ONE)
-        origin.fails = 503
-        with pytest.raises(Exception, match="503"):
-            controller.fetch(rate, ONE)
-        assert controller.read(rate, ONE).value == 1
-
-
 def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing() -> None:
     """What cannot be read allows nothing."""
     clock, _, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=long"})
@@ -267,15 +231,6 @@ def test_server_freshness_stale_if_error_says_nothing_of_refusals() -> None:
             controller.read(rate, ONE)
 
 
-def test_server_freshness_errors_live_as_configured() -> None:
-    """An error is kept for `error_expiry_length`, whatever its headers say."""
-    clock, origin, controller, rate = opened({"Cache-Control": "max-age=100"}, error_expiry_length=500)
-    origin.fails = 404
-    with pytest.raises(Exception, match="404"):
-        controller.fetch(rate, ONE)
-    assert controller.get_response(rate, ONE).expires_at == clock() + 500
-
-
 def test_server_freshness_response_without_change_renews_what_the_server_said() -> None:
     """A 304 counts from its own request on, with its own headers over the kept ones, and no old `Age`."""
     clock = FakeClock()
@@ -294,26 +249,6 @@ def test_server_freshness_response_without_change_renews_what_the_server_said() 
     clock.advance(1_000)
     controller.fetch(rate, ONE)
     assert controller.get_response(rate, ONE).expires_at == clock() + 25_000
-
-
-@pytest.mark.parametrize("freshness", ["server", None])
-def test_server_freshness_what_is_not_to_be_kept_is_reported_to_storages(freshness: str | None) -> None:
-    """`no-store` is told with the action, also of changes, and whoever says how long data lives."""
-    stored: list[bool] = []
-
-    class Noting(Manager):
-        def handle(self, action: Any, next: Any, /) -> Any:
-            if hasattr(action, "stored"):
-                stored.append(action.stored)
-            return next(action)
-
-    _, origin, controller, rate = opened({"Cache-Control": "private, no-store"}, Noting(), freshness=freshness)
-    controller.fetch(rate, ONE)
-    controller.fetch(rate.extend(method="PUT"), ONE, {"value": 2})
-    origin.headers = {}
-    controller.fetch(rate, ONE)
-    controller.set_response(rate, ONE, {"id": "1"})
-    assert stored == [False, False, True, True]
 
 
 @pytest.mark.parametrize("header", ["max-age=0", "no-cache", "no-store"])
@@ -351,12 +286,6 @@ def test_server_freshness_what_no_freshness_can_be_is_rejected(value: Any, text:
     """A mistake is told when the endpoint is made."""
     with pytest.raises(ValueError, match=text):
         RestEndpoint(path="/rates/:id", freshness=value)
-
-
-def test_server_freshness_directives_are_read_as_http_writes_them() -> None:
-    """Names without case, values with or without quotes, commas in quotes, empty elements, the first of several."""
-    told = directives_in({"cache-control": ', No-Cache="a, b" ,max-age = 5;x,,max-age=9, x="\\"",private'})
-    assert told == {"no-cache": "a, b", "max-age": "5;x", "x": '\\"', "private": ""}
 
 
 def test_server_freshness_life_has_an_end() -> None:

@@ -132,15 +132,6 @@ def test_snapshot_what_a_snapshot_handed_out_stays_the_object(desk: Desk, operat
     assert [new is old for new, old in zip(after, before, strict=True)] == [True, True, True]
 
 
-def test_snapshot_unchanged_entities_are_the_ones_of_the_view(desk: Desk) -> None:
-    """A snapshot shares what has not changed since."""
-    snapshot = desk.snapshot()
-    desk.answer(Users.get, {"id": "u", "name": "x"}, {"id": "u"})
-    assert snapshot.get(Article, "2") is desk.get(Article, "2")
-    assert snapshot.get(Article, "1") is not desk.get(Article, "1")
-    assert snapshot.get(Article, "1").author.name == "Uma"
-
-
 def test_snapshot_has_its_datetime_and_an_error_to_raise(desk: Desk) -> None:
     """`fetched_at` is given or now; `abort` is an `AbortOptimistic`."""
     desk.now = 7_000

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,7 +15,6 @@ from tests.runtime.doubles import AnyEndpoint, Desk, same_error
 
 from restencil import (
     AbortError,
-    AbortOptimistic,
     Entity,
     NetworkError,
     ProcessingError,
@@ -24,11 +23,7 @@ from restencil import (
     create_resource,
     schema,
 )
-from restencil.cache.actions import Invalidate, InvalidateAll, Meta, Set
-from restencil.cache.reading import ExpiryStatus
-
-Valid = ExpiryStatus.Valid
-INFINITE = float("inf")
+from restencil.cache.actions import Invalidate, InvalidateAll
 
 
 class User(Entity):
@@ -59,28 +54,6 @@ def desk() -> Desk:
 def fetched(desk: Desk) -> None:
     """Article 1 was fetched at 1000, for 60 s."""
     desk.answer(Articles.get, {"id": "1", "author": {"id": "u"}}, ONE)
-
-
-# -- get_error ---------------------------------------------------------------------------------------------------------
-
-
-def test_store_policy_is_requested_once_when_the_error_is_recorded(desk: Desk) -> None:
-    """It gets the error; what is not "soft" is hard; one that fails itself counts as hard and is logged."""
-    asked: list[BaseException] = []
-
-    def policy(error: BaseException) -> str | None:
-        asked.append(error)
-        return "hard"
-
-    def broken(error: BaseException) -> str | None:
-        raise KeyError("x")
-
-    for endpoint in (Articles.get.extend(error_policy=policy), Articles.get.extend(error_policy=broken)):
-        fetched(desk)
-        desk.fail(endpoint, BROKEN, ONE)
-        assert desk.read(endpoint, ONE).error is BROKEN
-        assert desk.read(endpoint, ONE).error is BROKEN
-    assert asked == [BROKEN]
 
 
 # -- the reducer -------------------------------------------------------------------------------------------------------
@@ -117,21 +90,6 @@ def test_store_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytes
     assert (reading.error, reading.expires_at) == (None, 2_500)
 
 
-def test_store_hook_that_fails_is_a_processing_error(desk: Desk) -> None:
-    """Anything raised while normalizing; the cause is what was raised."""
-
-    class Odd(Entity):
-        id: str = ""
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            raise ZeroDivisionError("odd")
-
-    with pytest.raises(ProcessingError, match="odd") as caught:
-        desk.answer(RestEndpoint(path="/odd", schema=Odd), {"id": "1"})
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
-
-
 def test_store_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
     """It gets what a read gives; without a previous value nothing happens."""
     desk.set(User, lambda user: {"id": user.id, "name": user.name + "!"}, {"id": "1"})
@@ -153,15 +111,6 @@ def test_store_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog:
 
 
 # -- the value of a fetch ----------------------------------------------------------------------------------------------
-
-
-def test_store_entities_returned_by_process_are_found_again(desk: Desk) -> None:
-    """A response that consists of instances gives the store's instances."""
-    value = desk.answer(Articles.get_list, [Article(id="1", title="A"), {"id": "2", "author": User(id="u")}])
-    assert value[0] is desk.get(Article, "1")
-    assert value[0].title == "A"
-    assert value[1].author is desk.get(User, "u")
-    assert desk.table("Article") == {"1": {"id": "1", "title": "A"}, "2": {"id": "2", "author": "u"}}
 
 
 def test_store_tuples_are_lists(desk: Desk) -> None:
@@ -209,22 +158,6 @@ def test_store_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogC
     assert "read-only; copy it first" in caplog.text
 
 
-# -- inactive ----------------------------------------------------------------------------------------------------------
-
-
-def test_store_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
-    """No data, Valid, never expires; with a body it is no such sign, and without any argument it is active."""
-    reading = desk.read(Articles.get, None)
-    assert (reading.data, reading.expiry_status, reading.expires_at, reading.needs_fetch) == (
-        None,
-        Valid,
-        INFINITE,
-        False,
-    )
-    assert desk.read(Articles.get_list).needs_fetch
-    assert desk.read(Articles.get_list.push, None).needs_fetch
-
-
 # -- listeners, hooks, threads -----------------------------------------------------------------------------------------
 
 
@@ -239,26 +172,6 @@ def test_store_listeners_are_notified_of_each_change_after_it_happened(desk: Des
     remove()
     desk.reset()
     assert len(heard) == 2
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda desk: desk.given(bare, 1, {}),
-        lambda desk: desk.fail(bare, BROKEN, {}),
-        lambda desk: desk.set(User, {"id": "1"}),
-        lambda desk: desk.invalidate(bare, {}),
-        lambda desk: desk.invalidate_all(bare),
-        lambda desk: desk.expire_all(bare),
-        lambda desk: desk.reset(),
-    ],
-)
-def test_store_every_operation_is_received(desk: Desk, change: Callable[[Desk], None]) -> None:
-    """One call of each listener for each change."""
-    heard: list[int] = []
-    desk.store.add_listener(lambda: heard.append(1))
-    change(desk)
-    assert heard == [1]
 
 
 def test_store_listener_may_change_the_store(desk: Desk) -> None:
@@ -374,38 +287,6 @@ def test_store_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
     assert desk.store.endpoint_meta("x") is None
 
 
-def test_store_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) -> None:
-    """Reads before the change see the store as it was; those after it, in the same action or later, see the change."""
-    before: list[Any] = []
-    after: list[Any] = []
-
-    class Watched(Entity):
-        id: str = ""
-        n: int = 0
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            before.append(desk.store.cached(plain.request(({"id": "1"},))))
-            return {**input}
-
-        @classmethod
-        def validate(cls, record: Mapping[str, Any]) -> str | None:
-            after.append(desk.store.cached(plain.request(({"id": "1"},))))
-            return None
-
-    watched: Any = RestEndpoint(path="/watched/:id", schema=Watched)
-    plain: Any = RestEndpoint(path="/plain/:id", schema=User)
-    both: Any = RestEndpoint(path="/both", schema={"watched": Watched, "user": User})
-    for number in (1, 2, 3):
-        name = f"name {number}"
-        desk.answer(both, {"watched": {"id": "1", "n": number}, "user": {"id": "1", "name": name}}, {})
-        assert desk.store.cached(watched.request(({"id": "1"},))).n == number
-        assert desk.data(watched, {"id": "1"}).n == number
-        assert desk.store.cached(plain.request(({"id": "1"},))).name == name
-        assert after[-1].name == name
-    assert [user and user.name for user in before] == [None, "name 1", "name 2"]
-
-
 def test_store_arguments_that_cannot_be_compared_are_read_again_each_time(desk: Desk) -> None:
     """As arrays of numbers cannot, whose comparison is no yes or no."""
 
@@ -423,23 +304,6 @@ def test_store_arguments_that_cannot_be_compared_are_read_again_each_time(desk: 
     desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"})
     found = [desk.store.fresh(user.request(({"id": Array()},))) for _ in range(3)]
     assert [one.name for one in found] == ["Ann"] * 3
-
-
-def test_store_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(desk: Desk) -> None:
-    """What was found is found again as long as nothing changed, and stale data is not taken for fresh."""
-    user: Any = RestEndpoint(path="/users/:id", schema=User)
-    desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"}, length=500)
-    first = desk.store.fresh(user.request(({"id": "1"},)))
-    assert first is not None and desk.store.fresh(user.request(({"id": "1"},))) is first
-    desk.now += 501
-    assert desk.store.fresh(user.request(({"id": "1"},))) is None
-    assert desk.store.cached(user.request(({"id": "1"},))) is first
-    other = user.extend(schema=None)
-    assert desk.store.cached(other.request(({"id": "1"},))) == "1"  # the same key, seen with another schema
-    desk.store.apply(InvalidateAll(user.test_key))
-    assert desk.store.fresh(user.request(({"id": "1"},))) is None
-    desk.reset()
-    assert desk.store.cached(user.request(({"id": "1"},))) is None
 
 
 def test_store_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
@@ -496,14 +360,3 @@ def test_store_checks_its_bound() -> None:
     """A bound below one is a ValueError."""
     with pytest.raises(ValueError, match="max_entities is 0; expected a positive number, or None for no bound"):
         Store(max_entities=0)
-
-
-def test_store_abort_optimistic_is_no_error_of_a_set(desk: Desk) -> None:
-    """Only optimistic responses treat it as a sign; elsewhere it is an exception like any other."""
-
-    def refuse(found: Any) -> Any:
-        raise AbortOptimistic("no")
-
-    desk.answer(Users.get, {"id": "1"}, ONE)
-    with pytest.raises(AbortOptimistic):
-        desk.store.apply(Set(User, (ONE,), refuse, Meta(1, 1, 1)))

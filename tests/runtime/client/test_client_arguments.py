@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.runtime.worlds import running
 
 from restencil import (
     Api,
@@ -94,16 +93,6 @@ def test_client_arguments_all_requests_of_a_client_send_its_arguments() -> None:
     assert server.requests[-1].headers["x-tenant-id"] == str(uuid.UUID(int=1))
 
 
-def test_client_arguments_sync_and_async_send_the_same() -> None:
-    """A client for asyncio has the arguments of one for blocking code."""
-    server = Recorder()
-    shop: Any = ASYNC_SHOP(client=httpx.AsyncClient(transport=httpx.MockTransport(server)), tenant="a")
-    with running(shop) as run:
-        run(shop.fetch(GET, id=1))
-    assert server.requests[0].headers["x-tenant-id"] == "a"
-    assert str(server.requests[0].url) == f"{URL}/orders/1?api-version=2024-06"
-
-
 def test_client_arguments_other_origins_get_none_of_them() -> None:
     """They are the API's own."""
     server = Recorder()
@@ -174,14 +163,6 @@ def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
         "of its API begin with 'https://api.shop.test/v1'; pass url_prefix='http://127.0.0.1:8000' to use another "
         "server"
     ]
-
-
-def test_client_arguments_url_prefix_wins_over_server() -> None:
-    """A client that is told a place goes there."""
-    server = Recorder()
-    server.shop(tenant="a", server="region", url_prefix="http://localhost:1/x").fetch(GET, id=1)
-    assert str(server.requests[0].url) == "http://localhost:1/x/orders/1?api-version=2024-06"
-    assert server.requests[0].headers["x-tenant-id"] == "a"
 
 
 @pytest.mark.parametrize(

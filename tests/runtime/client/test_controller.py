@@ -17,18 +17,15 @@ from restencil import (
     AbortError,
     AsyncController,
     Controller,
-    Endpoint,
     Entity,
     ExpiryStatus,
     InvalidDataError,
     LogoutManager,
     NetworkError,
     NetworkManager,
-    ProcessingError,
     RestEndpoint,
     Store,
     SubscriptionManager,
-    create_resource,
 )
 from restencil.testing import Answer, Fixture, NetworkDown, fill
 
@@ -113,12 +110,6 @@ class Dated(Entity, key="Dated"):
     day: datetime.date | None = None
 
 
-def test_controller_response_by_hand_that_does_not_decode_is_reported_where_it_is_set(world: World) -> None:
-    days: Any = create_resource(path="/days/:id", schema=Dated)
-    with pytest.raises(ProcessingError, match="field 'day' of Dated '1' does not decode: 'soon'"):
-        world.controller.set_response(days.get, {"id": "1", "day": "soon"}, id="1")
-
-
 def test_controller_aborted_fetch_raises_and_records_nothing(world: World) -> None:
     abort = AbortController()
     abort.abort("no longer wanted")
@@ -166,19 +157,6 @@ def test_controller_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicat
     assert [controller.get_response(Users.get, id=n).expiry_status for n in "12"] == [ExpiryStatus.Invalid] * 2
     with pytest.raises(TypeError, match="expected an endpoint or a function of the key, got 3"):
         controller.expire_all(3)
-
-
-def test_controller_endpoint_of_a_plain_function_works_like_any_other(world: World) -> None:
-    calls: list[str] = []
-
-    def load(name: str) -> dict[str, str]:
-        calls.append(name)
-        return {"id": name, "name": name}
-
-    endpoint = Endpoint(load, schema=User)
-    assert world.do("read", endpoint, "ann").name == "ann"
-    assert world.do("read", endpoint, "ann").name == "ann"
-    assert calls == ["ann"]
 
 
 # life

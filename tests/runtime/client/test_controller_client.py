@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from functools import cached_property
 from typing import Any
 
@@ -114,19 +113,6 @@ def test_controller_client_explain_names_the_address_of_the_client() -> None:
         assert controller.explain(counted).request == "one []"
 
 
-def test_controller_client_optimistic_response_that_fails_names_the_address_of_the_client(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """In the error at the mutation's key, and in the log."""
-    failing = Users.partial_update.extend(get_optimistic_response=lambda snapshot, *args: [1, 2])
-    with Blog(client=Server(500).client(), token="t", url_prefix=OWN) as blog:
-        seen: list[Any] = []
-        blog.add_listener(lambda: seen.append(blog.state(failing, {"id": "7"}, {}).error))
-        with pytest.raises(NetworkError):
-            blog.fetch(failing, {"id": "7"}, {})
-    assert f"(PATCH {OWN}/users/7)" in str(seen[0])
-
-
 def client_with(auth: Auth | None) -> type[Controller]:
     class Client(Controller):
         _api = Api(PREFIX, auth)
@@ -178,35 +164,6 @@ def test_controller_client_401_of_a_request_without_its_credential_is_reported(a
     assert refusal(401, None).endswith(f"{lacking}pass token=… to the client{helping}")
     assert refusal(401, lambda: None).endswith(f"{lacking}the token function returned None; return a token{helping}")
     assert "credential" not in refusal(403, None) + refusal(401, "s3cret")
-
-
-@pytest.mark.parametrize(
-    ("auth", "token", "sent"),
-    [
-        (Auth.bearer(), "abc", {"authorization": "Bearer abc"}),
-        (Auth.basic(), "user:päss", {"authorization": "Basic " + base64.b64encode("user:päss".encode()).decode()}),
-        (Auth.cookie("sid"), "abc", {"cookie": "sid=abc"}),
-        (Auth.header("X-Key"), "abc", {"x-key": "abc"}),
-    ],
-)
-def test_controller_client_each_kind_of_auth_has_its_header(auth: Auth, token: str, sent: dict[str, str]) -> None:
-    server = Server()
-    with client_with(auth)(client=server.client(), token=token) as client:
-        client.fetch(Users.get, id="1")
-    for name, value in sent.items():
-        assert server.requests[0].headers[name] == value
-
-
-def test_controller_client_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
-    server = Server()
-    with Blog(client=server.client(), url_prefix="http://127.0.0.1:8000") as blog:
-        blog.users.get(id="1")
-        assert server.urls[0] == "http://127.0.0.1:8000/users/1"
-        assert blog.users.get.url(id="1") == "http://127.0.0.1:8000/users/1"
-        assert blog.users.get.key(id="1") == f"GET {PREFIX}/users/1"
-        other: Any = create_resource(url_prefix=PREFIX + "0", path="/users/:id", schema=User)
-        blog.fetch(other.get, id="1")
-        assert server.urls[1] == PREFIX + "0/users/1"
 
 
 UPLOADS = "https://uploads.blog.test/v2"
@@ -269,18 +226,6 @@ def test_controller_client_url_prefixes_are_checked() -> None:
         Blog(store)
     with pytest.raises(ValueError, match=f"the client sends requests to '{PREFIX}, {UPLOADS} at http://elsewhere'"):
         Blog(store, url_prefixes={UPLOADS: "http://user:s3cret@elsewhere"})
-
-
-def test_controller_client_spec_without_a_prefix_takes_the_client_s() -> None:
-    server = Server()
-
-    class Local(Controller):
-        _api = Api()
-
-    users: Any = create_resource(path="/users/:id", schema=User)
-    with Local(client=server.client(), url_prefix="http://here/api") as local:
-        local.fetch(users.get, id="1")
-    assert server.urls[0] == "http://here/api/users/1"
 
 
 def test_controller_client_async_client_takes_a_coroutine_function() -> None:

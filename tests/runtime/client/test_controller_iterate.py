@@ -104,42 +104,9 @@ def chunk(start: int) -> list[dict[str, Any]]:
 EVERY = [str(n) for n in range(1, 8)]
 
 
-def test_controller_iterate_page_numbers_go_up_from_one_until_a_page_is_empty(world: Pages) -> None:
-    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
-    assert world.ids(items("page")) == EVERY
-    assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
-
-
 def test_controller_iterate_page_given_at_the_start_is_counted_from(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params["page"]) - 1) * 3))
     assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]
-
-
-@pytest.mark.parametrize("field", ["offset", "skip"])
-def test_controller_iterate_offsets_grow_by_what_came(world: Pages, field: str) -> None:
-    world.serve(lambda params: chunk(int(params.get(field, 0))))
-    assert world.ids(items(field)) == EVERY
-    assert world.urls() == ["/items", *(f"/items?{field}={n}" for n in (3, 6, 7))]
-
-
-def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: Pages) -> None:
-    def answer(params: dict[str, str]) -> Any:
-        start = int(params.get("cursor", 0))
-        return {"theItems": chunk(start), "nextPage": start + 3 if start < 6 else None}
-
-    world.serve(answer)
-    schema = Object(
-        {"the_items": Collection([Item]), "next_page": None}, wire={"the_items": "theItems", "next_page": "nextPage"}
-    )
-    listing = items(schema=schema, pagination={"style": "cursor", "next": "nextPage"})
-    assert world.ids(listing) == EVERY
-
-
-def test_controller_iterate_value_that_was_used_already_ends_it(world: Pages) -> None:
-    world.serve(lambda params: {"results": chunk(int(params.get("cursor", 0))), "next": "3"})
-    schema = {"results": Collection([Item]), "next": None}
-    assert world.ids(items(schema=schema, pagination="next")) == ["1", "2", "3", "4", "5", "6"]
-    assert len(world.urls()) == 2
 
 
 def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: Pages) -> None:
@@ -265,13 +232,6 @@ def test_controller_iterate_page_after_the_last_one_that_is_rejected_ends_it(
     world.serve(lambda params: Answer(status=status, json={}))
     with pytest.raises(NetworkError):
         world.items(items("page"), tag="x")
-
-
-def test_controller_iterate_page_that_contains_nothing_new_ends_it(world: Pages) -> None:
-    """As of a server that gives its last page for every page after it."""
-    world.serve(lambda params: chunk(min((int(params.get("page", 1)) - 1) * 3, 6)))
-    assert world.ids(items("page")) == EVERY
-    assert len(world.urls()) == 5
 
 
 @pytest.mark.parametrize("answer", [{"x": 1}, [1, 2], [None], "text", 5, [{"no": "key"}]], ids=str)
@@ -426,21 +386,6 @@ def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world
 
     met = ids_with(world, resource, react)
     assert [item for item in met if item in EVERY] == EVERY
-
-
-@pytest.mark.parametrize("style", ["page", "offset"])
-def test_controller_iterate_item_that_a_change_may_have_moved_makes_it_skip_nothing(world: Pages, style: str) -> None:
-    """The list is sorted by a field that the program changes, so that the first item becomes the last."""
-    rows = list(ALL)
-    world.serve_rows(rows, style)
-    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
-
-    def react(item: str) -> None:
-        if item == "1" and rows[0]["id"] == "1":
-            rows.append({**rows.pop(0), "rank": 9})
-            world.controller.set_response(resource.get, rows[-1], id="1")
-
-    assert ids_with(world, resource, react) == EVERY
 
 
 def test_controller_iterate_deletion_that_a_bounded_store_forgot_makes_it_skip_nothing() -> None:
@@ -622,16 +567,6 @@ def test_iterate_resumes_after_an_error(world: Pages, style: str, broken: int) -
     assert seen + ids_of(world, world.controller.iterate(endpoint).start_at(run.position)) == EVERY
 
 
-def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: Pages) -> None:
-    """The position is that of the page before it."""
-    endpoint, answer, _ = STYLES["page"]
-    world.serve(answer)
-    run = world.controller.iterate(endpoint)
-    assert ids_of(world, run, 4) == EVERY[:4]
-    assert run.position == 1
-    assert ids_of(world, world.controller.iterate(endpoint).start_at(run.position)) == EVERY[3:]
-
-
 @EACH_STYLE
 def test_controller_iterate_break_leaves_nothing_open(world: Pages, style: str) -> None:
     """No request is under way, and no page is asked for in advance; the run may be gone on with."""
@@ -761,17 +696,6 @@ def test_controller_iterate_pages_go_on_after_a_saved_position(world: Pages, sty
     assert seen + [item.id for page in rest for item in page.items] == EVERY
 
 
-def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_list(world: Pages) -> None:
-    """Also where the store has a fresh list."""
-    endpoint, answer, _ = STYLES["page"]
-    world.serve(answer)
-    taken(world, pages_of(world, endpoint))
-    asked = len(world.urls())
-    assert [item.id for item in world.controller.cached(endpoint)] == EVERY
-    taken(world, pages_of(world, endpoint))
-    assert len(world.urls()) == 2 * asked
-
-
 def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pages) -> None:
     """Only going there is refused."""
     endpoint = STYLES["link"][0]
@@ -782,15 +706,3 @@ def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pag
     assert page.next_position is None
     with pytest.raises(ValueError, match="another origin"):
         taken(world, run)
-
-
-def test_controller_iterate_pages_of_what_has_none_are_a_type_error(world: Pages) -> None:
-    """At once, as with iterate; and so is start_at after the first page."""
-    with pytest.raises(TypeError, match="cannot determine the next page"):
-        pages_of(world, items(None))
-    endpoint, answer, _ = STYLES["page"]
-    world.serve(answer)
-    run = pages_of(world, endpoint)
-    taken(world, run, 1)
-    with pytest.raises(RuntimeError, match="start_at.. was called after the first item"):
-        run.start_at(1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -44,13 +43,6 @@ class LogoutWorld(World):
 @pytest.fixture(params=["sync", "async"])
 def asynchronous(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "async")
-
-
-@pytest.fixture
-def world(asynchronous: bool) -> Iterator[LogoutWorld]:
-    world = LogoutWorld(asynchronous)
-    yield world
-    world.close()
 
 
 def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> None:
@@ -137,15 +129,6 @@ def test_logout_concurrent_401s_in_tasks_cause_one_refresh() -> None:
         assert session.refreshes == 1 and session.requests == 200
 
     asyncio.run(main())
-
-
-def test_logout_only_the_second_outcome_is_recorded_and_observed() -> None:
-    session = Session()
-    managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
-    with Controller(client=session.client(), managers=managers) as controller:
-        endpoint = session.endpoint(refresh=session.renew)
-        controller.fetch(endpoint, id="1")
-        assert controller.store.resets == 0 and controller.get_error(endpoint, id="1") is None
 
 
 def test_logout_refresh_without_success_lets_the_error_go_on_and_logs_out_once() -> None:

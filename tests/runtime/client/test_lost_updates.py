@@ -304,32 +304,6 @@ def test_lost_updates_412_undoes_what_was_shown_and_leaves_the_entity_stale() ->
     assert wiki.sent[-1] == ("PATCH", '"1.2"') and wiki.pages["1"]["text"] == "mine"
 
 
-def test_lost_updates_after_a_412_the_next_change_has_no_condition_and_the_error_is_reported() -> None:
-    """The validator goes with the refusal; where none is required, who does not read first overwrites."""
-    wiki = Wiki()
-    _, controller = client(wiki)
-    controller.fetch(Pages.get, ONE)
-    wiki.change("1", text="by someone else")
-    with pytest.raises(PreconditionFailedError, match="until then, changes are sent without If-Match and overwrite"):
-        controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
-    controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
-    assert wiki.sent[-1] == ("PATCH", None)
-
-
-def test_lost_updates_after_a_412_a_change_of_the_same_data_is_not_made_blindly() -> None:
-    """The validator goes with the refusal; where it is required, the next change asks to read first."""
-    wiki = Wiki()
-    pages = resource({"etag": "required"})
-    _, controller = client(wiki)
-    controller.fetch(pages.get, ONE)
-    wiki.change("1", text="by someone else")
-    with pytest.raises(PreconditionFailedError) as refused:
-        controller.fetch(pages.partial_update, ONE, {"text": "mine"})
-    assert "without If-Match" not in str(refused.value)
-    with pytest.raises(ValueError, match="no ETag"):
-        controller.fetch(pages.partial_update, ONE, {"text": "mine"})
-
-
 def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_have_been_made() -> None:
     """The first attempt changed it and its answer was lost; the second is refused by that very change."""
     wiki = Wiki()
@@ -350,33 +324,6 @@ def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_
 
 
 # --- one after another -----------------------------------------------------------------------------------------------
-
-
-def test_lost_updates_two_changes_at_once_go_one_after_the_other() -> None:
-    """Each is sent with the ETag that the one before it brought; both show at once."""
-    wiki = Wiki()
-    clock = FakeClock()
-
-    async def serve(request: httpx.Request) -> httpx.Response:
-        if request.method == "PATCH":
-            text = json.loads(request.content)["text"]
-            shown.append(shown_text(controller))
-            assert text == ["a", "b", "c"][len(shown) - 1]
-        await asyncio.sleep(0)
-        return wiki(request)
-
-    shown: list[str] = []
-    controller = AsyncController(clock.store(), client=httpx.AsyncClient(transport=httpx.MockTransport(serve)))
-
-    async def run() -> None:
-        await controller.fetch(Pages.get, ONE)
-        await asyncio.gather(*(controller.fetch(Pages.partial_update, ONE, {"text": text}) for text in "abc"))
-
-    with closing(clock):
-        clock.run(run)
-    assert wiki.answered == [200] * 4
-    assert wiki.sent[1:] == [("PATCH", '"1.1"'), ("PATCH", '"1.2"'), ("PATCH", '"1.3"')]
-    assert shown[0] == "c" and wiki.pages["1"]["text"] == "c"
 
 
 def _serve(wiki: Wiki, may_change: threading.Event | None = None) -> Any:
@@ -460,25 +407,6 @@ def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> Non
     assert isinstance(error, TimeoutExceededError)
     assert "within 1000 ms (it waited for an earlier change of the same entity, and was not sent)" in str(error)
     assert wiki.pages["1"] == {"id": "1", "text": "a"}
-
-
-def test_lost_updates_one_that_failed_lets_the_next_go() -> None:
-    """The second change goes with what is known then, after a refusal of the first with what it was made for."""
-    wiki = Wiki()
-    clock = FakeClock()
-    controller = AsyncController(clock.store(), client=httpx.AsyncClient(transport=httpx.MockTransport(wiki)))
-
-    async def run() -> list[Any]:
-        await controller.fetch(Pages.get, ONE)
-        wiki.change("1", text="by someone else")
-        calls = (controller.fetch(Pages.partial_update, ONE, {"text": text}) for text in "ab")
-        return await asyncio.gather(*calls, return_exceptions=True)
-
-    with closing(clock):
-        errors = clock.run(run)
-    assert [type(error) for error in errors] == [PreconditionFailedError] * 2
-    assert wiki.pages["1"]["text"] == "by someone else"
-    assert controller.store.in_flight.by_id == {}
 
 
 def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn() -> None:

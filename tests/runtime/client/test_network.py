@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually, eventually_async
-from tests.runtime.doubles import same_error
 from tests.runtime.users import User
 
 from restencil import (
@@ -187,25 +186,6 @@ def test_network_last_cancelled_caller_aborts_the_request_and_no_error_is_record
     asyncio.run(main())
 
 
-def test_network_cancelled_mutation_takes_its_optimistic_update_back() -> None:
-    async def main() -> None:
-        gate = Gate()
-        users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, optimistic=True)
-        controller: Any
-        async with AsyncController(client=gate.async_client()) as controller:
-            controller.set_response(users.get, ANN, id="1")
-            task = asyncio.create_task(controller.fetch(users.update, id="1", body={"id": "1", "name": "Bob"}))
-            await eventually_async(lambda: gate.count == 1)
-            assert controller.cached(users.get, id="1").name == "Bob"
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            await eventually_async(lambda: controller.store.in_flight.by_id == {})
-            assert controller.cached(users.get, id="1").name == "Ann"
-
-    asyncio.run(main())
-
-
 def test_network_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
     async def main() -> None:
         gate = Gate(opened=True)
@@ -293,58 +273,6 @@ def test_network_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetch
         assert controller.read(Users.get, id="1").name == "Ann"
 
 
-def test_network_loop_that_stands_still_is_not_waited_for() -> None:
-    gate, store = Gate(), Store()
-    loop = asyncio.new_event_loop()
-    asynchronous = AsyncController(store, client=gate.async_client())
-
-    async def begin() -> asyncio.Task[Any]:
-        task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
-        await eventually_async(lambda: gate.count == 1)
-        return task
-
-    task = loop.run_until_complete(begin())
-    with Controller(store, client=Gate(opened=True).client()) as controller:
-        assert controller.read(Users.get, id="1").name == "Ann"
-    gate.open.set()
-    loop.run_until_complete(task)
-    loop.run_until_complete(asynchronous.aclose())
-    loop.close()
-
-
-@pytest.mark.network
-def test_network_async_controller_s_own_client_serves_one_event_loop_after_the_other(loopback: str) -> None:
-    controller = AsyncController()
-    users = Users.get.extend(url_prefix=loopback)
-
-    async def main(number: int) -> None:
-        read = await asyncio.gather(*(controller.fetch(users, id=str(n)) for n in range(number)))
-        assert [user.id for user in read] == [str(n) for n in range(number)]
-        await controller.aclose()
-        controller.open()
-
-    for number in range(1, 4):
-        asyncio.run(main(number))
-
-
-def test_network_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
-    async def main() -> None:
-        gate, store = Gate(), Store()
-        with Controller(store, client=Gate(opened=True).client()) as controller:
-            other = AsyncController(store, client=gate.async_client())
-            own = asyncio.create_task(other.read(Users.get, id="1"))
-            await eventually_async(lambda: gate.count == 1)
-            waiting = asyncio.create_task(asyncio.to_thread(controller.read, Users.get, id="1"))
-            await eventually_async(lambda: callers(store) == 2)
-            await other.aclose()
-            for task in (own, waiting):
-                with pytest.raises(AbortError, match="has ended; call again"):
-                    await task
-            assert (await asyncio.to_thread(controller.read, Users.get, id="1")).name == "Ann"
-
-    asyncio.run(main())
-
-
 def test_network_reset_lets_a_blocked_thread_go_before_its_response_comes() -> None:
     gate = Gate()
     with Controller(client=gate.client()) as controller, ThreadPoolExecutor(1) as pool:
@@ -412,20 +340,6 @@ def test_network_hooks_see_the_context_of_the_caller_also_on_another_thread() ->
     assert seen == ["Ann", "Ann"]
 
 
-def test_network_background_threads_are_daemons_and_are_used_again() -> None:
-    gate = Gate(opened=True)
-    before = set(threading.enumerate())
-    with Controller(client=gate.client()) as controller:
-        for _ in range(20):
-            controller.fetch(Users.get, id="1")
-            controller.expire(Users.get, id="1")
-            controller.read(Users.get, id="1")
-            controller.all_settled()
-        mine = set(threading.enumerate()) - before
-        assert 0 < len(mine) < 10 and all(thread.daemon for thread in mine)
-    assert gate.count == 40
-
-
 # retries
 
 
@@ -474,22 +388,6 @@ def test_network_retries_are_off_by_default() -> None:
     with pytest.raises(NetworkError):
         flaky.controller(retries=5).fetch(Users.get.extend(retries=0), id="1")
     assert len(flaky.times) == 5
-
-
-def test_network_only_the_last_error_of_retried_requests_is_recorded() -> None:
-    flaky = Flaky(503, 502)
-    controller = flaky.controller(retries=steady(1))
-    with pytest.raises(NetworkError) as caught:
-        controller.fetch(Users.get, id="1")
-    assert caught.value.status == 502 and same_error(controller.get_error(Users.get, id="1"), caught.value)
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 501])
-def test_network_what_would_fail_again_is_not_retried(status: int) -> None:
-    flaky = Flaky(status)
-    with pytest.raises(NetworkError):
-        flaky.controller(retries=3).fetch(Users.get, id="1")
-    assert len(flaky.times) == 1
 
 
 def test_network_jitter_shortens_a_delay_by_its_share_at_most() -> None:
@@ -583,15 +481,6 @@ def test_network_budget_bounds_retries_to_a_share_of_the_requests() -> None:
     assert len(flaky.times) == 10 + 2 + 4
 
 
-@pytest.mark.parametrize(("saved", "retried"), [(1, True), (0.99, False), (0, False)])
-def test_network_retry_costs_one_whole_of_the_budget(saved: float, retried: bool) -> None:
-    flaky = Flaky(503)
-    controller = flaky.controller(retries=steady(budget=RetryBudget(ratio=0, reserve=saved)))
-    with pytest.raises(NetworkError):
-        controller.fetch(Users.get, id="1")
-    assert len(flaky.times) == 1 + retried
-
-
 def test_network_signal_ends_the_waiting_for_a_retry() -> None:
     flaky = Flaky(503)
     abort = AbortController()
@@ -635,18 +524,6 @@ def test_network_retries_of_a_client_are_checked_when_it_is_created(
     with pytest.raises(kind) as caught:
         Controller(retries=retries)
     assert str(caught.value) == message
-
-
-def test_network_retries_take_numbers_at_their_limits() -> None:
-    flaky = Flaky(503)
-    for retries in (
-        Retries(0),
-        Retries(1, base_delay=0, factor=0, max_delay=0, jitter=1),
-        Retries(1, base_delay=0, jitter=0, max_retry_after=0),
-    ):
-        with pytest.raises(NetworkError):
-            flaky.controller(retries=retries).fetch(Users.get, id="1")
-    assert flaky.times == [0] * 5
 
 
 class Recorder(Manager):

@@ -144,16 +144,6 @@ def test_oauth2_id_and_secret_are_encoded_before_they_are_joined() -> None:
     assert pair == "a%3Ab+c:%C3%A9%26"
 
 
-@BOTH
-def test_oauth2_client_may_show_itself_in_the_body(asynchronous: bool) -> None:
-    """With `client_auth="body"`, and there is no Authorization then."""
-    with served() as (server, tokens):
-        kinds = clients(server, client_auth="body")
-        told(asynchronous, kinds, lambda client, run: run(client.fetch(thing(server), id=1)), machine=OAuth2(**CLIENT))
-    assert tokens.forms == [{"grant_type": "client_credentials", **CLIENT}]
-    assert "authorization" not in tokens.asked[0].headers
-
-
 def test_oauth2_nothing_of_the_users_client_goes_to_the_token_server() -> None:
     """Neither its headers, cookies, parameters nor its auth; and the token server's cookies do not come back."""
     with served() as (server, tokens):
@@ -206,20 +196,6 @@ def test_oauth2_secrets_may_be_functions(asynchronous: bool) -> None:
             told(
                 asynchronous, kinds, lambda client, run: run(client.fetch(thing(server), id=1)), machine=OAuth2(**given)
             )
-
-
-@BOTH
-def test_oauth2_endpoint_that_shows_nothing_requests_no_token(asynchronous: bool) -> None:
-    """`auth: none` never refreshes, not even where it is refused."""
-    with served() as (server, tokens):
-        with pytest.raises(restencil.AuthenticationError):
-            told(
-                asynchronous,
-                clients(server),
-                lambda client, run: run(client.fetch(thing(server, auth=((),)), id=1)),
-                machine=OAuth2(**CLIENT),
-            )
-        assert (tokens.asked, tokens.sent) == ([], [""])
 
 
 # -------------------------------------------------------------------------------------------------------------- renewal
@@ -501,28 +477,6 @@ def test_oauth2_view_for_a_language_uses_the_clients_token() -> None:
         assert len(tokens.asked) == 2
 
 
-def test_oauth2_who_leaves_does_not_take_the_token_along() -> None:
-    """The caller for whom it is asked is cancelled; those who wait get it all the same, from one request."""
-    with served() as (server, tokens):
-        gate = Gate(tokens, 1)
-
-        async def run() -> None:
-            async with clients(server)[1](machine=OAuth2(**CLIENT)) as client:
-                first = asyncio.create_task(client.fetch(thing(server), id=1))
-                while not tokens.asked:
-                    await asyncio.sleep(0.001)
-                second = asyncio.create_task(client.fetch(thing(server), id=2))
-                await asyncio.sleep(0.01)
-                first.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await first
-                gate.begun()
-                assert (await second)["token"] == "Bearer t1"
-
-        asyncio.run(run())
-        assert len(tokens.asked) == 1
-
-
 def test_oauth2_loop_that_ends_leaves_the_next_one_to_ask() -> None:
     """A token that was asked for in a loop which has ended is asked for again by those who wait elsewhere."""
     with served() as (server, tokens):
@@ -627,49 +581,6 @@ def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchro
         told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT), client=own)
         if not asynchronous:
             own.close()
-
-
-def test_oauth2_all_who_wait_get_an_error_of_their_own() -> None:
-    """One request failed; so many errors say so, of one class, each raised alone."""
-    asked: list[str] = []
-
-    async def respond(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
-        for _ in range(10):  # until all have come so far
-            await asyncio.sleep(0)
-        return as_json({"error": "invalid_client"}, status=400)
-
-    auth = Schemes({"machine": Auth.oauth2("https://auth.test/token")})
-    kind: Any = type(
-        "Shop", (restencil.AsyncController,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)}
-    )
-    one = restencil.RestEndpoint(url_prefix="http://case.test", path="/things/:id", name="things.get")
-
-    async def run() -> list[Any]:
-        own = httpx.AsyncClient(transport=httpx.MockTransport(respond))
-        async with own, kind(client=own, machine=OAuth2(**CLIENT)) as client:
-            calls = [client.fetch(one, id=number) for number in range(50)]
-            return await asyncio.gather(*calls, return_exceptions=True)
-
-    errors = asyncio.run(run())
-    assert asked == ["/token"]
-    assert {type(error) for error in errors} == {restencil.AuthError}
-    assert len({id(error) for error in errors}) == 50
-    assert {str(error) for error in errors} == {"no token from https://auth.test/token: 400 invalid_client"}
-
-
-@BOTH
-def test_oauth2_error_of_the_token_server_is_shown_by_the_state(asynchronous: bool) -> None:
-    """Like any other failed request of a read."""
-    with served() as (server, tokens):
-        tokens.answer = lambda count, request: Reply(400, b'{"error": "invalid_scope"}')
-
-        def work(client: Any, run: Any) -> None:
-            with pytest.raises(restencil.NetworkError):
-                run(client.read(thing(server), id=1))
-            assert isinstance(client.state(thing(server), id=1).error, restencil.AuthError)
-
-        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT))
 
 
 # -------------------------------------------------------------------------------------------------------------- secrets

@@ -7,32 +7,27 @@ import importlib
 import json
 import logging
 import os
-import threading
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 from weakref import WeakSet
 
 import pytest
-from tests.patience import PATIENCE, eventually
+from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 
-from blog import Article, Articles, AsyncBlog, Blog
+from blog import Article, AsyncBlog, Blog
 from restencil import (
     Api,
     Auth,
-    Controller,
-    Entity,
     GCPolicy,
     LogoutManager,
     Manager,
     NetworkError,
     NetworkManager,
-    ResetError,
     Store,
     SubscriptionManager,
-    create_resource,
 )
 from restencil.testing import FakeClock, MockServer
 
@@ -114,43 +109,6 @@ def test_partitions_token_with_vary_false_is_the_same_principal(asynchronous: bo
         assert news.articles.get.cached(id=1).title == "renewed sid=of-secret"
 
 
-@BOTH
-def test_partitions_with_vary_false_a_view_of_a_view_stays_in_its_partition(asynchronous: bool) -> None:
-    """It says "same person, same representation" of the view that it is asked of; so nothing comes to the client."""
-    with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
-        ann = news.with_options(token="ann")
-        renewed = ann.with_options(token="ann-2", vary=False)
-        assert renewed.store is ann.store is not news.store
-        run(ann.articles.get(id=1))
-        run(renewed.articles.get.fetch(id=1))
-        sent = [(request.headers["access-token"], request.headers.get("cookie")) for request in server.arrived]
-        assert sent == [("ann", None), ("ann-2", "sid=of-ann")]
-        assert news.articles.get.cached(id=1) is None
-        assert renewed.with_options(token="ann", vary=False) is ann
-        assert renewed.with_options(token="ann") is ann
-        assert renewed.with_options(token="secret") is news
-        assert renewed.with_options(timeout=500).store is ann.store
-        german = news.with_options(**GERMAN)
-        austrian = german.with_options(headers={"accept-language": "de-AT"}, vary=False)
-        assert austrian.store is german.store is not news.store
-        run(austrian.articles.get.fetch(id=1))
-        assert server.arrived[-1].headers["accept-language"] == "de-AT"
-        assert german.with_options(**GERMAN, vary=False) is german
-        assert austrian.with_options(headers={"Accept-Language": "de-AT"}).store is not german.store
-
-
-def test_partitions_token_function_that_gives_none_is_not_replaced_from_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The variable holds the token of the client, and its view asks for someone else."""
-    monkeypatch.setenv("BLOG_TOKEN", "of-the-service")
-    with Server(by_token) as server, Blog(url_prefix=server.url) as news:
-        news.articles.get.fetch(id=1)
-        news.with_options(token=lambda: None).articles.get.fetch(id=1)
-        assert [request.headers.get("access-token") for request in server.arrived] == ["of-the-service", None]
-        assert "cookie" not in server.arrived[1].headers
-
-
 class _Inert(Blog):
     _api = Api(url_prefix="https://api.blog.example/v1", auth=Auth.bearer(), inert_headers=("X-Audit-Reason",))
 
@@ -205,35 +163,6 @@ def test_partition_has_clock_scheduler_and_limits_of_the_client() -> None:
             assert len(other.state["entities"]["Article"]) <= 2
             with pytest.raises(Exception, match="title"):
                 news.with_options(**GERMAN).articles.get.set_response(article(4, title=5), id=4)
-
-
-AUTHS = [Auth.header("X-Key"), Auth.bearer(), Auth.basic(), Auth.cookie("sid"), Auth.query("api_key")]
-
-
-@pytest.mark.parametrize("auth", AUTHS, ids=lambda auth: auth.kind)
-def test_partitions_secrets_of_views_are_not_shown(auth: Auth, caplog: pytest.LogCaptureFixture) -> None:
-    """Not in keys, logs at any level, representations, errors or what explains a read, however a token travels."""
-    caplog.set_level(logging.DEBUG)
-
-    class Keyed(Blog):
-        _api = Api(url_prefix="https://api.blog.example/v1", auth=auth)
-
-    with Server(lambda request: Reply(500)) as server, Keyed(token="ann:own", url_prefix=server.url) as news:
-        shown: list[str] = []
-        for vary in (True, False):
-            view = news.with_options(token="bob:s3cret", headers={"X-Tenant": "s3cret-tenant"}, vary=vary)
-            with pytest.raises(NetworkError) as caught:
-                view.articles.get.fetch(id=1)
-            sent = server.arrived[-1]
-            assert "s3cret" in sent.target + str(sent.headers) or auth.kind == "basic"
-            assert sent.headers["x-tenant"] == "s3cret-tenant"
-            shown += [str(caught.value), repr(caught.value), caught.value.url, repr(view), repr(view.articles.get)]
-            shown += [view.articles.get.key(id=1), view.articles.get.url(id=1), str(view.articles.get.explain(id=1))]
-            shown += [str(view.store.state), str(view.articles.get.state(id=1))]
-        shown += [repr(vars(news)), caplog.text]
-        for _ in range(40):
-            news.with_options(headers={"X-Tenant": f"s3cret {_}"})
-    assert [text for text in [*shown, caplog.text] if "s3cret" in text or "czNjcmV0" in text] == []
 
 
 # -- what others hear -------------------------------------------------------------------------------------------------
@@ -299,19 +228,6 @@ def test_partition_asks_after_a_change_through_another_one(asynchronous: bool) -
         assert [len(view.articles.get_list.cached()) for view in views] == [1, 1, 1, 2]
 
 
-def test_partitions_clients_that_share_a_store_have_its_partitions_in_common() -> None:
-    """A change through a partition of one is heard by those of the other."""
-    shop, store = Shop(), Store()
-    with Server(shop) as server, Blog(store, token="x", url_prefix=server.url) as news:
-        with Blog(store, token="x", url_prefix=server.url) as other:
-            german, french = news.with_options(**GERMAN), other.with_options(headers={"Accept-Language": "fr"})
-            news.articles.get(id=1)
-            french.articles.get(id=1)
-            german.articles.partial_update(id=1, body={"title": "C"})
-            assert news.articles.get.get_response(id=1).needs_fetch
-            assert french.articles.get.get_response(id=1).needs_fetch
-
-
 def test_partitions_change_through_a_partition_that_read_nothing_is_hinted_at_once_per_header(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -356,31 +272,6 @@ def test_partitions_reset_of_the_client_resets_all_partitions(asynchronous: bool
             news.with_options(headers={"X-Tenant": str(count)})
         news.reset_entire_store()
         assert known() == [False, False, False]
-
-
-def test_partitions_waiters_in_a_partition_is_reported_of_a_reset_of_the_client() -> None:
-    """As one who waits for the client itself."""
-    arrived, failures = threading.Event(), list[BaseException]()
-
-    def held(request: Arrived) -> Reply:
-        arrived.set()
-        return Reply(held=True)
-
-    with Server(held) as server, Blog(token="x", url_prefix=server.url) as news:
-        german = news.with_options(**GERMAN)
-
-        def read() -> None:
-            try:
-                german.articles.get(id=1)
-            except ResetError as error:
-                failures.append(error)
-
-        thread = threading.Thread(target=read, daemon=True)
-        thread.start()
-        assert arrived.wait(PATIENCE)
-        news.reset_entire_store()
-        thread.join(PATIENCE)
-        assert len(failures) == 1
 
 
 def test_partitions_logout_is_of_its_partition_or_of_all() -> None:
@@ -479,21 +370,6 @@ class _Thread(Manager):
         self.running.discard(id(self))
 
 
-def test_partition_in_use_stays() -> None:
-    """The latest 32 are those that were asked for last, not those that were made last; nothing is held here."""
-    news = Blog(token="t")
-    news.with_options(**GERMAN).set(Article, {"id": 1, "title": "Titel"})
-    news.with_options(headers={"X-Idle": "1"}).set(Article, {"id": 1, "title": "idle"})
-    for number in range(40):
-        news.with_options(headers={"X-Each": str(number)})
-        if number > 25:
-            gc.collect()  # which takes its time
-        german = news.with_options(**GERMAN).get(Article, id=1)
-        assert german is not None and german.title == "Titel"
-        del german
-    assert news.with_options(headers={"X-Idle": "1"}).get(Article, id=1) is None
-
-
 def test_partitions_managers_of_partitions_that_no_one_has_are_stopped() -> None:
     """They would go on for ever: those of a partition that someone has go on."""
     with Blog(managers=lambda: [_Thread(), NetworkManager()]) as news:
@@ -506,63 +382,6 @@ def test_partitions_managers_of_partitions_that_no_one_has_are_stopped() -> None
         assert len(_Thread.running) < 64 + 10
         assert held.opened
     assert _Thread.running == set()
-
-
-def test_partitions_managers_know_the_view_of_their_partition() -> None:
-    """What a manager asks of its controller is asked as its partition asks."""
-    known: list[Any] = []
-
-    class Knowing(Manager):
-        def init(self, controller: Any, /) -> None:
-            known.append(controller)
-
-    with Server(echoing) as server:
-        with Blog(token="x", url_prefix=server.url, managers=lambda: [Knowing(), NetworkManager()]) as news:
-            german = news.with_options(**GERMAN, timeout=5_000)
-            assert known[0].store is news.store and known[1].store is german.store
-            assert known[1].fetch(Articles.get, id=1).title == "de"
-            assert isinstance(known[1], Blog)
-
-
-def test_partitions_dispatch_of_your_own_receives_of_partitions() -> None:
-    """A client that overrides `dispatch` does so for all its partitions."""
-    seen: list[str] = []
-
-    class Watching(Blog):
-        def dispatch(self, action: Any) -> Any:
-            seen.append(type(action).__name__)
-            return super().dispatch(action)
-
-    with Server(echoing) as server, Watching(token="x", url_prefix=server.url) as news:
-        news.with_options(**GERMAN).articles.get(id=1)
-        assert "SetResponse" in seen
-
-
-def test_partitions_polling_asks_as_its_view_does() -> None:
-    """A subscription of a view polls with its headers, into its store."""
-
-    class Note(Entity):
-        id: int = 0
-        title: str = ""
-
-    notes: Any = create_resource(path="/notes/:id", schema=Note, poll_frequency=1_000)
-    with closing(FakeClock()) as clock:
-        server = MockServer(clock, respond=lambda request: None)
-        seen: list[str | None] = []
-
-        def respond(request: Any) -> Any:
-            from restencil.testing import Answer
-
-            seen.append({name.lower(): value for name, value in request.headers.items()}.get("accept-language"))
-            return Answer(json={"id": 1, "title": "t"})
-
-        server.respond = respond
-        with Controller(clock.store(), client=server.client(), base_url="http://mock") as controller:
-            german = controller.with_options(**GERMAN)
-            german.subscribe(notes.get, id=1)
-            clock.advance(3_500)
-            assert seen and set(seen) == {"de"}
-            german.unsubscribe(notes.get, id=1)
 
 
 def test_partitions_view_of_the_other_api_is_as_any() -> None:

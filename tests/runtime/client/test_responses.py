@@ -27,7 +27,6 @@ from restencil import (
     Controller,
     Endpoint,
     Entity,
-    Multipart,
     NetworkError,
     NotFoundError,
     RestEndpoint,
@@ -129,38 +128,6 @@ def test_response_has_the_value_and_what_http_says(server: Server, asynchronous:
 
 
 @BOTH
-def test_responses_asks_always_and_writes_to_the_store(server: Server, asynchronous: bool) -> None:
-    """As `fetch` does: a read finds what it brought."""
-    users = resource(server.url)
-
-    def cached(controller: Any) -> Any:
-        return controller.cached(users.get, id=1)
-
-    def fetch(controller: Any) -> Any:
-        return controller.fetch_response(users.get, id=1)
-
-    assert World(asynchronous).run(fetch, fetch, cached).name == "Ann" and len(server.arrived) == 2
-
-
-@BOTH
-def test_responses_lists_pages_and_mutations_have_answers_too(server: Server, asynchronous: bool) -> None:
-    """The value is what their `fetch` gives."""
-    users = resource(server.url)
-    world = World(asynchronous)
-    found = world.run(lambda controller: controller.bind(users.get_list).fetch_response())
-    assert [user.name for user in found.value] == ["Ann"] and found.status == 200
-    found = world.run(lambda controller: controller.bind(users.get_list).push.fetch_response(body={"name": "Bob"}))
-    assert (found.value.name, found.status) == ("Bob", 201)
-    found = world.run(
-        lambda controller: controller.bind(users.get_list).fetch_response(),
-        lambda controller: controller.bind(users.get_list).get_page.fetch_response(page=2),
-    )
-    assert [user.name for user in found.value] == ["Ann"] and found.url == f"{server.url}/users?page=2"
-    found = world.run(lambda controller: controller.bind(users.partial_update).fetch_response(id=1, body={"name": "C"}))
-    assert found.value.name == "Ann" and repr(found).startswith("<Response PATCH ")
-
-
-@BOTH
 def test_responses_url_is_that_after_redirects_without_credentials(server: Server, asynchronous: bool) -> None:
     """Neither a query token nor a password shows in it, nor in anything else."""
     host = server.url.removeprefix("http://")
@@ -177,42 +144,6 @@ def test_responses_url_is_that_after_redirects_without_credentials(server: Serve
         )
         assert b"secret-2" not in pickle.dumps(found)
     assert "key=secret-2" in server.arrived[-1].target
-
-
-@BOTH
-def test_responses_attempts_count_the_retries(asynchronous: bool) -> None:
-    """And elapsed is that of the last one."""
-    answers = [httpx.Response(503), httpx.Response(503), as_json({"id": 1})]
-    asked = Asked(lambda request: answers.pop(0))
-    get: Any = RestEndpoint(path="/users/:id", schema=User)
-    world = World(
-        asynchronous,
-        client=asked.asynchronous if asynchronous else asked.sync,
-        retries=Retries(2, base_delay=0),
-    )
-    found = world.run(fetching(get, id=1))
-    assert (found.attempts, found.status) == (3, 200)
-
-
-@BOTH
-def test_responses_repeated_headers_are_joined(asynchronous: bool) -> None:
-    """By a comma, as HTTP says."""
-    asked = Asked(lambda request: httpx.Response(204, headers=[("Link", "a"), ("X-A", "1"), ("link", "b")]))
-    get: Any = RestEndpoint(path="/a", name="a")
-    world = World(asynchronous, client=asked.asynchronous if asynchronous else asked.sync)
-    found = world.run(fetching(get))
-    assert found.headers["Link"] == "a, b" and sorted(found.headers) == ["link", "x-a"] and len(found.headers) == 2
-    assert found.value is None and found.request_id is None and repr(found.headers) == "<headers: link, x-a>"
-
-
-@BOTH
-def test_responses_api_names_its_request_ids(asynchronous: bool) -> None:
-    """As for errors."""
-    asked = Asked(lambda request: httpx.Response(204, headers={"X-Trace": "t", "X-Request-Id": "r"}))
-    world = World(asynchronous, client=asked.asynchronous if asynchronous else asked.sync)
-    world.of(Api("http://case.test", request_id="X-Trace"))
-    get: Any = RestEndpoint(path="/a", url_prefix="http://case.test")
-    assert world.run(fetching(get)).request_id == "t"
 
 
 @BOTH
@@ -324,19 +255,6 @@ def test_responses_nothing_holds_a_response_that_no_one_has(asynchronous: bool) 
 # -- as a value ------------------------------------------------------------------------------------------------------
 
 
-def test_response_never_changes_and_equals_itself_alone(server: Server) -> None:
-    """Its headers cannot be set either."""
-    users = resource(server.url)
-    found = World(False).run(fetching(users.get, id=1))
-    for name in ("status", "value", "new"):
-        with pytest.raises(AttributeError):
-            setattr(found, name, 1)
-    with pytest.raises(TypeError):
-        found.headers["a"] = "b"
-    same = restencil.Response(value=1)
-    assert same == same and same != restencil.Response(value=1) and len({same, found}) == 2
-
-
 def test_responses_pickled_answer_has_no_response_of_the_library(server: Server) -> None:
     """Nor a cookie that the server has set; all else stays."""
     users = resource(server.url)
@@ -347,11 +265,6 @@ def test_responses_pickled_answer_has_no_response_of_the_library(server: Server)
         assert (again.status, again.url, again.elapsed, again.request_id) == (200, found.url, found.elapsed, "r-1")
         assert again.value.name == "Ann" and repr(again) == repr(found)
     assert b"of-the-server" not in pickle.dumps(found)
-
-
-def test_responses_entities_know_no_response() -> None:
-    """One comes from many: there is no `last_response`."""
-    assert not hasattr(User(id=1), "last_response")
 
 
 # -- what no endpoint describes --------------------------------------------------------------------------------------
@@ -373,24 +286,6 @@ def test_responses_request_goes_behind_the_prefix_with_the_credential(server: Se
     assert repr(found).startswith(f"<Response POST {server.url}/echo?b=1%2C2: 200 in ")
     text = world.run(asking("GET", "text"))
     assert text.value == "hi"
-
-
-@BOTH
-def test_responses_request_takes_all_forms_of_bodies(server: Server, asynchronous: bool) -> None:
-    """Also with a method that has none as a rule."""
-    world = World(asynchronous, base_url=server.url)
-    for method, body, expected in (
-        ("PUT", b"bytes", "bytes"),
-        ("PATCH", "text", "text"),
-        ("DELETE", [1, 2], "[1,2]"),
-        ("GET", None, ""),
-        ("POST", User(id=1, name="Ann"), '{"id":1,"name":"Ann"}'),
-    ):
-        found = world.run(asking(method, "/echo", body=body))
-        assert (found.value["method"], found.value["body"]) == (method, expected)
-    found = world.run(asking("POST", "/echo", body=Multipart({"a": (b"x")})))
-    assert found.value["headers"]["content-type"].startswith("multipart/form-data; ")
-    assert world.run(asking("HEAD", "/echo")).value is None
 
 
 @BOTH
@@ -540,21 +435,3 @@ def test_responses_type_of_a_body_may_be_reported() -> None:
     headers = {"Content-Type": "application/merge-patch+json"}
     World(False, client=asked.sync).run(asking("PATCH", "http://case.test/a", body={"a": 1}, headers=headers))
     assert asked.requests[0].headers["content-type"] == "application/merge-patch+json"
-
-
-def test_responses_request_can_be_cancelled() -> None:
-    """And the pool goes on."""
-
-    async def run() -> None:
-        with Server(lambda request: Reply(held=request.target == "/held")) as server:
-            client = httpx.AsyncClient(limits=httpx.Limits(max_connections=1))
-            async with client, AsyncController(base_url=server.url, client=client) as controller:
-                for _ in range(3):
-                    task = asyncio.ensure_future(controller.request("GET", "/held"))
-                    await asyncio.sleep(0.02)
-                    task.cancel()
-                    with pytest.raises(asyncio.CancelledError):
-                        await task
-                assert (await controller.request("GET", "/a")).value == {}
-
-    asyncio.run(run())

@@ -9,21 +9,19 @@ import threading
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE, eventually
+from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 
 from blog import Articles, AsyncBlog, Blog
 from restencil import (
     Api,
-    AsyncController,
     Auth,
     Controller,
     Endpoint,
     Entity,
     NetworkError,
     NetworkManager,
-    Resource,
     RestEndpoint,
     Retries,
     Timeout,
@@ -116,21 +114,6 @@ def test_views_no_options_are_no_view() -> None:
     assert view.with_options() is view
     assert view.with_options(timeout="500ms", vary=False) is view
     assert news.with_options(query={"a": 1}).with_options(query={"a": None}) is news
-
-
-def test_views_endpoint_by_itself_is_called_as_the_view_says() -> None:
-    """Operations of a view that take an endpoint, and resources that are made for it, are those of the view."""
-    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
-        view = news.with_options(query={"q": "1"})
-        assert view.read(Articles.get, id=1).title == "en q=1"
-        assert view.fetch(Articles.get, id=1).title == "en q=1"
-        assert Articles(view).get is view.articles.get is view.bind(Articles.get)
-        assert view.cached(Articles.get, id=1) is view.articles.get.cached(id=1) is not None
-        assert news.cached(Articles.get, id=1) is not None  # an entity answers, whichever response it came with
-        assert view.state(Articles.get, id=1).data is view.get_response(Articles.get, id=1).data
-        view.invalidate(Articles.get, id=1)
-        assert view.explain(Articles.get, id=1).key.endswith("?q=1")
-        assert view.fetch_if_stale(Articles.get, id=1).title == "en q=1"
 
 
 def test_views_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says() -> None:
@@ -262,17 +245,6 @@ def test_views_headers_are_sent_over_those_of_endpoint_and_http_client(asynchron
 
 
 @BOTH
-def test_views_headers_of_changes_are_sent_too(asynchronous: bool) -> None:
-    """Of mutations with and without a body, and of what adds to a list."""
-    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
-        view = news.with_options(headers={"X-Audit": "why"}, vary=False)
-        run(view.articles.partial_update(id=1, body={"title": "B"}))
-        run(view.articles.delete(id=1))
-        assert [request.headers.get("x-audit") for request in server.arrived] == ["why", "why"]
-        assert server.arrived[0].headers["content-type"] == "application/json"
-
-
-@BOTH
 def test_views_search_parameters_are_part_of_url_key_and_list(asynchronous: bool) -> None:
     """They count as those of the call, which wins over the same name; declared or not."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
@@ -287,69 +259,6 @@ def test_views_search_parameters_are_part_of_url_key_and_list(asynchronous: bool
         assert view.store is news.store
         run(view.articles.get.fetch(id=1))
         assert server.arrived[-1].target == "/articles/1?author=bob&expand=a%2Cb"
-
-
-@BOTH
-def test_views_quiet_search_parameters_are_part_of_the_url_alone(asynchronous: bool) -> None:
-    """With `vary=False` key and list are those of a call without."""
-    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
-        view = news.with_options(query={"trace": "1"}, vary=False)
-        listed = run(view.articles.get_list(author="ann"))
-        assert server.arrived[-1].target == "/articles?author=ann&trace=1"
-        assert view.articles.get_list.key(author="ann") == news.articles.get_list.key(author="ann")
-        assert news.articles.get_list.cached(author="ann") is listed
-        assert view.articles.get_list.url(author="ann", order_by="a").endswith("?author=ann&orderBy=a&trace=1")
-        page = run(view.articles.get_list.get_page(cursor="1", author="ann"))
-        assert server.arrived[-1].target == "/articles?author=ann&cursor=1&trace=1"
-        assert news.articles.get_list.get_page.cached(cursor="1", author="ann") == page
-        run(view.articles.get(id=5))
-        assert server.arrived[-1].target == "/articles/5?trace=1"
-        assert news.articles.get.cached(id=5) is not None
-
-
-@BOTH
-def test_views_pages_are_requested_as_the_view_says(asynchronous: bool) -> None:
-    """`iterate` and `get_page` send headers, search parameters, quiet ones too."""
-
-    def paged(request: Arrived) -> Reply:
-        first = "cursor" not in request.target
-        return as_json([article(1), article(2)] if first else [])
-
-    async def all_of(items: Any) -> list[int]:
-        return [item.id async for item in items]
-
-    with Server(paged) as server, opened(asynchronous, server.url) as (news, run):
-        view = news.with_options(headers={"X-Request-Id": "7"}, query={"a": "1"}).with_options(
-            query={"b": "2"}, vary=False
-        )
-        items = view.articles.get_list.iterate(author="ann")
-        assert (run(all_of(items)) if asynchronous else [item.id for item in items]) == [1, 2]
-        assert [request.target for request in server.arrived] == [
-            "/articles?a=1&author=ann&b=2",
-            "/articles?a=1&author=ann&b=2&cursor=2",
-        ]
-        assert {request.headers.get("x-request-id") for request in server.arrived} == {"7"}
-
-
-@BOTH
-def test_views_push_joins_the_lists_of_its_search_parameters(asynchronous: bool) -> None:
-    """They are in the filter of a push, as those of a call are, and in no record."""
-    answers = {"GET": [article(1)], "POST": article(2, title="new")}
-    bodies: list[Any] = []
-
-    def answer(request: Arrived) -> Reply:
-        bodies.append(request.body)
-        return as_json(answers[request.method])
-
-    with Server(answer) as server, opened(asynchronous, server.url) as (news, run):
-        view = news.with_options(query={"tenant": "t1"})
-        other = news.with_options(query={"tenant": "t2"})
-        run(view.articles.get_list())
-        run(other.articles.get_list())
-        run(view.articles.get_list.push(body={"title": "new"}))
-        assert [entry.id for entry in view.articles.get_list.cached()] == [1, 2]
-        assert [entry.id for entry in other.articles.get_list.cached()] == [1]
-        assert bodies[-1] == b'{"title":"new"}' and server.arrived[-1].target == "/articles?tenant=t1"
 
 
 def test_views_search_parameters_of_a_view_are_no_fields() -> None:
@@ -410,27 +319,6 @@ def test_views_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> 
         assert endless is not quick and "timeout" in repr(endless)
         statuses = iter([200])
         assert run(endless.articles.get.fetch(id=1)).id == 1
-
-
-def test_views_timeout_of_a_view_wins_over_that_of_the_request_init() -> None:
-    """It is the strongest there is."""
-    endpoint: Any = RestEndpoint(path="/a", request_init={"timeout": "20s", "headers": {"X-A": "1"}}, timeout="30s")
-    with Server(lambda request: Reply(held=True)) as server, Controller(base_url=server.url) as controller:
-        limits = Timeout(read=110, connect="5m", write="5m", pool="5m")
-        with pytest.raises(TimeoutExceededError, match="within 110 ms"):
-            controller.with_options(timeout=limits).fetch(endpoint)
-        eventually(lambda: bool(server.arrived))
-        assert server.arrived[0].headers["x-a"] == "1"
-
-
-def test_views_what_a_list_gives_its_push_gives_way_to_the_view() -> None:
-    """Options of a view are stronger than those that the list has for what adds to it."""
-    things: Any = create_resource(path="/things/:id", schema=_Note)
-    things = things.extend(get_list={"push_options": {"timeout": 30_000}})
-    controller = Controller()
-    assert controller.bind(things.get_list).push.endpoint.timeout == 30_000
-    assert controller.with_options(timeout=500).bind(things.get_list).push.endpoint.timeout == 500
-    assert controller.bind(things.get_list).push.endpoint.timeout == 30_000
 
 
 @BOTH
@@ -701,13 +589,3 @@ def test_views_managers_that_are_given_as_they_are_serve_the_client_alone(asynch
         assert run(news.with_options(timeout=5_000).articles.get(id=1)).id == 1
         with pytest.raises(TypeError, match="a view with Accept-Language has a separate store and needs its own"):
             news.with_options(headers={"Accept-Language": "de"})
-
-
-def test_views_resources_by_hand_are_bound_to_views() -> None:
-    """A view is a controller to whatever takes one."""
-
-    class Named(Resource, path="/named/:id", schema=_Note):
-        pass
-
-    view: Any = AsyncController().with_options(timeout=500)
-    assert Named(view).controller is view

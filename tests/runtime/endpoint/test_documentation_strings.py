@@ -1,24 +1,16 @@
-"""What people are shown of a client: by `help`, by IPython's `?`, and by an editor when they point at a call."""
+"""What people are shown of a client: by `help` and by IPython's `?`."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import pydoc
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.patience import PATIENCE
 
-from blog import Articles, AsyncBlog, Blog
+from blog import AsyncBlog, Blog
 from restencil import (
     AsyncController,
-    BoundEndpoint,
-    BoundList,
     Controller,
     Endpoint,
     Manager,
@@ -28,7 +20,6 @@ from restencil import (
     schema,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
 CLIENTS = pytest.mark.parametrize("client", [Blog(), AsyncBlog()], ids=["sync", "async"])
 
 
@@ -57,19 +48,6 @@ def test_documentation_strings_help_shows_the_parameters_and_the_text_of_a_membe
     shown = pydoc.render_doc(bound, renderer=cast(Any, pydoc).plaintext)
     assert f"{bound.__name__}{parameters}" in shown
     assert said in shown
-
-
-def test_documentation_strings_unbound_member_shows_the_same() -> None:
-    """`help(Articles.get)` is what `help(blog.articles.get)` is."""
-    shown = pydoc.render_doc(Articles.get, renderer=cast(Any, pydoc).plaintext)
-    assert "get(*, id: 'int') -> 'Article'\n    `GET /articles/:id`" in shown
-
-
-def test_documentation_strings_classes_of_bound_endpoints_have_their_own_text() -> None:
-    """What a member says hides nothing of its class."""
-    assert (BoundEndpoint.__doc__ or "").startswith("An endpoint of a Controller.")
-    assert (BoundList.__doc__ or "").startswith("A list endpoint of a Controller")
-    assert "self" not in inspect.signature(BoundEndpoint).parameters
 
 
 @pytest.mark.parametrize("controller", [Controller(), AsyncController()], ids=["sync", "async"])
@@ -144,117 +122,3 @@ def test_documentation_strings_managers_are_given_all_that_a_client_can_do_and_m
     assert missing == []
     assert callable(given[0].call_later)
     assert callable(given[0].run_in_background)
-
-
-# --- an editor -------------------------------------------------------------------------------------------------------
-
-TEXT = """\
-from blog import AsyncBlog, Blog
-
-def use(blog: Blog, other: AsyncBlog) -> None:
-    blog.articles.get(id=1)
-    other.users.get(id=1)
-    blog.articles.get_list(author="ada")
-"""
-
-
-class LanguageServer:
-    """pyright's language server, spoken to over its standard input and output."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._count = 0
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "pyright.langserver", "--stdio"],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def __enter__(self) -> LanguageServer:
-        uri = self._folder.as_uri()
-        self.ask(
-            "initialize",
-            {"processId": None, "rootUri": uri, "capabilities": {}, "workspaceFolders": [{"uri": uri, "name": "w"}]},
-        )
-        self._send({"method": "initialized", "params": {}})
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._process.kill()
-        self._process.communicate(timeout=PATIENCE)
-
-    def open(self, file: Path) -> None:
-        """The editor shows a file."""
-        document = {"uri": file.as_uri(), "languageId": "python", "version": 1, "text": file.read_text("utf-8")}
-        self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
-
-    def hover(self, file: Path, line: int, character: int) -> str:
-        """What the editor shows where the mouse rests."""
-        found = self.ask(
-            "textDocument/hover",
-            {"textDocument": {"uri": file.as_uri()}, "position": {"line": line, "character": character}},
-        )
-        return str(found["contents"]["value"]) if found else ""
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        self._count += 1
-        number = self._count
-        self._send({"id": number, "method": method, "params": params})
-        while True:
-            message = self._receive()
-            if message.get("id") == number and "method" not in message:
-                return message["result"]
-            if "id" in message and "method" in message:  # it asks in turn: for settings, of which there are none
-                items: list[Any] = (message.get("params") or {}).get("items") or []
-                self._send({"id": message["id"], "result": [None for _ in items] if items else None})
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
-        self._process.stdin.flush()
-
-    def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        length = 0
-        while line := self._process.stdout.readline().strip():
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        assert length, "the language server has gone"
-        message: dict[str, Any] = json.loads(self._process.stdout.read(length))
-        return message
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LanguageServer, Path]]:
-    """A language server with one file open."""
-    folder = tmp_path_factory.mktemp("editor")
-    paths = [str(ROOT / "runtime"), str(ROOT / "tests" / "golden")]
-    (folder / "pyrightconfig.json").write_text(json.dumps({"extraPaths": paths}))
-    file = folder / "use.py"
-    file.write_text(TEXT)
-    with LanguageServer(folder) as running:
-        running.open(file)
-        yield running, file
-
-
-@pytest.mark.parametrize(
-    ("line", "after", "shown"),
-    [
-        (3, "blog.articles.g", ["BoundEndpoint[(*, id: int), Article]", "`GET /articles/:id`"]),
-        (4, "other.users.g", ["AsyncBoundEndpoint[(*, id: int), User]", "blog.users.get(id=1)"]),
-        (5, "blog.articles.get_l", ["author: str | None", "Sequence[Article]"]),
-        (3, "blog.art", ["articles", "Articles[Controller]"]),
-    ],
-)
-def test_documentation_strings_editor_shows_the_parameters(
-    server: tuple[LanguageServer, Path], line: int, after: str, shown: list[str]
-) -> None:
-    """Pointing at a member gives its keywords and what the call gives, as pyright's language server tells editors."""
-    running, file = server
-    column = TEXT.splitlines()[line].index(after) + len(after)
-    text = running.hover(file, line, column)
-    assert [part for part in shown if part not in text] == [], text

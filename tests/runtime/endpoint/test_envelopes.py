@@ -203,21 +203,6 @@ def test_envelope_is_a_path(path: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("answer", [httpx.Response(204), httpx.Response(200), as_json(None)], ids=str)
-def test_envelopes_read_that_may_be_empty_gives_none_and_is_not_asked_again(answer: Any, *, asynchronous: bool) -> None:
-    """None is stored as a valid result."""
-    server = Server(lambda request: httpx.Response(answer.status_code, headers=answer.headers, content=answer.content))
-    endpoint = one(empty="none")
-    if asynchronous:
-        assert called(endpoint, server, asynchronous=True, id=1) is None
-        return
-    with server.client() as controller:
-        assert [controller.read(endpoint, id=1) for _ in range(2)] == [None, None]
-        assert controller.state(endpoint, id=1).expiry_status.name == "Valid"
-    assert len(server.requests) == 1
-
-
-@BOTH
 @pytest.mark.parametrize("answer", [{"ok": True}, "deleted", 5], ids=str)
 def test_envelopes_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
     """A text such as `deleted` names no entity then, whatever its content type."""
@@ -488,14 +473,6 @@ class Own(Resource[Any], path="/me", schema=Me, url_prefix=ROOT, singleton=True,
     def delete(self) -> Any: ...
 
 
-class Group(Resource[Any], url_prefix=ROOT, strict=True):
-    @rest(standard=False, method="PUT", path="/group/delete", schema=None)
-    def delete(self) -> Any: ...
-
-    @rest(standard=False, method="POST", path="/group/update", schema=Article)
-    def update(self, *, body: Any) -> Any: ...
-
-
 def test_envelopes_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
     """Its key has the path alone, and what is deleted is what `get` has given."""
     server = Server(lambda request: {"name": "ada"} if request.method == "GET" else httpx.Response(204))
@@ -514,9 +491,3 @@ def test_envelopes_resource_made_by_a_function_may_be_a_singleton() -> None:
     members = ("get", "update", "partial_update", "delete", "get_list")
     assert [hasattr(made, name) for name in members] == [True, True, True, True, False]
     assert made.update.key() == f"PUT {ROOT}/me"
-
-
-def test_envelopes_what_is_only_called_like_a_standard_member_is_none() -> None:
-    """It has what it says itself: no method, no process, and no rule for empty answers."""
-    assert (Group.delete.method, Group.delete.schema, Group.delete.plan.own_process) == ("PUT", None, False)
-    assert (Group.update.method, Group.update.replace, Group.update.empty) == ("POST", None, "none")

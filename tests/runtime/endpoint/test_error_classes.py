@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.runtime.clients import Asked, as_json, as_text
+from tests.runtime.clients import Asked, as_json
 from tests.runtime.worlds import BOTH
 
 import restencil
-from restencil import Controller, Entity, NetworkError, Record, RestEndpoint, create_resource, field, schema
+from restencil import Controller, Entity, NetworkError, Record, RestEndpoint, create_resource, field
 
 pytestmark = pytest.mark.network
 
@@ -111,20 +111,6 @@ def test_error_classes_narrowest_key_says_what_the_body_is(status: int, body: An
     assert type(error) is restencil.base.errors.error_of_status(status)
 
 
-def test_error_classes_body_that_does_not_fit_has_the_same_class() -> None:
-    """Also one that is no JSON at all."""
-    for response in (as_json({"title": "t"}, 404), as_text("<html>", "text/html", 404), as_text("{", "text/json", 404)):
-        error = raised(response)
-        assert type(error) is NotFoundError and error.data is None
-
-
-def test_error_classes_without_a_class_of_its_own_the_library_s_is_raised() -> None:
-    """For a status of which the module has none, and for what is no refusal."""
-    assert type(raised(as_json({}, 409))) is restencil.ConflictError
-    assert type(raised(as_json({}, 418))) is StatusError
-    assert type(raised(as_text("{", "application/json"))) is restencil.ParseError
-
-
 def test_error_classes_class_that_is_none_of_the_library_s_is_reported() -> None:
     """With its place and what was expected."""
     with pytest.raises(
@@ -190,12 +176,6 @@ def test_error_classes_options_are_inherited_and_replaced() -> None:
         with pytest.raises(restencil.NotFoundError) as caught_plain:
             controller.read(plain, id=1)
         assert type(caught_plain.value) is restencil.NotFoundError and caught_plain.value.data == {"title": "t"}
-
-
-def test_error_classes_type_may_be_named_later() -> None:
-    """It is looked up at the first error."""
-    error = raised(as_json({"title": "t"}, 404), errors={404: schema.Lazy(".test_error_classes:Problem", MODULE)})
-    assert isinstance(error.data, Problem)
 
 
 @pytest.mark.parametrize(

@@ -197,30 +197,3 @@ def test_fast_paths_controller_that_overrides_dispatch_sees_what_its_managers_se
 
     Own(client=Asked(as_json(ANN)).sync).fetch(user, id="1")
     assert seen == [SetResponse]
-
-
-def test_fast_paths_hook_that_fetches_the_same_does_not_wait_for_itself() -> None:
-    """The first step of a request already runs as the task that it belongs to."""
-
-    async def main() -> None:
-        asked = Asked(as_json(ANN))
-        async with AsyncController(client=asked.asynchronous) as controller:
-            inner: list[Any] = []
-
-            async def process(value: Any, *args: Any) -> Any:
-                if not inner:
-                    inner.append(None)
-                    inner.append(await controller.fetch(nosy, id="1"))
-                return value
-
-            nosy = user.extend(process=process)
-            assert (await controller.fetch(nosy, id="1")).name == "Ann"
-            assert inner[1].name == "Ann" and len(asked.requests) == 2
-
-    asyncio.run(main())
-
-
-# requests that are joined before they begin
-
-
-# numbers

@@ -191,11 +191,6 @@ def test_header_params_test_of_keys_compares_up_to_the_space() -> None:
     assert plain.test_key("GET http://shop.test/orders/1 x-scope=a")
 
 
-def test_header_params_mutations_have_no_header_in_their_key(orders: Any) -> None:
-    """`in_key` is about endpoints that read."""
-    assert orders.get_list.push.key(body={}) == "POST http://shop.test/orders"
-
-
 def test_header_params_lists_of_two_headers_are_two_lists(server: Server, orders: Any) -> None:
     """The header is in the identity of the collection, under its Python name."""
     assert orders.get_list(scope="a")[0].title == "a-"
@@ -354,9 +349,3 @@ def test_header_params_deprecated_parameter_warns_only_where_it_is_given() -> No
         f"the parameter 'id' of {endpoint.name} is deprecated: use slug",
         f"the parameter 'scope' of {endpoint.name} is deprecated",
     ]
-
-
-@pytest.mark.filterwarnings("error")
-def test_header_params_deprecated_parameter_that_is_not_given_is_silent() -> None:
-    """Nobody is told of what nobody does."""
-    RestEndpoint(path="/x", header_params={"scope": HeaderParam("X-Scope", deprecated="")}).key()

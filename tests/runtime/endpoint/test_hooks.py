@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import Any
 
 import pytest
@@ -35,45 +34,6 @@ def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
     with hook_scope(), pytest.raises(HookScopeError, match="use_get was called from a hook of an endpoint"):
         asyncio.run(endpoint()) if asynchronous else endpoint()
     with hook_scope():
-        hooked.use_get()
-
-
-def test_hooks_scope_opened_inside_of_a_hook_is_open() -> None:
-    """A hook may have a scope of its own."""
-    hooked = hookify_resource(ARTICLES, dict)
-
-    def get_headers(headers: dict[str, str]) -> dict[str, str]:
-        with hook_scope():
-            hooked.use_get()
-        return headers
-
-    RestEndpoint(path="/a", client=Asked().sync, get_headers=get_headers)()
-
-
-def test_hooks_scope_belongs_to_its_thread() -> None:
-    """It is a context variable."""
-    hooked = hookify_resource(ARTICLES, dict)
-    errors: list[BaseException] = []
-
-    def use() -> None:
-        try:
-            hooked.use_get()
-        except HookScopeError as error:
-            errors.append(error)
-
-    with hook_scope():
-        thread = threading.Thread(target=use)
-        thread.start()
-        thread.join()
-    assert len(errors) == 1
-
-
-def test_hooks_scopes_nest() -> None:
-    """The outer one is open again when the inner one has ended."""
-    hooked = hookify_resource(ARTICLES, dict)
-    with hook_scope():
-        with hook_scope():
-            hooked.use_get()
         hooked.use_get()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
-import linecache
 import uuid
 from typing import Any
 
@@ -80,14 +79,6 @@ def test_path_search_string_is_sorted_form_encoding() -> None:
     assert search_string(params) == "a=1%2C2&c=%7E*%28%29+%C3%A9&f=1&t=true"
     assert search_string({"n": [1, [2, (3,)]], "e": [], "o": [1, None, 2]}) == "e=&n=1%2C2%2C3&o=1%2C%2C2"
     assert RestEndpoint(path="/a").url({"b": None}) == "/a"
-
-
-def test_path_template_is_compiled_once_and_shows_in_tracebacks() -> None:
-    """The filling function is kept with its template, and linecache knows its source."""
-    template = path_template("/compiled/:once")
-    template.fill({"once": 1})
-    assert path_template("/compiled/:once") is template
-    assert "def fill" in "".join(linecache.getlines("<path template '/compiled/:once'>"))
 
 
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))

@@ -239,14 +239,6 @@ def test_resource_member_may_extend_another_one() -> None:
     assert payload(cast(Any, Articles).search.push, {"title": "t"}) == {"title": "t"}
 
 
-def test_resource_other_members_start_from_the_resource() -> None:
-    """Path, schema and options, but no row of the table."""
-    assert (Articles.publish.method, Articles.publish.has_body, Articles.publish.side_effect) == ("POST", False, True)
-    assert Articles.publish.schema is Article
-    assert Articles.publish.get_optimistic_response is None
-    assert Articles.publish.url(id=1) == "/api/articles/1/publish"
-
-
 def test_resource_endpoint_shows_the_signature_and_docstring_it_was_declared_with() -> None:
     """So that help() and editors tell what a call takes."""
     assert str(inspect.signature(Articles.get)) == "(*, user: 'str', id: 'int | str') -> 'Article'"
@@ -301,22 +293,6 @@ def test_resource_class_line_gives_the_class_of_the_members() -> None:
     assert (Things.get.url(id=1), Things.other.url(id=1)) == ("/cls/a/1", "/other/a/1")
 
 
-def test_resource_subclass_of_a_resource_inherits_members_and_options() -> None:
-    """A subclass adds members; what it overrides, `create` follows."""
-
-    class More(Articles[ControllerType]):
-        get_list = Articles.get_list.extend(path="/all")
-
-        @rest(path="/extra/:id")
-        def extra(self, *, id: int) -> Article:
-            raise NotImplementedError
-
-    assert cast(Any, More).create.key({}) == "POST /api/all"
-    assert More.extra.data_expiry_length == 5
-    assert More.extra.url(id=1) == "/api/extra/1"
-    assert More.get is Articles.get
-
-
 @pytest.mark.parametrize(
     ("extends", "message"),
     [
@@ -350,36 +326,10 @@ def test_resource_declared_endpoint_works_outside_of_a_resource() -> None:
         _ = Anywhere.bad.method
 
 
-def test_resource_binds_its_endpoints_to_a_controller_once() -> None:
-    """`Articles(controller).get` is what the controller makes of it, kept in the resource."""
-
-    class Binding:
-        def __init__(self) -> None:
-            self.asked: list[str] = []
-
-        def bind(self, endpoint: Any) -> Any:
-            self.asked.append(endpoint.name)
-            return ("bound", endpoint)
-
-    controller: Any = Binding()
-    resource: Any = Articles(controller)
-    assert resource.get is resource.get
-    assert resource.get == ("bound", Articles.get)
-    assert resource.create is resource.create
-    assert controller.asked == ["Article.get", "Article.create"]
-    assert resource.controller is controller
-
-
 def test_bound_resource_says_what_it_is_and_whose() -> None:
     """In a notebook, say."""
     with Controller() as controller:
         assert repr(Articles(controller)) == "<Articles of <Controller open>>"
-
-
-def test_resource_members_of_a_resource_are_listed_in_order() -> None:
-    """In declaration order, base classes first, without what is private."""
-    assert [*endpoints_of(Made)] == ["create", *STANDARD]
-    assert [*endpoints_of(Articles)][:3] == ["create", "get", "get_list"]
 
 
 def test_resource_threads_may_use_a_declared_member_first_at_once() -> None:
@@ -428,34 +378,6 @@ def test_resource_options_of_push_stay_with_the_list_that_they_are_written_at() 
     assert things.get_list.extend(path="/d").push.path == "/a/new"
 
 
-@pytest.mark.parametrize("name", ["get", "get_list", "create", "update", "partial_update", "delete"])
-def test_resource_members_are_whole_before_their_first_use(name: str) -> None:
-    """A class that sets method, path, schema or process hides nothing of a member."""
-
-    class Own(RestEndpoint):
-        method = "OPTIONS"
-        path = "/own"
-        schema = None
-
-        def process(self, value: Any, *args: Any) -> Any:
-            return "own"
-
-    def members(kind: type[RestEndpoint[..., Any]] | None) -> tuple[Any, ...]:
-        resource = create_resource(path="/things/:id", schema=User, Endpoint=kind)
-        first = getattr(resource, name)
-        return first.method, first.path, type(first.schema), first.key({"id": 1}, {}), first.process({}, {"id": 1})
-
-    class Plain(RestEndpoint):
-        def process(self, value: Any, *args: Any) -> Any:
-            return "own"
-
-    assert members(Own) == members(Plain)
-    for attribute in ("method", "path", "schema", "process"):
-        resource = create_resource(path="/things/:id", schema=User, Endpoint=Own)
-        one, other = (getattr(getattr(resource, name), attribute) for _ in range(2))
-        assert one == other
-
-
 def test_resource_what_a_member_declares_answers_its_first_call_too() -> None:
     """A key with declared headers, and hooks given as options, before anything else was asked of the member."""
 
@@ -480,16 +402,6 @@ def test_resource_what_a_member_declares_answers_its_first_call_too() -> None:
     assert Notes.kept.key() == "kept"
     assert Notes.moved.url() == "/elsewhere"
     assert Notes.told.process({}) == "processed"
-
-
-def test_resource_error_of_construction_is_that_of_the_member() -> None:
-    """It shows when the resource is made, whatever the class says."""
-
-    class Own(RestEndpoint):
-        method = "PUT"
-
-    with pytest.raises(ValueError, match="data_expiry_length"):
-        create_resource(path="/things/:id", schema=User, Endpoint=Own, data_expiry_length=-1)
 
 
 class Strict(Resource, path="/g/:group/things/:id", schema=User, strict=True):

@@ -24,14 +24,11 @@ from restencil import (
     Entity,
     Form,
     Multipart,
-    NetworkError,
-    Record,
     RestEndpoint,
     UnexpectedContentError,
     field,
     lazy_function,
     schema,
-    soft_on_server_error,
 )
 
 
@@ -72,19 +69,6 @@ def test_rest_path_is_required() -> None:
         RestEndpoint()
 
 
-def test_rest_has_body_is_an_overridable_property() -> None:
-    """A subclass may send a body with an unusual method."""
-
-    class Searching(RestEndpoint):
-        @property
-        def has_body(self) -> bool:
-            return True
-
-    asked = Asked()
-    Searching(path="/s", client=asked.sync)({"q": 1}, {"deep": True})
-    assert (asked.last.method, asked.last.url.path, asked.last.content) == ("GET", "/s", b'{"deep":true}')
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -119,12 +103,6 @@ def test_rest_lifetimes_are_numbers(length: Any) -> None:
         TypeError, match="error_expiry_length of endpoint '/a' is a.*; expected a number of milliseconds"
     ):
         RestEndpoint(path="/a", error_expiry_length=length)
-
-
-def test_rest_members_are_no_options() -> None:
-    """An option cannot hide what every endpoint has."""
-    with pytest.raises(TypeError, match="'push' is a member of every endpoint, not an option"):
-        RestEndpoint(path="/a", push=1)
 
 
 def test_rest_unknown_options_are_attributes() -> None:
@@ -167,33 +145,7 @@ def test_rest_lambda_needs_a_name_or_a_key() -> None:
     assert Endpoint(lambda: 1, key=lambda *args: "k").key() == "k"
 
 
-def test_rest_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
-    """A custom fetch may be a coroutine function."""
-
-    async def answer(params: Mapping[str, Any]) -> Any:
-        return params["id"]
-
-    endpoint = Endpoint(answer)
-    assert asyncio.run(endpoint.extend(client=Asked().asynchronous)(id=3)) == 3
-    with pytest.raises(TypeError, match="fetch of endpoint 'answer' returned an awaitable"):
-        endpoint(id=3)
-
-
 # -- arguments -------------------------------------------------------------------------------------------------------
-
-
-def test_rest_parameter_may_bear_any_name() -> None:
-    """`self` is positional-only everywhere, in overrides too."""
-
-    class Own(RestEndpoint):
-        def key(self, *args: Any) -> str:
-            return super().key(*args)
-
-    for kind in (RestEndpoint, Own):
-        endpoint: Any = kind(path="/a", client=Asked().sync)
-        assert endpoint.key(self=1, args=2, kwargs=3) == "GET /a?args=2&kwargs=3&self=1"
-        assert endpoint.url(self=1, url_params=2) == "/a?self=1&url_params=2"
-        assert endpoint(self=1, client=2) == {}
 
 
 def test_rest_keyword_values_are_received_to_wire_form() -> None:
@@ -246,32 +198,6 @@ def test_rest_body_where_there_is_none_is_rejected() -> None:
     assert RestEndpoint(path="/a").url({"body": 1}) == "/a?body=1"
 
 
-def test_rest_overridden_url_or_key_takes_keywords_too() -> None:
-    """Keywords are bound before the override sees them, in a class and as an option."""
-
-    class Tenant(RestEndpoint):
-        def url(self, url_params: Any = None) -> str:
-            return "/tenant" + super().url(url_params)
-
-        def key(self, *args: Any) -> str:
-            return f"{len(args)} {super().key(*args)}"
-
-    endpoint: Any = Tenant(path="/a/:id")
-    assert endpoint.url(id=1) == "/tenant/a/1"
-    assert endpoint.key(id=1, q=2) == "1 GET /tenant/a/1?q=2"
-    optional = RestEndpoint(path="/a/:id", url=lambda params: f"/x{params['id']}", key=lambda *args: str(args))
-    assert optional.url(id=1) == "/x1"
-    assert optional.key(id=1) == "({'id': 1},)"
-
-
-def test_rest_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
-    """The keyword form is renamed at the entrance, the positional form never."""
-    endpoint = RestEndpoint(path="/a/:user_id", wire={"order_by": "orderBy"})
-    assert endpoint.key(user_id=1, order_by="x") == "GET /a/1?orderBy=x"
-    assert endpoint.url(user_id=1, order_by="x") == "/a/1?orderBy=x"
-    assert endpoint.key({"user_id": 1, "order_by": "x"}) == "GET /a/1?order_by=x"
-
-
 def test_rest_parameters_are_a_mapping() -> None:
     """Anything else is a TypeError."""
     with pytest.raises(
@@ -291,10 +217,6 @@ class Draft:
 
 class Colour(enum.Enum):
     RED = "red"
-
-
-class Address(Record):
-    street_name: str = field(default="", wire="streetName")
 
 
 @pytest.mark.parametrize(
@@ -358,25 +280,6 @@ def test_rest_string_in_json_format_is_json(body: Any, sent: bytes, content_type
     assert asked.last.headers.get("content-type") == content_type
 
 
-def test_rest_body_is_received_to_wire_form_at_the_entrance() -> None:
-    """Names through `wire`, values through `encode`; what is in wire form already passes unchanged."""
-    endpoint = RestEndpoint(path="/a", method="POST", schema=Article)
-    moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
-    wired = {"title": "t", "writtenAt": "2026-01-02T00:00:00Z"}
-    assert endpoint.bind_args((), {"body": {"title": "t", "written_at": moment}}) == ({}, wired)
-    assert endpoint.bind_args((wired,), {}) == (wired,)
-    assert endpoint.bind_args((), {"body": [{"written_at": moment}]}) == ({}, [{"writtenAt": "2026-01-02T00:00:00Z"}])
-
-
-def test_rest_body_option_names_and_converts_instead_of_the_schema() -> None:
-    """A record class, or an object schema with `wire`."""
-    by_class = RestEndpoint(path="/a", method="POST", schema=Article, body=Address)
-    assert by_class.bind_args((), {"body": {"street_name": "x"}}) == ({}, {"streetName": "x"})
-    shape = schema.Object({"home": Address, "is_new": None}, wire={"is_new": "isNew"})
-    by_shape = RestEndpoint(path="/a", method="POST", body=shape)
-    assert by_shape.bind_args((), {"body": {"is_new": True}}) == ({}, {"isNew": True})
-
-
 def test_rest_list_in_a_call_may_be_any_sequence() -> None:
     """What `Sequence` means to a type checker is sent as a list: tuples, deques, ranges; a text stays one."""
 
@@ -403,17 +306,6 @@ def test_rest_body_that_has_no_json_form_is_named() -> None:
         endpoint({"x": {1}})
     with pytest.raises(ValueError, match=r"the body of endpoint 'a.create' cannot be sent as JSON"):
         endpoint({"x": float("nan")})
-
-
-def test_rest_body_format_sends_a_dict_as_a_form() -> None:
-    """A declared form takes a plain dict, in wire form."""
-    asked = Asked()
-    endpoint = RestEndpoint(path="/a", method="POST", schema=Article, body_format="form", client=asked.sync)
-    endpoint.extend(schema=None, body=Article)(
-        body={"written_at": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), "title": "x y"}
-    )
-    assert asked.last.content == b"writtenAt=2026-01-02T00%3A00%3A00Z&title=x+y"
-    assert asked.last.headers["content-type"] == "application/x-www-form-urlencoded"
 
 
 def test_rest_form_field_without_text_is_named() -> None:
@@ -491,14 +383,6 @@ def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None
         assert part in content
 
 
-def test_rest_multipart_body_without_files_is_multipart_all_the_same() -> None:
-    """What was declared goes out, not what a library would choose."""
-    asked = Asked()
-    RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": 1}))
-    assert asked.last.headers["content-type"].startswith("multipart/form-data")
-    assert b'name="a"\r\n\r\n1\r\n' in asked.last.content
-
-
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
     """A file body goes out itself, under both clients."""
@@ -516,33 +400,6 @@ def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
 
 def call(response: httpx.Response, **options: Any) -> Any:
     return RestEndpoint(path="/a", name="a.get", client=Asked(response).sync, **options)()
-
-
-@pytest.mark.parametrize(
-    ("response", "options", "value"),
-    [
-        (httpx.Response(204), {"schema": Article}, None),
-        (as_json({"a": 1}), {}, {"a": 1}),
-        (as_text("[1]", "application/problem+json; charset=utf-8"), {"schema": Article}, [1]),
-        (as_text("\ufeff{}", "application/json"), {}, {}),
-        (as_text("hi"), {}, "hi"),
-        (as_text("hi"), {"schema": "documentation"}, "hi"),
-        (as_text("hi", None), {}, "hi"),
-        (as_text("hi"), {"schema": Article, "process": lambda value, *args: [value]}, ["hi"]),
-        (as_text("\x01", "image/png"), {}, b"\x01"),
-        (as_text("\x01", "image/png"), {"schema": Article, "process": lambda value, *args: value}, b"\x01"),
-        (as_text("a,b", "text/csv"), {}, "a,b"),
-        (as_text("{}", "text/plain"), {"content": "json", "schema": Article}, {}),
-        (as_json({"a": 1}), {"content": "text"}, '{"a":1}'),
-        (as_json({"a": 1}), {"content": "bytes"}, b'{"a":1}'),
-        (httpx.Response(204), {"content": "bytes"}, None),
-    ],
-)
-def test_rest_first_fitting_row_decides_how_a_response_is_read(
-    response: httpx.Response, options: dict[str, Any], value: Any
-) -> None:
-    """The table of parse_response, and `content` after its first row."""
-    assert call(response, **options) == value
 
 
 def test_rest_text_is_decoded_by_its_charset() -> None:
@@ -584,13 +441,6 @@ def test_rest_text_and_bytes_where_a_schema_is_are_unexpected_content(response: 
     assert str(caught.value) == start + message
     assert caught.value.status == 404
     assert caught.value.response is not None
-
-
-def test_rest_soft_on_server_error_is_soft_from_500_on() -> None:
-    """The ready policy."""
-    assert soft_on_server_error(NetworkError("x", status=500)) == "soft"
-    assert soft_on_server_error(NetworkError("x", status=499)) is None
-    assert soft_on_server_error(ValueError()) is None
 
 
 # -- hooks -----------------------------------------------------------------------------------------------------------

@@ -56,14 +56,6 @@ def test_search_styles_value_is_written_in_its_style(style: str, value: Any, exp
     assert "&".join("=".join(map(unquote_plus, pair.split("="))) for pair in text.split("&")) == expected
 
 
-def test_search_styles_reserved_characters_are_encoded_as_those_of_all_parameters_are() -> None:
-    """`[` is %5B, `,` is %2C, `|` is %7C, a space is `+`."""
-    styles = {"b": "brackets", "c": "comma", "d": "deep", "p": "pipe", "s": "space", "j": "json"}
-    endpoint = RestEndpoint(path="/x", search_styles=styles)
-    given = {"b": [1], "c": [1, 2], "d": {"x": "ä"}, "p": [1, 2], "s": [1, 2], "j": ["~"]}
-    assert endpoint.url(**given) == ("/x?b%5B%5D=1&c=1%2C2&d%5Bx%5D=%C3%A4&j=%5B%22%7E%22%5D&p=1%7C2&s=1+2")
-
-
 @pytest.mark.parametrize(
     ("style", "value", "message"),
     [
@@ -86,12 +78,6 @@ def test_search_styles_styles_are_known_words() -> None:
         RestEndpoint(path="/x", search_styles={"a": "commas"})
     with pytest.raises(TypeError, match="search_styles of endpoint GET '/x' is a list"):
         RestEndpoint(path="/x", search_styles=["a"])
-
-
-def test_search_styles_override_of_search_to_string_wins() -> None:
-    """The styles are what the library's own method reads."""
-    endpoint = RestEndpoint(path="/x", search_styles={"a": "repeat"}, search_to_string=lambda params: "mine")
-    assert endpoint.url(a=[1, 2]) == "/x?mine"
 
 
 def test_search_styles_members_of_objects_have_their_names_in_json() -> None:
@@ -152,11 +138,6 @@ def test_search_styles_value_in_a_path_that_leads_elsewhere_is_rejected(
     endpoint = RestEndpoint(path=path, path_params={"at": style})
     with pytest.raises(ValueError, match=f"parameter 'at' of '{path}' {found}"):
         endpoint.url(at=value)
-
-
-def test_search_styles_backslash_ends_the_name_of_a_parameter() -> None:
-    """A letter right after a parameter is written with a backslash."""
-    assert RestEndpoint(path=r"/weeks/:week\_raw").key(week=3) == "GET /weeks/3_raw"
 
 
 def test_search_styles_path_params_says_words() -> None:

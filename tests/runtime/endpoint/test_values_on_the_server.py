@@ -104,14 +104,3 @@ def test_values_on_the_server_literal_text_of_a_template_arrives_encoded_once() 
             RestEndpoint(path=literal.replace("*", r"\*").replace("(", r"\(").replace(")", r"\)"), client=client)()
             expected = "/a%zz" if literal == "/a%zz" else unquote(literal)
             assert unquote(server.arrived[-1].target) == expected
-
-
-@pytest.mark.network
-def test_values_on_the_server_relative_url_is_joined_to_the_base_with_its_path_kept() -> None:
-    """The base's path stays, whether or not it ends in a slash."""
-    with Server() as server:
-        for base in ("/api", "/api/"):
-            with httpx.Client(base_url=server.url + base) as client:
-                RestEndpoint(path="/users/:id", client=client)(id="a/b")
-                RestEndpoint(path="users", client=client)(q="x")
-        assert [request.target for request in server.arrived] == ["/api/users/a%2Fb", "/api/users?q=x"] * 2

@@ -129,20 +129,6 @@ def test_auth_schemes_endpoint_may_say_what_it_shows(asynchronous: bool) -> None
     assert calls == []
 
 
-def test_auth_schemes_endpoint_of_an_api_with_one_scheme_may_show_nothing() -> None:
-    """The only scheme of an API that names none is called `token`."""
-
-    short_client = client_of(Auth.bearer(), "Short")
-    server = Asked(as_json({"id": 1}))
-    with short_client(client=server.sync, token="t") as client:
-        client.fetch(endpoint(auth=((),)), id=1)
-        assert shown(server.last) == {}
-        client.fetch(endpoint(auth=(("token",),)), id=1)
-        assert shown(server.last) == {"authorization": "Bearer t"}
-        with pytest.raises(ValueError, match=r"at http://case.test/things/1 names the scheme 'key'; the API has token"):
-            client.fetch(endpoint(auth=(("key",),)), id=1)
-
-
 @pytest.mark.parametrize("auth", ["token", ["token"], ("token",), (["token"],), ((1,),)])
 def test_auth_schemes_option_has_one_form(auth: Any) -> None:
     """Anything but a tuple of tuples of texts is refused where the endpoint is made."""

@@ -108,16 +108,6 @@ def test_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: st
 
 
 @linux
-@pytest.mark.parametrize("world", ["sync", pytest.param("async", marks=pytest.mark.slow)])
-def test_body_memory_without_a_limit_there_is_one_all_the_same(world: str) -> None:
-    """256 megabytes."""
-    reply = Reply(body=bomb("gzip", 320 * MEGABYTE), headers={"Content-Encoding": "gzip"})
-    came, memory = measured(reply, limit=0, world=world, form="whole")
-    assert came == "NetworkError"
-    assert memory < 2 * 256 * MEGABYTE + SLACK
-
-
-@linux
 @pytest.mark.parametrize("world", ["sync", "async"])
 def test_body_memory_stream_has_no_limit(world: str) -> None:
     """Little of it is in memory at a time."""

@@ -51,15 +51,6 @@ def test_cookies_controllers_that_share_a_client_share_no_cookies(asynchronous: 
     assert left == {"given": "1"}
 
 
-@BOTH
-def test_cookies_of_a_redirect_are_kept_and_go_on(asynchronous: bool) -> None:
-    """A server that logs in by a redirect finds its cookie where it redirects to."""
-    with Server(logging_in) as server:
-        sent, left = visited(server, [(0, "/away/ann"), (0, "/a"), (1, "/b")], asynchronous)
-    assert sent == ["given=1", "given=1; sid=ann", "given=1; sid=ann", "given=1"]
-    assert left == {"given": "1"}
-
-
 def test_cookies_what_the_user_asks_through_the_client_is_kept_by_it() -> None:
     """Outside of controllers the client's jar is as it was, and its policy can be copied and changed as before."""
     with Server(logging_in) as server, httpx.Client() as client, Controller(client=client) as controller:

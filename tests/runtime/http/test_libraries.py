@@ -31,12 +31,11 @@ from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
 import restencil
 from blog import AsyncBlog
-from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, Store, create_resource
+from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, create_resource
 from restencil.base.errors import AbortError
 from restencil.http.library import library_of
 from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
-from restencil.testing.doubles import Answer
 
 NAMES: Final = ("httpx", "httpx2")
 MODULES: dict[str, ModuleType] = {"httpx": first_library, "httpx2": second_library}
@@ -112,11 +111,6 @@ def test_libraries_another_word_is_a_value_error_with_both_names(kind: Any, monk
     monkeypatch.setenv(VARIABLE, "HTTPX")
     with pytest.raises(ValueError, match="^RESTENCIL_HTTP is 'HTTPX'; expected 'httpx' or 'httpx2'$"):
         kind()
-
-
-def test_libraries_nothing_is_chosen_for_a_whole_process() -> None:
-    """There is no `restencil.use`: one library must not change what another one does."""
-    assert not hasattr(restencil, "use")
 
 
 PROGRAM = """
@@ -244,14 +238,6 @@ def test_libraries_what_is_no_client_is_a_type_error_of_the_constructor(kind: An
             RestEndpoint(path="/a", client=thing)()
 
 
-def test_libraries_of_another_design_are_not_clients() -> None:
-    """A session of requests, aiohttp, urllib3 or trio has no way in."""
-    members = {"send": lambda self, request: None, "close": lambda self: None, "__module__": "requests"}
-    session: Any = type("Session", (), members)
-    with pytest.raises(TypeError, match="client is a Session; expected a Client or an AsyncClient"):
-        Controller(client=session())
-
-
 async def _user(request: Request) -> JSONResponse:
     return JSONResponse({"id": request.path_params["id"], "name": request.headers["user-agent"]})
 
@@ -304,27 +290,6 @@ def test_libraries_subclasses_and_transports_of_applications_work(name: str, asy
     assert sent == ["GET"]
 
 
-@EITHER
-def test_libraries_what_a_user_set_on_the_client_holds(name: str) -> None:
-    """Base URL, parameters, headers, event hooks, mounts and auth, which each get what is their library's own."""
-    module = MODULES[name]
-    seen: list[object] = []
-
-    def answer(request: Any) -> Any:
-        return module.Response(200, json={"url": str(request.url), "auth": request.headers["authorization"]})
-
-    with module.Client(
-        base_url="http://api.test/v1",
-        params={"key": "k"},
-        auth=("user", "pass"),
-        event_hooks={"request": [seen.append], "response": [seen.append]},
-        mounts={"all://api.test": module.MockTransport(answer)},
-    ) as client:
-        value = RestEndpoint(path="/a", client=client)()
-    assert value == {"url": "http://api.test/v1/a?key=k", "auth": "Basic dXNlcjpwYXNz"}
-    assert isinstance(seen[0], module.Request) and isinstance(seen[1], module.Response)
-
-
 @pytest.mark.network
 @BOTH
 def test_libraries_proxy_of_the_client_is_requested(asynchronous: bool) -> None:
@@ -339,57 +304,7 @@ def test_libraries_proxy_of_the_client_is_requested(asynchronous: bool) -> None:
         assert [request.target for request in proxy.arrived] == ["http://case.test/a"]
 
 
-# -- both at once -----------------------------------------------------------------------------------------------------
-
-
-def test_libraries_one_store_may_be_filled_through_a_client_of_each() -> None:
-    """Blocking and asynchronous ones: what one fetched, the other reads."""
-    server = MockServer(respond=lambda request: Answer(json={"id": request.url[-1], "name": "Ann"}))
-    store = Store()
-    controllers = [Controller(store, client=server.client(http=name)) for name in NAMES]
-    read = [controller.read(Users.get, id=str(n)) for n, controller in enumerate(controllers)]
-
-    async def run() -> None:
-        for name in NAMES:
-            async with AsyncController(store, client=server.async_client(http=name)) as controller:
-                assert [await controller.read(Users.get, id=str(n)) for n in range(2)] == read
-                assert await controller.read(Users.get, id="7") is store.query(User, ({"id": "7"},))
-
-    asyncio.run(run())
-    assert [controllers[1 - n].read(Users.get, id=str(n)) is user for n, user in enumerate(read)] == [True, True]
-    assert [request.url[-1] for request in server.requests] == ["0", "1", "7"]
-
-
-def test_libraries_each_library_s_failures_are_errors_of_this_one() -> None:
-    """With a client of each in one process, nothing of either gets through."""
-    for name in NAMES:
-        server = MockServer(respond=lambda request: ConnectionError("down"))
-        with Controller(client=server.client(http=name)) as controller:
-            with pytest.raises(NetworkError, match="connection failed: down") as caught:
-                controller.fetch(Users.get, id="1")
-        assert type(caught.value.__cause__) is MODULES[name].ConnectError
-
-
 # -- where they differ ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.network
-@BOTH
-def test_libraries_response_reports_how_long_it_took(asynchronous: bool) -> None:
-    """`elapsed`, which httpx2 asks of the stream that was read."""
-    with Server() as server:
-        endpoint = RestEndpoint(url_prefix=server.url, path="/a")
-
-        async def run() -> Any:
-            async with AsyncTransport() as transport:
-                return await transport.send(endpoint.request_url(()), {})
-
-        if asynchronous:
-            response = asyncio.run(run())
-        else:
-            with SyncTransport() as transport:
-                response = transport.send(endpoint.request_url(()), {})
-        assert datetime.timedelta(0) < response.elapsed < datetime.timedelta(seconds=PATIENCE)
 
 
 @pytest.mark.network
@@ -544,43 +459,6 @@ def test_libraries_program_over_an_async_client_with_auth_redirects_streams_and_
         assert [request.target for request in files] == ["/large"]
         assert {"access-token", "cookie", "x-team"}.isdisjoint(files[0].headers)
         assert files[0].headers["user-agent"].startswith(f"python-{name_in_use()}/")
-
-
-@pytest.mark.network
-@BOTH
-def test_libraries_hooks_of_restencil_leave_the_users_own_requests_alone(asynchronous: bool) -> None:
-    """Limits and cookies of a controller hold for its requests; what the user asks through the client is as before."""
-    seen: list[str] = []
-
-    def note(response: httpx.Response) -> None:
-        seen.append(str(response.request.url.path))
-
-    async def note_async(response: httpx.Response) -> None:
-        note(response)
-
-    endpoint: Any = RestEndpoint(path="/limited", url_prefix="")
-
-    async def run(url: str) -> bytes:
-        async with httpx.AsyncClient(event_hooks={"response": [note_async]}) as client:
-            async with AsyncController(client=client, max_response_bytes=10) as controller:
-                with pytest.raises(NetworkError, match="larger than max_response_bytes"):
-                    await controller.fetch(endpoint.extend(url_prefix=url))
-                return (await client.get(f"{url}/free")).content
-
-    with Server(lambda request: Reply(body=b'"' + b"x" * 100 + b'"')) as server:
-        if asynchronous:
-            content = asyncio.run(run(server.url))
-        else:
-            hooks: Any = {"response": [note]}
-            with httpx.Client(event_hooks=hooks) as client:
-                with Controller(client=client, max_response_bytes=10) as controller:
-                    for _ in range(2):
-                        with pytest.raises(NetworkError, match="larger than max_response_bytes"):
-                            controller.fetch(endpoint.extend(url_prefix=server.url))
-                content = client.get(f"{server.url}/free").content
-                assert len(client.event_hooks["response"]) == 2
-    assert len(content) == 102
-    assert seen[-1] == "/free" and seen.count("/limited") == len(seen) - 1
 
 
 @pytest.mark.network

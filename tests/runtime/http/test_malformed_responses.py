@@ -131,18 +131,6 @@ def test_malformed_responses_charset_in_which_nothing_can_be_read_is_a_parse_err
         assert called(RestEndpoint(path="/a", url_prefix=server.url, content="bytes"), asynchronous) == body
 
 
-@pytest.mark.network
-@BOTH
-@pytest.mark.parametrize("charset", ["rot13", "hex", "no-such-charset", "../x", "'", "x" * 5000])
-def test_malformed_responses_charset_that_is_none_is_utf_8(charset: str, asynchronous: bool) -> None:
-    """As where the answer names none."""
-    reply = Reply(200, "é\nü".encode(), {"Content-Type": f"text/plain; charset={charset}"})
-    with Server(lambda request: reply) as server:
-        assert called(RestEndpoint(path="/a", url_prefix=server.url), asynchronous) == "é\nü"
-        endpoint = RestEndpoint(path="/a", url_prefix=server.url, content="stream")
-        assert called(endpoint, asynchronous, lines=True) == ["é", "ü"]
-
-
 # -- odd bytes at random ----------------------------------------------------------------------------------------------
 
 STARTS = [

@@ -19,7 +19,6 @@ from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from restencil import (
-    Api,
     AsyncController,
     ConnectionFailedError,
     Controller,
@@ -118,12 +117,6 @@ def test_status_errors_redirect_that_is_rejected_is_a_status_error(location: str
     assert type(error) is StatusError
     assert (error.status, error.has_response, error.url) == (302, True, "http://case.test/a")
     assert str(error).startswith(f"{error.method} http://case.test/a: 302 Found: {said}")
-
-
-def test_status_errors_body_over_the_limit_is_a_plain_network_error() -> None:
-    """The server did not refuse."""
-    error = fetched(asking(False, as_json([1]), max_response_bytes=1), RestEndpoint(path="/a"))
-    assert type(error) is NetworkError and (error.status, error.has_response) == (500, True)
 
 
 def test_status_errors_what_was_not_made_is_not_there() -> None:
@@ -268,17 +261,6 @@ def test_status_errors_error_has_what_the_response_reports() -> None:
 def test_status_errors_request_id_is_found_in_the_usual_headers(headers: dict[str, str], expected: str | None) -> None:
     """The first of them counts."""
     assert refusal(httpx.Response(404, headers=headers)).request_id == expected
-
-
-@BOTH
-def test_status_errors_api_may_name_the_header_of_its_request_ids(asynchronous: bool) -> None:
-    """It comes before the usual ones, which count where it is missing."""
-    base: Any = AsyncController if asynchronous else Controller
-    kind: Any = type("Client", (base,), {"_api": Api("http://case.test", request_id="X-Trace")})
-    for headers, expected in (({"X-Request-Id": "r", "X-Trace": "t"}, "t"), ({"X-Request-Id": "r"}, "r")):
-        asked = Asked(httpx.Response(404, headers=headers))
-        client = kind(client=asked.asynchronous if asynchronous else asked.sync)
-        assert fetched(client, RestEndpoint(path="/a", url_prefix="http://case.test")).request_id == expected
 
 
 def test_status_errors_date_in_retry_after_is_milliseconds_from_now() -> None:

@@ -84,26 +84,6 @@ def test_timeout_message_says_which_step_took_longer_than_it_may(asynchronous: b
     assert "no response within 2000 ms (read)" in refused(Timeout(total="2s", read="5m")), "connecting takes less"
 
 
-def test_timeout_total_cuts_off_a_body_that_drips() -> None:
-    """Each piece comes in time, the whole does not; without a total it may take as long as it likes."""
-
-    class Dripping(httpx.SyncByteStream):
-        def __iter__(self) -> Any:
-            for _ in range(8):
-                time.sleep(0.05)
-                yield b" "
-            yield b"{}"
-
-    transport = httpx.MockTransport(
-        lambda request: httpx.Response(200, headers={"Content-Type": "application/json"}, stream=Dripping())
-    )
-    endpoint: Any = RestEndpoint(path="/a", url_prefix="http://mock")
-    with Controller(client=httpx.Client(transport=transport)) as controller:
-        assert controller.fetch(endpoint.extend(timeout=Timeout(read="2s"))) == {}
-        with pytest.raises(TimeoutExceededError, match="within 150 ms"):
-            controller.fetch(endpoint.extend(timeout=Timeout(total=150, read="5m")))
-
-
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 DRIPS: dict[str, Reply] = {
@@ -279,12 +259,3 @@ def test_timeout_what_a_timeout_cannot_be_is_reported() -> None:
             RestEndpoint(path="/a", timeout=wrong)
     with pytest.raises(TypeError, match="Timeout has no conect; its members are: total, connect, read, write, pool"):
         Timeout(conect=5)  # type: ignore[call-arg]
-
-
-def test_timeout_is_a_value() -> None:
-    """Equal where its members are the same durations, however they were written; it never changes."""
-    assert Timeout("5s", connect=500) == Timeout(total=5_000, connect="0.5s")
-    assert hash(Timeout("5s")) == hash(Timeout(5_000))
-    assert repr(Timeout("5s")) == "Timeout(total=5000.0, connect=None, read=None, write=None, pool=None)"
-    with pytest.raises(AttributeError):
-        Timeout("5s").total = 1  # type: ignore[misc]

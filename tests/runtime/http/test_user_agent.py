@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
-from blog import AsyncBlog, Blog
 from restencil import Api, AsyncController, Controller, RestEndpoint
 from restencil.http.user_agent import VERSION
 
@@ -77,26 +75,6 @@ def test_user_agent_package_version_library_python_and_http_library_by_themselve
     assert sent(api, asynchronous) == f"{name}{own()}"
 
 
-def test_user_agent_generated_client_has_the_name_of_its_package() -> None:
-    """The golden package says none: it is where the class is from, also for a class derived from it."""
-
-    class Mine(Blog):
-        pass
-
-    asked = Asked(base_url="")
-    for kind in (Blog, Mine):
-        with kind(client=asked.sync, token="t") as blog:
-            blog.fetch(ITEM)
-        assert asked.last.headers["user-agent"] == f"blog {own()}"
-
-    async def run() -> None:
-        async with AsyncBlog(client=asked.asynchronous, token="t") as blog:
-            await blog.fetch(ITEM)
-
-    asyncio.run(run())
-    assert asked.last.headers["user-agent"] == f"blog {own()}"
-
-
 CALL = {"endpoint": ITEM.extend(request_init={"headers": {"user-agent": "call"}})}
 CLIENT = {"headers": {"User-Agent": "client"}}
 SPEC = Api(name="news", user_agent="spec")
@@ -132,16 +110,6 @@ def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> N
     assert sent(SPEC, asynchronous, user_agent=False) == library_s()
     assert sent(Api(name="news", user_agent=False), asynchronous) == library_s()
     assert sent(SPEC, asynchronous, headers={"User-Agent": library_s()}) == "spec"
-
-
-def test_user_agent_client_whose_user_took_the_header_away_sends_none() -> None:
-    """That is no value of the library; the argument adds one again."""
-    asked = Asked()
-    del asked.sync.headers["User-Agent"]
-    Controller(client=asked.sync).fetch(ITEM)
-    assert "user-agent" not in asked.last.headers
-    Controller(client=asked.sync, user_agent="mine").fetch(ITEM)
-    assert asked.last.headers["user-agent"] == "mine"
 
 
 @BOTH

@@ -239,21 +239,6 @@ def test_declared_classes_optimistic_update_shows_an_instance_before_the_respons
         asyncio.run(run())
 
 
-def test_declared_classes_instance_knows_its_own_names_in_any_body() -> None:
-    """Also where the endpoint's schema is another, or none."""
-    articles = Articles(1)
-
-    @restencil.entity(wire={"title": "headline"})
-    @dataclass(frozen=True)
-    class Draft:
-        id: int
-        title: str = ""
-
-    with Server(articles) as served, Controller() as controller:
-        controller.fetch(resource_of(DataArticle, served.url).update, {"id": 1}, Draft(1, "T"))
-    assert articles.bodies == [{"id": 1, "headline": "T"}]
-
-
 # -- what it does ----------------------------------------------------------------------------------------------------
 
 
@@ -274,18 +259,6 @@ def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None
     controller = Controller()
     controller.set(Theirs, {"uid": "a"}, uid="a")
     assert controller.get(Theirs, uid="a") == Theirs("a")
-
-
-def test_declared_classes_record_that_misses_a_required_field_is_invalid(kind: Pair) -> None:
-    """So a read fetches; lists leave it out."""
-    controller = Controller()
-    assert stored(kind.article, {"id": 1}, controller) is None
-    assert stored(kind.article, {"id": 1, "title": "T"}, controller).title == "T"
-    controller.set([kind.article], [{"id": 5}, {"id": 6, "title": "U"}])
-    assert controller.get(schema.All(kind.article)) == [
-        kind.article(id=1, title="T"),
-        kind.article(id=6, title="U"),
-    ]
 
 
 def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
@@ -491,20 +464,6 @@ def test_declared_classes_required_relation_to_what_is_not_known_makes_the_recor
     assert stored(DataArticle, {"id": 1, "title": "T", "author": 99}) == DataArticle(1, "T")
 
 
-def test_declared_classes_relations_can_be_said() -> None:
-    """Then the annotations say nothing, and what is left out stays as it came."""
-
-    @restencil.entity(schema={"authors": [DataAuthor]})
-    @dataclass(frozen=True)
-    class Said:
-        id: int
-        authors: list[Fraction]
-        other: Any = None
-
-    found = stored(Said, {"id": 1, "authors": [{"id": 3}], "other": {"id": 4}})
-    assert found == Said(1, [DataAuthor(3)], {"id": 4})  # type: ignore[list-item]  # the annotation says nothing
-
-
 def test_declared_classes_values_without_identity_are_built_too() -> None:
     """A dataclass or attrs class in a field, in lists and maps, from the object that came."""
 
@@ -553,28 +512,6 @@ def test_declared_classes_hooks_see_records_in_wire_form() -> None:
         stored(Hooked, {"id": 1, "title": "bad"}, controller)
 
 
-def test_declared_classes_two_classes_can_share_a_table() -> None:
-    """Each reads what both wrote, as an instance of its own."""
-
-    @restencil.entity(key="Shared")
-    @dataclass(frozen=True)
-    class Summary:
-        id: int
-        title: str = ""
-
-    @restencil.entity(key="Shared")
-    @dataclass(frozen=True)
-    class Whole:
-        id: int
-        body: str
-
-    controller = Controller()
-    assert stored(Summary, {"id": 1, "title": "T"}, controller) == Summary(1, "T")
-    assert controller.get(Whole, id=1) is None
-    assert stored(Whole, {"id": 1, "body": "B"}, controller) == Whole(1, "B")
-    assert controller.get(Summary, id=1) == Summary(1, "T")
-
-
 def test_declared_classes_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
     """Both ways of reading build it, and JSON has its members."""
 
@@ -609,38 +546,10 @@ def test_declared_classes_pydantic_writes_them_inside_of_entities(name: str) -> 
     assert (written["best"]["title"], written["best"]["author"]) == ("T1", AUTHOR)
 
 
-def test_declared_classes_kinds_of_them_can_be_distinguished(kind: Pair) -> None:
-    """In a list of several kinds, with entities of the library among them; a body names them by key."""
-
-    class Link(Entity):
-        id: int = 0
-
-    class Shelf(Entity):
-        id: int = 0
-        all: Any = field(default=[], schema=schema.Array({"article": kind.article, "link": Link}, "type"), send="pk")
-
-    articles = Articles(1)
-    shelf = stored(Shelf, {"id": 1, "all": [{**record(1), "type": "article"}, {"type": "link", "id": 2}]})
-    assert (shelf.all[0], shelf.all[1].id) == (expected(kind, 1), 2)
-    with Server(articles) as served, Controller() as controller:
-        controller.fetch(resource_of(Shelf, served.url).update, {"id": 1}, {"all": shelf.all})
-    assert articles.bodies == [{"all": [1, 2]}]
-
-
 def test_declared_classes_instance_keeps_no_key_of_what_is_not_known(kind: Pair) -> None:
     """The error says how to have it."""
     with pytest.raises(TypeError, match=r"has no keys of entities that are not in the store: remove 'author' from"):
         foreign_key(expected(kind, 1), "author")
-
-
-def test_declared_classes_instances_are_values_to_write(kind: Pair) -> None:
-    """Alone, in lists, and nested in one another."""
-    controller = Controller()
-    controller.set(kind.article, expected(kind, 1), id=1)
-    assert controller.get(kind.article, id=1) == expected(kind, 1)
-    assert controller.get(kind.author, id=3) == kind.author(**AUTHOR)
-    controller.set([kind.article], [expected(kind, 2)])
-    assert controller.get(kind.article, id=2) == expected(kind, 2)
 
 
 def test_declared_classes_model_can_refer_to_one_that_is_declared_later() -> None:
@@ -687,26 +596,6 @@ def test_declared_classes_circle_in_the_data_says_what_to_do() -> None:
             controller.get(Comment, id=1)
     controller.set(Comment, {"id": 2, "parent": None}, id=2)
     assert controller.get(Comment, id=1) == Comment(1, Comment(2))
-
-
-def test_declared_classes_circle_needs_one_side_without_relation() -> None:
-    """That side has what came: keys, or plain objects."""
-
-    @restencil.entity(schema={})
-    @dataclass(frozen=True)
-    class Writer:
-        id: int
-        articles: list[int]
-
-    @restencil.entity
-    @dataclass(frozen=True)
-    class Text:
-        id: int
-        writer: Any
-
-    Text.__annotations__["writer"] = Writer
-    found = stored(Text, {"id": 1, "writer": {"id": 2, "articles": [1]}})
-    assert found == Text(1, Writer(2, [1]))
 
 
 def test_declared_classes_what_is_nested_too_deep_is_an_error() -> None:

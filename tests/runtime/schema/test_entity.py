@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import datetime
 import pickle
-import uuid
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from tests.runtime.doubles import Desk
 
-from restencil import Entity, MissingFieldError, ProcessingError, Record, RestEndpoint, field, schema
+from restencil import Entity, MissingFieldError, Record, RestEndpoint, field, schema
 from restencil.schema import validate_required
 from restencil.schema.record import to_wire
 
@@ -31,7 +29,6 @@ class Article(Entity, schema={"author": Author, "friend": schema.Lazy(lambda: Ar
 
 
 get: Any = RestEndpoint(path="/articles/:id", schema=Article)
-get_list: Any = RestEndpoint(path="/articles", schema=[Article])
 
 
 def read(response: dict[str, Any]) -> Article:
@@ -42,25 +39,6 @@ def read(response: dict[str, Any]) -> Article:
 
 
 # -- declaration -----------------------------------------------------------------------------------------------------
-
-
-def test_entity_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
-    """Subclasses share the table of an explicit key; without one each has its own."""
-
-    class Named(Entity, key="N"):
-        id: str = ""
-
-    class Bare(Entity):
-        id: str = ""
-
-    class NamedChild(Named):
-        pass
-
-    class BareChild(Bare):
-        pass
-
-    assert NamedChild.__model__.key == "N"
-    assert BareChild.__model__.key == "BareChild"
 
 
 def test_entity_pk_may_be_made_of_several_fields() -> None:
@@ -107,20 +85,6 @@ def test_entity_pk_may_be_a_function_or_come_from_a_mixin() -> None:
     assert Two.from_js({"code": "2"}).pk() == "c2"
 
 
-def test_entity_pk_in_converted_form() -> None:
-    """A `pk` method sees Python values, as it does on instances."""
-
-    class Job(Entity):
-        id: uuid.UUID = uuid.UUID(int=0)
-
-        def pk(self) -> str:
-            return str(self.id)
-
-    text = "12345678-1234-5678-1234-567812345678"
-    assert Job.__model__.pk({"id": text.upper()}, None, None, ()) == text
-    assert Job.from_js({"id": text.upper()}).pk() == text
-
-
 def test_abstract_entity_builds_no_instance() -> None:
     """One without a primary key, or declared abstract, raises when it is built; its subclasses do not."""
 
@@ -139,23 +103,6 @@ def test_abstract_entity_builds_no_instance() -> None:
         with pytest.raises(TypeError, match="is abstract"):
             cls.from_js({"id": "1"})
     assert hash(Concrete.from_js({"id": "1"})) == hash(Concrete(id="1"))
-
-
-def test_entity_schema_of_a_subclass_replaces_the_parents() -> None:
-    """Nothing is merged unless it is merged by hand."""
-
-    class One(Entity, schema={"author": Author}):
-        id: str = ""
-        author: Author | None = None
-
-    class Two(One, schema={"other": Author}):
-        other: Author | None = None
-
-    class Three(One):
-        pass
-
-    assert [relation.name for relation in Two.__model__.relations] == ["other"]
-    assert [relation.name for relation in Three.__model__.relations] == ["author"]
 
 
 def test_entity_settings_may_be_names_of_fields() -> None:
@@ -209,22 +156,6 @@ def test_entity_other_attributes_of_a_class_may_be_set() -> None:
 # -- instances -------------------------------------------------------------------------------------------------------
 
 
-def test_entity_from_js_sets_every_member() -> None:
-    """All members are set, declared or not, nested objects as instances, and absent ones have defaults."""
-    value = Article.from_js({"id": 1, "author": {"id": "a", "name": "Ada"}, "more": [1]})
-    assert value.to_dict()["id"] == 1
-    assert isinstance(value.author, Author)
-    assert value.author.name == "Ada"
-    assert value.to_dict() == {
-        "id": 1,
-        "title": "",
-        "tags": [],
-        "author": value.author,
-        "friend": None,
-        "more": [1],
-    }
-
-
 def test_entity_instances_of_the_store_are_read_only() -> None:
     """Neither members nor the containers in them can be changed, with and without relations."""
     for value in (
@@ -238,15 +169,6 @@ def test_entity_instances_of_the_store_are_read_only() -> None:
             more["x"].append(2)
         with pytest.raises(AttributeError, match="read-only"):
             setattr(value, "id", "2")  # noqa: B010  # type checkers refuse it as well
-
-
-def test_entity_field_that_does_not_exist_names_the_nearest() -> None:
-    """The message names entity and nearest field, undeclared members included."""
-    value = read({"id": "1", "subtitle": "x"})
-    with pytest.raises(AttributeError, match=r"^Article has no field 'titel'; did you mean 'title'\?$"):
-        getattr(value, "titel")  # noqa: B009  # type checkers would object
-    with pytest.raises(AttributeError, match="did you mean 'subtitle'"):
-        getattr(value, "subtitel")  # noqa: B009
 
 
 # -- equality and hash -----------------------------------------------------------------------------------------------
@@ -264,24 +186,6 @@ def test_entity_entities_compare_by_class_pk_and_fields() -> None:
     assert Author.from_js({"id": "1"}) != Special.from_js({"id": "1"})
     assert Author(id="1") == Author.from_js({"id": "1"})
     assert Author(id="1") != "1"
-
-
-def test_entity_nested_entities_compare_by_class_and_pk_alone() -> None:
-    """A nested entity with other fields is the same for its container."""
-    one = read({"id": "1", "author": {"id": "a", "name": "Ada"}})
-    two = read({"id": "1", "author": {"id": "a", "name": "Other"}})
-    three = read({"id": "1", "author": {"id": "b"}})
-    assert one == two
-    assert one.author != two.author
-    assert one != three
-
-
-def test_entity_comparing_does_not_recurse_through_rings() -> None:
-    """Two rings of entities can be compared and shown."""
-    ring = {"id": "1", "friend": {"id": "2", "friend": "1"}}
-    one, two = read(ring), read(ring)
-    assert one == two
-    assert repr(one) == "Article(id='1', title='', tags=[], author=None, friend=<Article 2>)"
 
 
 def test_entity_entities_hash_by_class_and_pk() -> None:
@@ -438,15 +342,6 @@ def test_entity_body_becomes_wire_form_once() -> None:
     assert to_wire([body], [Part]) == [wire]
 
 
-def test_entity_in_a_body_hands_over_what_was_set() -> None:
-    """An instance gives its stored members without defaults, so that none is written as data."""
-    desk = Desk()
-    value = desk.answer(part, {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}, {"partNo": "p1"})
-    assert to_wire(value) == {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}
-    assert to_wire(Part(part_no="p3")) == {"partNo": "p3"}
-    assert to_wire({"twin": value}, Part) == {"twinPart": {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}}
-
-
 def test_entity_given_as_a_value_is_stored_by_its_members() -> None:
     """`set_response` with instances is the same as with the dicts of what was set, and it finds them."""
     desk = Desk()
@@ -455,53 +350,6 @@ def test_entity_given_as_a_value_is_stored_by_its_members() -> None:
     assert desk.given(part, value, {"partNo": "p1"}) is desk.data(part, {"partNo": "p1"})
     assert desk.table("Part")["p1"] == {**PART, "madeBy": "other", "twinPart": "p9"}
     assert desk.pks("Part") == ["p1", "p2", "p9"] or desk.pks("Part") == ["p2", "p1", "p9"]
-
-
-def test_entity_every_hook_sees_wire_form() -> None:
-    """`process`, `validate`, `merge` and `should_update` get JSON names and JSON values."""
-    seen: list[tuple[str, Mapping[str, Any]]] = []
-
-    class Seen(Entity, key="Seen", wire={"made_at": "madeAt"}):
-        id: str = ""
-        made_at: datetime.datetime | None = None
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
-            seen.append(("process", input))
-            return {**input}
-
-        @classmethod
-        def validate(cls, record: Mapping[str, Any]) -> str | None:
-            seen.append(("validate", record))
-            return None
-
-        @classmethod
-        def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
-            seen.append(("merge", existing))
-            return {**existing, **incoming}
-
-        @classmethod
-        def should_update(cls, existing_meta: Any, incoming_meta: Any, existing: Any, incoming: Any) -> bool:
-            seen.append(("should_update", incoming))
-            return True
-
-    endpoint: Any = RestEndpoint(path="/seen/:id", schema=Seen)
-    desk = Desk()
-    for _ in range(2):
-        desk.answer(endpoint, {"id": "1", "madeAt": "2026-11-21T10:00:00Z"}, {"id": "1"})
-    assert {name for name, _ in seen} == {"process", "validate", "merge", "should_update"}
-    assert all(dict(record) == {"id": "1", "madeAt": "2026-11-21T10:00:00Z"} for _, record in seen)
-
-
-def test_entity_value_that_does_not_decode_names_the_entity() -> None:
-    """The fetch raises ProcessingError with class, pk, field and value; reads find nothing usable, and ask."""
-    desk = Desk()
-    with pytest.raises(ProcessingError, match="field 'made_at' of Part 'p1' does not decode: 'soon'"):
-        desk.answer(part, {"partNo": "p1", "madeAt": "soon"}, {"partNo": "p1"})
-    reading = desk.read(part, {"partNo": "p1"})
-    assert (reading.found, reading.data, reading.suspends) == (False, None, True)
-    desk.answer(part, {"partNo": "p1", "madeAt": None}, {"partNo": "p1"})
-    assert desk.data(part, {"partNo": "p1"}).made_at is None
 
 
 @pytest.mark.parametrize("uses", [1, 40])

@@ -96,27 +96,6 @@ def test_collection_table_is_named_after_what_is_collected() -> None:
     assert tables == ["[Todo]", "{Todo}", "[Link;Post]", "[Link;Post]", "{Post;Link}"]
 
 
-def test_collection_nest_key_gets_the_processed_record_of_the_enclosing_entity() -> None:
-    """Also from inside an object of that entity, with the entity's field as key."""
-    seen: list[tuple[Any, str | None]] = []
-
-    def nest(parent: Any, key: str | None) -> dict[str, Any]:
-        seen.append((dict(parent), key))
-        return {"of": parent["slug"]}
-
-    class Board(Entity, schema={"lists": {"open": schema.Collection([Todo], nest_key=nest)}}):
-        id: str = ""
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            return {**input, "slug": "s"}
-
-    desk = Desk()
-    desk.answer(RestEndpoint(path="/b", schema=Board), {"id": 1, "lists": {"open": [{"id": 1}]}})
-    assert seen == [({"id": 1, "lists": {"open": [{"id": 1}]}, "slug": "s"}, "lists")]
-    assert desk.pks("[Todo]") == ['{"of":"s"}']
-
-
 def test_nested_collections_that_fall_together_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Without `nest_key` the second nested list of a response is the first one's record."""
 
@@ -223,7 +202,6 @@ def test_collection_item_that_is_there_is_not_added_twice() -> None:
 
 
 unshift = adding(TODOS.unshift)
-broken = adding({"added": TODOS.push, "other": Todo})
 
 
 def grown(*more: int) -> Desk:
@@ -252,51 +230,6 @@ def test_collection_what_was_read_before_an_addition_stays_as_it_was() -> None:
     del snapshot, later
     desk.answer(push, [{"id": 4}, {"id": 5}, {"id": 5}], [{}, {}, {}])
     assert ids(desk.data(get_list)) == [0, 1, 2, 3, 4, 5]
-
-
-def test_collection_response_that_fails_adds_nothing() -> None:
-    """And the next one adds what it would have added anyway."""
-    desk = grown()
-    with pytest.raises(ProcessingError):
-        desk.answer(broken, {"added": {"id": 3}, "other": {"title": "without a primary key"}}, {})
-    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
-    desk.answer(push, {"id": 3}, {})
-    assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
-
-
-def test_collection_list_grows_under_an_optimistic_update_that_adds_nothing() -> None:
-    """The view shows what another answer adds meanwhile, and after each of the two has ended."""
-    desk = grown()
-    hoped = push.extend(get_optimistic_response=lambda snapshot, *args: {"id": 2})
-    pending = desk.start(hoped, {})
-    assert ids(desk.data(get_list)) == [1, 2]
-    desk.answer(push, {"id": 3}, {})
-    assert ids(desk.data(get_list)) == [1, 2, 3]
-    desk.answer(push, {"id": 4}, {})
-    assert ids(desk.data(get_list)) == [1, 2, 3, 4]
-    desk.answer(hoped, {"id": 2}, {}, fetch=pending)
-    desk.answer(push, {"id": 5}, {})
-    assert ids(desk.data(get_list)) == [1, 2, 3, 4, 5]
-
-
-def test_collection_merge_of_your_own_gets_copies() -> None:
-    """A function that edits what it gets changes nothing that is stored or was handed out."""
-
-    def meddling(existing: list[Any], new: list[Any]) -> list[Any]:
-        existing.extend(new)
-        new.clear()
-        return existing
-
-    endpoint = adding(TODOS.add_with(meddling))
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}])
-    before = desk.data(get_list)
-    snapshot = desk.snapshot()
-    value = desk.answer(endpoint, {"id": 2}, {})
-    assert ids(before) == ids(snapshot.get_response(get_list).data) == [1]
-    assert ids(desk.data(get_list)) == [1, 2]
-    assert value.id == 2
-    assert desk.result(endpoint, {}) == ["2"]
 
 
 def test_collection_adders_that_do_not_fit_are_rejected() -> None:
@@ -426,16 +359,6 @@ def test_collection_move_compares_before_and_after() -> None:
         '{"group":"z"}': ["z"],
         "{}": ["x"],
     }
-
-
-def test_collection_move_believes_the_response_before_the_arguments() -> None:
-    """A list that the call names takes in nothing of which the answer says that it is elsewhere, changed or not."""
-    move: Any = RestEndpoint(path="/todos/:id", method="PATCH", schema=TODOS.move)
-    desk = Desk()
-    for group in ("x", "y"):
-        desk.answer(get_list, [{"id": group, "group": group}], {"group": group})
-    desk.answer(move, {"id": "x", "group": "x"}, {"id": "x", "group": "y"}, {})
-    assert desk.table("[Todo]") == {'{"group":"x"}': ["x"], '{"group":"y"}': ["y"]}
 
 
 def test_collection_move_of_polymorphic_items_and_with_a_merge_of_your_own() -> None:

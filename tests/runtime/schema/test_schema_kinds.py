@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.runtime.doubles import Desk
 
-from restencil import AbortError, Entity, ProcessingError, RestEndpoint, create_resource, schema
+from restencil import Entity, RestEndpoint, create_resource, schema
 from restencil.cache.reading import ExpiryStatus
 from restencil.schema.record import to_wire
 
@@ -47,10 +47,6 @@ Users: Any = create_resource(path="/users/:id", schema=User)
 feed: Any = RestEndpoint(path="/feed", schema=schema.All({"post": Post, "link": Link}, "type"))
 remove: Any = RestEndpoint(path="/remove", method="POST", schema=schema.Invalidate(User))
 purge: Any = RestEndpoint(path="/purge", method="POST", schema=[schema.Invalidate(User)])
-
-
-def ids(found: Any) -> list[Any]:
-    return [item.id for item in found]
 
 
 @pytest.fixture
@@ -111,20 +107,6 @@ def test_schema_kinds_process_gets_parent_and_key(
 
     Desk().answer(RestEndpoint(path="/x", schema=shape(Item)), response)
     assert seen == places
-
-
-def test_union_selector_function_gets_value_parent_and_key() -> None:
-    """What it returns is looked up in the mapping."""
-    seen: list[tuple[Any, Any, str | None]] = []
-
-    def select(value: Any, parent: Any, key: str | None) -> str:
-        seen.append((value, parent, key))
-        return str(value["type"]).lower()
-
-    endpoint: Any = RestEndpoint(path="/x", schema={"item": schema.Union({"link": Link}, select)})
-    response = {"item": {"id": 1, "type": "LINK"}}
-    assert isinstance(Desk().answer(endpoint, response)["item"], Link)
-    assert seen[0] == (response["item"], response, "item")
 
 
 @pytest.mark.parametrize(
@@ -213,67 +195,6 @@ def test_object_names_go_through_wire(members: dict[str, Any]) -> None:
     assert to_wire({"total_count": 4}, shape) == {"totalCount": 4}
 
 
-# -- maps ------------------------------------------------------------------------------------------------------------
-
-
-def test_values_falsy_entries_are_dropped_and_empty_containers_are_not() -> None:
-    """What is 0, "" or False does not show; an entry that is an empty list or object is there."""
-    shapes = (schema.Values(User), schema.Values([User]), schema.Values(schema.Object({"user": User})))
-    users, lists, objects = (RestEndpoint(path=f"/{n}", schema=shape) for n, shape in enumerate(shapes))
-    desk = Desk()
-    desk.answer(users, {"a": {"id": 1}, "d": 0, "e": "", "f": False})
-    desk.answer(lists, {"a": []})
-    desk.answer(objects, {"a": {}})
-    assert (list(desk.data(users)), desk.data(lists), desk.data(objects)) == (["a"], {"a": []}, {"a": {}})
-
-
-# -- All -------------------------------------------------------------------------------------------------------------
-
-
-def test_all_define_replaces_a_single_entity_and_rejects_to_mix() -> None:
-    """A single entity takes the place of the former; one form never meets the other."""
-    shape = schema.All(Post)
-    desk = Desk()
-    desk.answer(feed, [{"id": 1, "type": "post"}, {"id": 2, "type": "link"}])
-    assert ids(desk.get(shape)) == [1]
-    shape.define(Link)
-    assert ids(desk.get(shape)) == [2]
-    with pytest.raises(
-        TypeError, match=r"All\.define: this schema was created with a single entity, but define\(\) got a map"
-    ):
-        shape.define({"post": Post})
-    with pytest.raises(TypeError, match="this schema was created with a mapping"):
-        schema.All({"post": Post}, "type").define(Post)
-
-
-def test_all_age_of_what_was_fetched_is_its_own_and_of_what_was_not_the_oldest_entitys() -> None:
-    """Answered from the table alone it takes the time of its oldest entity."""
-    everyone: Any = RestEndpoint(path="/everyone", schema=schema.All(User))
-    desk = Desk()
-    assert desk.read(everyone).expires_at == float("inf")
-    desk.answer(Users.get, {"id": 1}, {"id": 1})
-    desk.now = 2_000
-    desk.answer(Users.get, {"id": 2}, {"id": 2})
-    assert desk.read(everyone).expires_at == 61_000
-    desk.now = 3_000
-    desk.answer(everyone, [{"id": 1}])
-    assert desk.read(everyone).expires_at == 63_000
-
-
-def test_all_pending_empty_list_makes_the_table_known_while_it_is_pending() -> None:
-    """An optimistic response without items is a response for as long as it stands in for the real one."""
-    everyone: Any = RestEndpoint(path="/everyone", schema=schema.All(User))
-    create: Any = RestEndpoint(
-        path="/users", method="POST", schema=schema.All(User), get_optimistic_response=lambda snapshot, body: []
-    )
-    desk = Desk()
-    assert not desk.read(everyone).found
-    pending = desk.start(create, {})
-    assert desk.data(everyone) == []
-    desk.fail(create, AbortError("left"), {}, fetch=pending)
-    assert not desk.read(everyone).found
-
-
 # -- unions ----------------------------------------------------------------------------------------------------------
 
 
@@ -335,24 +256,6 @@ def test_values_entries_of_an_assigned_map_keep_their_own_keys() -> None:
 
 
 # -- Invalidate ------------------------------------------------------------------------------------------------------
-
-
-def test_invalidate_value_of_a_fetch(desk: Desk) -> None:
-    """The entity as it was known, whatever the response; by hand what `Invalidate` got, None for a bare key."""
-    value = desk.answer(Users.delete, {"id": 1, "name": "was"}, {"id": 1})
-    assert (type(value), value.id, value.name) == (User, 1, "")
-    assert desk.answer(Users.delete, "2", {"id": 2}).id == 2
-    value = desk.answer(remove, {"id": 1, "name": "was"})
-    assert (type(value), value.name) == (User, "was")
-    assert desk.answer(remove, "2") is None
-
-
-def test_invalidate_list_needs_a_list_of_invalidations(desk: Desk) -> None:
-    """`Invalidate(S)` rejects a list and names the way; `[Invalidate(S)]` removes several."""
-    with pytest.raises(ProcessingError, match=r"for several write \[Invalidate\(User\)\]"):
-        desk.answer(remove, [{"id": 1}])
-    desk.answer(purge, [{"id": 1}, "2"])
-    assert desk.data(Users.get_list) == []
 
 
 def test_invalidate_nothing_wins_over_a_removal(desk: Desk) -> None:

@@ -133,11 +133,6 @@ def test_one_of_attribute_reports_through_values_then_constants_then_names() -> 
     assert read(by_name, {"what": {}}) == {"what": {}}
 
 
-def test_one_of_only_object_needs_no_proof() -> None:
-    """By JSON kind alone: one object among scalars is that object, whatever it lacks."""
-    assert isinstance(read(schema.OneOf([Card, str], "kind"), {}), Card)
-
-
 def test_one_of_objects_without_a_class_are_distinguished_too() -> None:
     """An `Object` says which members are fixed and which it must have; names in JSON are mapped."""
     first = schema.Object({"kind": None, "first_name": None}, {"first_name": "firstName"}, constants={"kind": "a"})
@@ -146,21 +141,6 @@ def test_one_of_objects_without_a_class_are_distinguished_too() -> None:
     assert read(one_of, {"kind": "a", "firstName": "Ada"}) == {"kind": "a", "first_name": "Ada"}
     assert read(one_of, {"at": "2020-01-31"}) == {"at": datetime.date(2020, 1, 31)}
     assert read(one_of, {"free": 1}) == {"free": 1}
-
-
-def test_one_of_entities_are_taken_apart_and_shared() -> None:
-    """An entity in a union lies in its table: a change of it shows everywhere, and a bare value beside it stays."""
-    get: Any = RestEndpoint(path="/payments/:id", schema=Payment)
-    user: Any = RestEndpoint(path="/users/:id", schema=User)
-    desk = Desk()
-    answer = {"id": 1, "target": {"id": 2, "type": "user", "name": "Ada"}, "source": "cash"}
-    paid = desk.answer(get, answer, {"id": 1})
-    assert desk.store.state["entities"]["User"]["2"] is not None
-    assert paid.source == "cash"
-    assert desk.data(get, {"id": 1}) is paid
-    changed = desk.answer(user, {"id": 2, "type": "user", "name": "Eve"}, {"id": 2})
-    assert desk.data(get, {"id": 1}).target is changed
-    assert desk.data(get, {"id": 1}).target.name == "Eve"
 
 
 def test_one_entity_next_to_objects_takes_a_bare_key() -> None:
@@ -177,17 +157,6 @@ def test_one_of_object_that_looks_like_a_reference_stays_an_object() -> None:
     """`{"id", "schema"}` of the server's own is not taken for the store's form of an entity."""
     one_of = schema.OneOf([User, Team, dict], "type")
     assert read(one_of, {"id": "1", "schema": "User"}) == {"id": "1", "schema": "User"}
-
-
-def test_one_of_whole_response_may_be_of_several_types() -> None:
-    """An endpoint's schema may be a union, also where the answer is a scalar; an entity answers from its table."""
-    endpoint: Any = RestEndpoint(path="/things/:id", schema=schema.OneOf([User, Team, str]))
-    desk = Desk()
-    assert desk.answer(endpoint, "gone", {"id": 9}) == "gone"
-    assert desk.data(endpoint, {"id": 9}) == "gone"
-    team = desk.answer(endpoint, {"id": 3, "type": "team", "seats": 4}, {"id": 3})
-    assert isinstance(team, Team)
-    assert desk.data(endpoint, {"id": 3}) is team
 
 
 def test_one_of_plain_record_converts_what_may_be_several_types() -> None:

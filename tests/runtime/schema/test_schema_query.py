@@ -42,35 +42,12 @@ def desk() -> Desk:
 # -- Query -----------------------------------------------------------------------------------------------------------
 
 
-def test_query_function_sees_value_and_args(desk: Desk) -> None:
-    """What it makes of them is the value; it is read-only like all that is handed out."""
-    found = desk.get(SORTED, {"limit": 1})
-    assert [todo.id for todo in found] == [2]
-    with pytest.raises(TypeError, match="read-only"):
-        found.append(1)
-
-
 def test_query_arguments_count_also_where_the_key_does_not_report_them_apart(desk: Desk) -> None:
     """An endpoint with a key of its own gives each arguments their result."""
     endpoint: Any = RestEndpoint(path="/todos", schema=SORTED, key=lambda *args: "todos")
     assert len(desk.data(endpoint, {"limit": 1})) == 1
     assert len(desk.data(endpoint, {"limit": 2})) == 2
     assert len(desk.data(endpoint, {"limit": 1})) == 1
-
-
-def test_query_in_a_relation(desk: Desk) -> None:
-    """A field of an entity may be computed from what it refers to."""
-    count = schema.Query([Todo], lambda found, *args: len(found))
-
-    class Board(Entity, schema={"todos": count}):
-        id: str = ""
-        todos: int = 0
-
-    endpoint: Any = RestEndpoint(path="/boards", schema=[Board])
-    desk.answer(endpoint, [{"id": 1, "todos": [{"id": 1}]}, {"id": 2, "todos": ["1", {"id": 2}]}])
-    assert [board.todos for board in desk.data(endpoint)] == [1, 2]
-    desk.answer(Todos.delete, "1", {"id": 1})
-    assert [board.todos for board in desk.data(endpoint)] == [0, 1]
 
 
 # -- conversions -----------------------------------------------------------------------------------------------------
@@ -119,26 +96,6 @@ def test_query_codec_makes_a_schema_of_a_type() -> None:
 
 
 # -- Lazy ------------------------------------------------------------------------------------------------------------
-
-
-def test_query_lazy_is_resolved_at_first_use_and_remembered() -> None:
-    """The function runs once, and not before the schema is needed."""
-    resolved: list[int] = []
-
-    def resolve() -> type[Entity]:
-        resolved.append(1)
-        return Todo
-
-    class Box(Entity, schema={"todo": schema.Lazy(resolve)}):
-        id: str = ""
-        todo: Todo | None = None
-
-    endpoint: Any = RestEndpoint(path="/box/:id", schema=Box)
-    assert resolved == []
-    desk = Desk()
-    for number in (1, 2):
-        assert desk.answer(endpoint, {"id": number, "todo": {"id": number}}, {"id": number}).todo.id == number
-    assert resolved == [1]
 
 
 @pytest.mark.parametrize(

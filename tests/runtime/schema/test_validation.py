@@ -137,22 +137,6 @@ def test_validation_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any
     assert f"{path} is 5" in str(caught.value)
 
 
-def test_validation_what_is_absent_is_no_misfit() -> None:
-    """A summary fits."""
-    assert Desk().answer(endpoint(Item, validate="strict"), {"id": 1}, {"id": 1}).name == ""
-
-
-def test_validation_process_of_your_own_makes_the_record() -> None:
-    """The record of an entity with `process` is not what the server sent."""
-
-    class Made(Item):
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            return {**input, "name": str(input["name"])}
-
-    assert Desk().answer(endpoint(Made, validate="strict"), {"id": 1, "name": 5}, {"id": 1}).name == "5"
-
-
 def test_validation_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
     """The answer is taken; another kind of misfit is another line."""
 
