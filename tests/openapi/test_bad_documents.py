@@ -10,7 +10,6 @@ import pytest
 from tests.openapi.documents import REF, mixed
 from tests.openapi.small import made, many, operation, record, ref
 
-from restencil_generator.cli.main import run
 from restencil_generator.openapi.import_job import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.output.pipeline import build
@@ -82,21 +81,6 @@ def test_bad_document_circles_and_chains_end(name: str, schemas: dict[str, Any],
     source = tmp_path / "openapi.json"
     source.write_text(json.dumps(tree))
     holds(prepare(Job(str(source), Options(package="shop"), tmp_path / "shop.yaml")))
-
-
-@pytest.mark.parametrize("text", ["a: &a [*a]", "aliases"])
-def test_bad_document_aliases_are_bounded(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Aliases that unfold to a gigabyte are refused with file and line, and nothing is written."""
-    monkeypatch.chdir(tmp_path)
-    if text == "aliases":
-        lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-        text = "\n".join(lines + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)])
-    Path("openapi.yaml").write_text(f"openapi: 3.1.0\n{text}\n")
-    assert run(["import", "openapi.yaml"]) == 2
-    assert capsys.readouterr().err.startswith("restencil: openapi.yaml:")
-    assert [path.name for path in Path().iterdir()] == ["openapi.yaml"]
 
 
 def _nested_choices(depth: int) -> dict[str, Any]:

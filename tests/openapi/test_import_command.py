@@ -270,23 +270,6 @@ def test_import_command_what_is_not_said_to_be_required() -> None:
 # ------------------------------------------------------------------------------------------------------------ bad input
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("<html>", "openapi.json:1:1: neither JSON nor YAML: it looks like HTML"),
-        ("asyncapi: '2.6.0'", "openapi.json is an AsyncAPI 2.6 document; restencil imports OpenAPI"),
-    ],
-)
-def test_import_command_bad_input_is_told_and_nothing_is_written(
-    content: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not a document, an empty one, HTML, what is no OpenAPI: a message with file and line, exit code 2."""
-    Path("openapi.json").write_text(content)
-    assert run(["import", "openapi.json"]) == 2
-    assert said in capsys.readouterr().err
-    assert there() == []
-
-
 def test_import_command_source_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, with its name."""
     assert run(["import", "nowhere.json"]) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from pathlib import Path
 
 import pytest
@@ -37,16 +36,6 @@ def test_inferred_spec_every_operation_is_in_the_spec(name: str) -> None:
     made = imported(name)
     covered = {id(operation) for operation in made.inferred.operations.values()}
     assert covered == {id(operation) for operation in made.document.operations}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_inferred_spec_no_name_has_a_number_added(name: str) -> None:
-    """No name ends in a number that the document does not have."""
-    made = imported(name)
-    words = str(made.document.tree)
-    names = [key for _, value in made.tree.nodes() if isinstance(value, dict) for key in value]
-    numbers = {number for name in names for number in re.findall(r"\d+", name)}
-    assert [number for number in numbers if number not in words] == []
 
 
 def test_inferred_spec_writing_is_the_inverse_of_reading() -> None:
