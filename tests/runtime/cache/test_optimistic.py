@@ -250,16 +250,3 @@ def test_optimistic_indexes_follow_the_view(desk: Desk) -> None:
     assert desk.store.state["indexes"]["Todo"]["slug"] == {"new": "1"}
     desk.fail(Todos.partial_update, AbortError("x"), ONE, {"slug": "new"}, fetch=fetch)
     assert (desk.get(Todo, {"slug": "new"}), desk.get(Todo, {"slug": "old"}).id) == (None, "1")
-
-
-def test_optimistic_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> None:
-    """It sees the former view and does not start over."""
-    seen: list[Any] = []
-
-    def look(snapshot: Snapshot, params: Any, body: Any) -> Any:
-        seen.append(desk.data(Todos.get, ONE).name)
-        return {**params, **body}
-
-    desk.start(optimistic(look), ONE, {"name": "a"})
-    assert desk.data(Todos.get, ONE).name == "a"
-    assert seen == ["base"]

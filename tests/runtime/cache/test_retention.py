@@ -242,8 +242,8 @@ def test_retention_memory_is_flat_over_a_long_time() -> None:
         desk.answer(plain, ["nobody"], {"q": number})
         desk.read(plain, {"q": number})
     blocks = []
-    for start in range(0, 1_600, 400):
-        _busy(desk, range(start, start + 400))
+    for start in range(0, 800, 200):
+        _busy(desk, range(start, start + 200))
         gc.collect()
         blocks.append(sys.getallocatedblocks())
     assert blocks[3] - blocks[2] < 1_500, blocks

@@ -135,19 +135,6 @@ def test_server_freshness_bounds_hold_for_all_that_is_said(
     assert controller.get_response(rate, ONE).expires_at == clock() + seconds * 1000
 
 
-def test_server_freshness_stale_data_is_shown_while_it_is_fetched_where_nothing_is_said_against_it() -> None:
-    """After `max-age` alone a read gives what is there at once, and asks in the background."""
-    clock, origin, controller, rate = opened({"Cache-Control": "max-age=30"})
-    with closing(clock):
-        controller.read(rate, ONE)
-        clock.advance(30_000)
-        assert controller.read(rate, ONE).value == 1 and origin.asked == 1
-        clock.advance(1)
-        assert controller.read(rate, ONE).value == 1
-        clock.advance(1)
-        assert controller.read(rate, ONE).value == 2
-
-
 @pytest.mark.parametrize(
     "headers",
     [

@@ -306,30 +306,6 @@ def test_store_arguments_that_cannot_be_compared_are_read_again_each_time(desk: 
     assert [one.name for one in found] == ["Ann"] * 3
 
 
-def test_store_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
-    """The guard ends with the hook, however it ends."""
-
-    class Odd(Entity):
-        id: str = ""
-
-        @classmethod
-        def validate(cls, record: Mapping[str, Any]) -> str | None:
-            raise ZeroDivisionError
-
-    odd: Any = RestEndpoint(path="/odd/:id", schema=Odd)
-    with pytest.raises(ProcessingError):
-        desk.answer(odd, {"id": "1"}, ONE)
-    with pytest.raises(ZeroDivisionError):
-        desk.get(schema.Query(User, lambda found, *args: 1 // 0), *_known(desk))
-    desk.answer(bare, 1, {})
-    assert desk.data(bare, {}) == 1
-
-
-def _known(desk: Desk) -> tuple[Any, ...]:
-    desk.answer(Users.get, {"id": "1"}, ONE)
-    return (ONE,)
-
-
 @pytest.mark.parametrize("hook", ["error_policy", "get_optimistic_response"])
 def test_store_hooks_of_endpoints_are_plain_functions(desk: Desk, hook: str, caplog: pytest.LogCaptureFixture) -> None:
     """A coroutine is closed, and a TypeError that names endpoint and hook is logged."""

@@ -128,23 +128,6 @@ def test_controller_client_token_goes_out_with_every_request_and_is_read_each_ti
     assert [request.headers.get("access-token") for request in server.requests] == ["one", None, "three"]
 
 
-def test_controller_client_request_without_its_credential_is_reported_once_in_the_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """By what the client lacks, and what would help; with a token nothing is said."""
-    with Blog(client=Server().client()) as blog:
-        blog.users.get(id="1")
-        blog.users.get(id="2")
-    assert caplog.messages == [
-        f"{PREFIX}/users/1: the request was sent without the credential that its API requires (header): "
-        "pass token=… to the client, or set the environment variable BLOG_TOKEN (logged once)"
-    ]
-    caplog.clear()
-    with Blog(client=Server().client(), token="s3cret") as blog:
-        blog.users.get(id="1")
-    assert caplog.messages == []
-
-
 @BOTH
 def test_controller_client_401_of_a_request_without_its_credential_is_reported(asynchronous: bool) -> None:
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""

@@ -683,19 +683,6 @@ def test_controller_iterate_pages_come_with_their_answers(world: Pages, style: s
     assert taken(world, run) == []
 
 
-@EACH_STYLE
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_controller_iterate_pages_go_on_after_a_saved_position(world: Pages, style: str, count: int) -> None:
-    """Saved in the body of the loop, when the page was handled: it does not come again."""
-    endpoint, answer, _ = STYLES[style]
-    world.serve(answer)
-    run = pages_of(world, endpoint)
-    seen = [item.id for page in taken(world, run, count) for item in page.items]
-    saved = json.loads(json.dumps(run.position))
-    rest = taken(world, pages_of(world, endpoint).start_at(saved))
-    assert seen + [item.id for page in rest for item in page.items] == EVERY
-
-
 def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pages) -> None:
     """Only going there is refused."""
     endpoint = STYLES["link"][0]

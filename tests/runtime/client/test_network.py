@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import email.utils
-import gc
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -31,10 +29,9 @@ from restencil import (
     RestEndpoint,
     Retries,
     Store,
-    SubscriptionManager,
     create_resource,
 )
-from restencil.cache.actions import Fetch, SetResponse
+from restencil.cache.actions import SetResponse
 from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
@@ -524,33 +521,3 @@ def test_network_retries_of_a_client_are_checked_when_it_is_created(
     with pytest.raises(kind) as caught:
         Controller(retries=retries)
     assert str(caught.value) == message
-
-
-class Recorder(Manager):
-    """Notes the requests in flight that fetches start, without keeping them."""
-
-    def __init__(self) -> None:
-        self.started: list[weakref.ref[Any]] = []
-
-    def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
-        result = next(action)
-        if isinstance(action, Fetch):
-            self.started.append(weakref.ref(result))
-        return result
-
-
-def test_network_request_is_released_with_its_caller() -> None:
-    """What a fetch was made of is no garbage of circles, which would stay until it is collected."""
-    recorder = Recorder()
-    gate = Gate(opened=True)
-    gc.disable()
-    try:
-        with (
-            gate.client() as client,
-            Controller(client=client, managers=[recorder, NetworkManager(), SubscriptionManager()]) as controller,
-        ):
-            controller.fetch(Users.get, id="1")
-            [started] = recorder.started
-            eventually(lambda: started() is None)  # the thread that sent it may take a moment to end
-    finally:
-        gc.enable()

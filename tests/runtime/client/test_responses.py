@@ -160,25 +160,6 @@ def test_responses_without_http_there_is_a_value_alone(asynchronous: bool) -> No
 
 
 @BOTH
-def test_responses_what_hooks_ask_besides_is_another_response(server: Server, asynchronous: bool) -> None:
-    """A hook that calls another endpoint, before or after, changes nothing of the answer."""
-    other = RestEndpoint(url_prefix=server.url, path="/users")
-
-    class Asking(RestEndpoint):
-        def get_headers(self, headers: dict[str, str]) -> Any:
-            other()
-            return headers
-
-        def process(self, value: Any, *args: Any) -> Any:
-            other()
-            return value
-
-    get: Any = Asking(url_prefix=server.url, path="/users/:id")
-    found = World(asynchronous).run(fetching(get, id=1))
-    assert found.url == f"{server.url}/users/1" and len(server.arrived) == 3
-
-
-@BOTH
 def test_responses_stream_is_handed_over_unread(server: Server, asynchronous: bool) -> None:
     """The value is the stream, and `http` its answer."""
     export: Any = RestEndpoint(url_prefix=server.url, path="/text", content="stream")

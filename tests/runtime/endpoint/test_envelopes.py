@@ -255,31 +255,6 @@ def test_envelopes_body_is_sent_as_the_options_say(
     assert (sent.content, sent.headers.get("content-type")) == (content, kind)
 
 
-def test_envelopes_optimistic_payload_is_made_of_the_inner_body() -> None:
-    """What is shown at once knows nothing of envelopes."""
-
-    class Enveloped(
-        Resource[Any], path="/a/:id", schema=Article, url_prefix=ROOT, wrap="article", unwrap="data", optimistic=True
-    ):
-        @rest()
-        def get(self, *, id: int) -> Any: ...
-
-        @rest()
-        def partial_update(self, *, id: int, body: Any) -> Any: ...
-
-    def answer(request: Any) -> Any:
-        if request.method == "PATCH":
-            shown.append(controller.cached(Enveloped.get, id=1))
-        return {"data": {"id": 1, "title": "A" if request.method == "GET" else "B"}}
-
-    shown: list[Any] = []
-    with Server(answer).client() as controller:
-        bound = Enveloped(controller)
-        bound.get(id=1)
-        bound.partial_update(id=1, body={"title": "B"})
-    assert shown == [Article(id=1, title="B")]
-
-
 # -- bodies in keys ----------------------------------------------------------------------------------------------------
 
 search: Any = RestEndpoint(

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
 import httpx as first_library
 import httpx2 as second_library
@@ -27,7 +27,7 @@ from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, controller_of, running
+from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from blog import AsyncBlog
@@ -37,7 +37,6 @@ from restencil.http.library import library_of
 from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
 
-NAMES: Final = ("httpx", "httpx2")
 MODULES: dict[str, ModuleType] = {"httpx": first_library, "httpx2": second_library}
 EITHER = pytest.mark.parametrize("name", LIBRARIES)
 RUNTIME = Path(restencil.__file__).parents[1]
@@ -288,20 +287,6 @@ def test_libraries_subclasses_and_transports_of_applications_work(name: str, asy
         name_seen = run(controller.fetch(Users.get, id="1")).name
     assert name_seen.startswith("restencil/" if asynchronous else name)
     assert sent == ["GET"]
-
-
-@pytest.mark.network
-@BOTH
-def test_libraries_proxy_of_the_client_is_requested(asynchronous: bool) -> None:
-    """The client's own business: what is asked for goes to it, whole."""
-    with Server() as proxy:
-        endpoint = RestEndpoint(url_prefix="http://case.test", path="/a")
-
-        client = client_of(asynchronous, proxy=proxy.url)
-        controller = controller_of(asynchronous, client=client)
-        with running(client, controller) as run:
-            assert run(controller.fetch(endpoint)) == {}
-        assert [request.target for request in proxy.arrived] == ["http://case.test/a"]
 
 
 # -- where they differ ------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
 from restencil import NetworkError, RestEndpoint, Retries
-from restencil.base.bodies import Multipart
 
 pytestmark = pytest.mark.network
 
@@ -107,19 +106,6 @@ def test_repeated_bodies_file_is_sent_whole_each_time(kind: str, way: str, async
     assert [len(sent) for sent in handler.bodies] == [len(text)] * 2
     assert handler.bodies == [text, text]
     body.close()
-
-
-@BOTH
-@pytest.mark.parametrize("way", WAYS)
-def test_repeated_bodies_file_of_a_form_is_sent_whole_each_time(way: str, asynchronous: bool) -> None:
-    """Between text fields."""
-    handler = Refusing(way)
-    with Server(handler) as server:
-        body = Multipart(title="A", files=[io.BytesIO(TEXT), ("b.txt", io.BytesIO(b"more"), "text/plain")])
-        auth = again() if way == "auth" else None
-        retries = twice() if way == "retry" else None
-        assert fetched(uploading(server), body, asynchronous, retries=retries, auth=auth) == {}
-    assert [(TEXT in sent, b"more" in sent) for sent in handler.bodies] == [(True, True)] * 2
 
 
 def chunks() -> Iterator[bytes]:

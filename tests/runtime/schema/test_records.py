@@ -11,7 +11,7 @@ import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from types import new_class
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -420,25 +420,6 @@ def test_records_dir_lists_the_fields() -> None:
         name: str = field(required=True)
 
     assert "name" in dir(Job.from_js({}))
-
-
-def test_records_subclass_adds_and_overrides_fields() -> None:
-    """Fields are inherited in order; a subclass may fix one to a literal, and keeps JSON names."""
-
-    class Base(Record, wire={"made_at": "madeAt"}):
-        kind: str = ""
-        made_at: str = ""
-
-    class Link(Base, wire={"target_url": "targetUrl"}):
-        kind: Literal["link"] = "link"
-        target_url: str = ""
-
-    assert list(Link.__model__.fields) == ["kind", "made_at", "target_url"]
-    assert Link.from_js({"madeAt": "x", "targetUrl": "y"}).to_dict() == {
-        "kind": "link",
-        "made_at": "x",
-        "target_url": "y",
-    }
 
 
 class Item(Entity, key="RecordsItem"):

@@ -98,29 +98,6 @@ def test_query_codec_makes_a_schema_of_a_type() -> None:
 # -- Lazy ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "response"),
-    [
-        (lambda lazy: lazy, {"id": 1}),
-        (lambda lazy: [lazy], [{"id": 1}]),
-        (lambda lazy: {"it": lazy}, {"it": {"id": 1}}),
-        (lambda lazy: schema.Values(lazy), {"a": {"id": 1}}),
-        (lambda lazy: schema.Array(lazy), [{"id": 1}]),
-        (lambda lazy: schema.All(lazy), [{"id": 1}]),
-        (lambda lazy: schema.Collection([lazy]), [{"id": 1}]),
-        (lambda lazy: schema.Collection([lazy]).push, {"id": 1}),
-        (lambda lazy: schema.Union({"x": lazy}, lambda *place: "x"), {"id": 1}),
-        (lambda lazy: schema.Query(lazy, lambda found, *args: found), {"id": 1}),
-        (lambda lazy: schema.Lazy(lambda: lazy), {"id": 1}),
-    ],
-)
-def test_query_lazy_stands_wherever_a_schema_may(make: Any, response: Any) -> None:
-    """Each kind of schema takes a deferred one, and writes the entity that it stands for."""
-    desk = Desk()
-    desk.answer(RestEndpoint(path="/x", schema=make(schema.Lazy(lambda: Todo))), response)
-    assert desk.pks("Todo") == ["1"]
-
-
 TREE: Any = schema.Object({"todo": Todo, "children": [schema.Lazy(lambda: TREE)]})
 CHAIN: Any = schema.Object({"todo": Todo, "next": schema.Lazy(lambda: CHAIN)})
 MAP: Any = schema.Values(schema.Lazy(lambda: MAP))
