@@ -527,3 +527,28 @@ def test_change_that_completes_after_a_reset_makes_stale_what_was_read_since(out
         assert session.call("items.get_list")[0].title == session.call("items.get", id=1).title == "old"
         session.step_held(1, deliver=True)
         assert session.call("items.get_list")[0].title == session.call("items.get", id=1).title == "new"
+
+
+def test_record_that_is_created_again_after_the_client_deleted_it_is_shown_by_a_view() -> None:
+    """The requests of a view and of its client are numbered apart: the deletion is no later than the view's request."""
+    labels = {"red": 1}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        name = target.rpartition("/")[2]
+        if method == "DELETE":
+            del labels[name]
+        elif method == "POST":
+            labels[body["name"]] = 1
+        else:
+            return [{"name": one} for one in labels] if name == "labels" else {"name": name}
+        return NOTHING
+
+    with small(
+        "resources: {labels: {path: /labels/:name, schema: {entity: Label, pk: name, fields: {name: string}}}}", answer
+    ) as session:
+        for _ in range(6):
+            session.call("labels.get.fetch", name="red")
+        session.call("labels.get_list", "", "view")
+        session.call("labels.delete", name="red")
+        session.call("labels.create", body={"name": "red"})
+        assert [one.name for one in session.call("labels.get_list", "", "view")] == ["red"]

@@ -200,7 +200,8 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
         logger.debug("%s: its changes could not be applied to another store of the client: %s", request.key, error)
         return _stale_only(without_response(reader, request, answer.meta))
     theirs = tx.change
-    change = ChangeSet(base, theirs.times)
+    # The requests of the two stores have numbers of their own.
+    change = ChangeSet(base, theirs.times._replace(fetched_at=reader.store_state.next_number()))
     known = any(base.get(*path) is not UNDEFINED for path in theirs.cells())
     for table, pk in theirs.cells():
         if theirs.get(table, pk) is INVALID:
