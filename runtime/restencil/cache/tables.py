@@ -577,8 +577,8 @@ def binding_of(cell: EntityPath, collection: object, request: Request) -> ListBi
     is_own = collection is find_collection(rules.schema)
     exact = rules.lists.exact_filters if is_own else None
     total = rules.lists.total if is_own else ()  # a nested list is not what the total counts
-    is_page, has_more = is_own and rules.lists.pages, is_own and _has_more(rules.schema, total)
-    return ListBinding(cell, collection, request.key, total, is_page, exact, has_more)
+    is_page = is_own and rules.lists.pages
+    return ListBinding(cell, collection, request.key, total, is_page, exact, _has_more(rules.schema, total))
 
 
 def _has_more(schema: Schema | None, total: tuple[str, ...]) -> bool:
