@@ -101,8 +101,8 @@ class SetResponse(_OfRequest):
 
     @property
     def stored(self) -> bool:
-        """Whether it may be written to a storage: False if the server sent `no-store`."""
-        return self.validators is None or self.validators.stored
+        """Whether it may be written to a storage: not with `no-store`, and not one of several representations."""
+        return (self.validators is None or self.validators.stored) and not self.request.selects_representation
 
 
 class SetError(_OfRequest):
@@ -136,8 +136,8 @@ class Freshen(_OfRequest):
 
     @property
     def stored(self) -> bool:
-        """Whether it may be written to a storage: False if the server sent `no-store`."""
-        return self.validators is None or self.validators.stored
+        """Whether it may be written to a storage: not with `no-store`, and not one of several representations."""
+        return (self.validators is None or self.validators.stored) and not self.request.selects_representation
 
 
 class Set(Struct):

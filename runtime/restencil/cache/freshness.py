@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ..base.values import INVALID, UNDEFINED, is_mapping
+from ..base.values import INVALID, UNDEFINED
 from ..schema.entity import as_entity
 from ..schema.stored import is_partial, known_record
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
-from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
+from .staleness import EVICTED, NEVER, NO_MARK, REPRESENTED, UNCHANGED, Mark, paths_above
 from .tables import EMPTY, WHOLE_TABLE, Contents
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def freshness_of(
     `root` is the record that the arguments identify, if the caller has found it by them.
     """
     found = _Judge(base, request, cells, now, stored).freshness(meta, root)
-    if found.mark.event != EVICTED:
+    if found.mark.event not in UNCHANGED:
         return found
     return found._replace(changed=evicted(base, request, cells).changed)
 
@@ -145,15 +145,9 @@ def _root(request: Request, stored: object) -> EntityPath | None:
         return (table, stored) if type(stored) is str else None
     if not request.rules.params.names_entity:
         return None  # its path is below that of a record
+    if request.selects_representation:
+        return None
     params: Any = args[0] if args else None
-    known = request.rules.known_params
-    if (
-        known is not None
-        and is_mapping(params)
-        and not params.keys() <= known
-        and any(value is not None and name not in known for name, value in params.items())
-    ):
-        return None  # an unknown query parameter may select something else
     if entity is not None:
         if type(stored) is not str or (not entity.model.single and entity.lenient_pk(params, args) != stored):
             return None
@@ -233,6 +227,8 @@ class _Judge:
             return Freshness(STALE, mark)
         if self._rules.named_fields and not (contents is not None and contents.names_another) and self._is_another():
             return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the URL names"))
+        if fetched_at is not None and self._request.selects_representation and self._is_overwritten(fetched_at):
+            return Freshness(STALE, Mark(NEVER, REPRESENTED))
         own_expiry = expires_at
         stale: dict[EntityPath, _Part] = {}
         received = None if contents is None else contents.received
@@ -244,7 +240,7 @@ class _Judge:
                 continue
             part = self._part(cell, number, received)
             if part.expires_at == STALE:
-                if part.request is None and part.mark.event != EVICTED:
+                if part.request is None and part.mark.event not in UNCHANGED:
                     return Freshness(STALE, part.mark)
                 stale[cell] = part
             expires_at = min(expires_at, part.expires_at)
@@ -253,12 +249,18 @@ class _Judge:
         references = {part.request.key: part.request for part in stale.values() if part.request is not None}
         # Changes take precedence over evictions, which do not justify a second request.
         mark = max((part.mark for part in stale.values()), key=_is_change, default=NO_MARK)
-        if mark.event == EVICTED and any(part.request is None for part in stale.values()):
+        if mark.event in UNCHANGED and any(part.request is None for part in stale.values()):
             return Freshness(STALE, mark)
         if references and own_expiry >= self._now:
             latest = max(part.requested for part in stale.values() if part.request is not None)
             return Freshness(STALE, mark, tuple(references.values()), latest)
         return Freshness(min(expires_at, own_expiry))
+
+    def _is_overwritten(self, fetched_at: float) -> bool:
+        """Return whether the record of the result was in another response since this time (ms)."""
+        found = None if self._rules.schema is None else self._rules.schema.referred(self._stored)
+        times = None if found is None else self._base.meta(found[0].table_key, found[1])
+        return times is not None and times.fetched_at != fetched_at
 
     def _is_another(self) -> bool:
         """Return whether the result is a record that has another value now in a field that the URL names."""
@@ -367,10 +369,10 @@ class _Judge:
             return self.joined_record(cell, number, received)
         marks = self._base.marks
         event = marks.of_record(cell)
-        mark = marks.or_of_eviction(event, cell, number)
+        mark = marks.or_unchanged(event, cell, number)
         if mark.number >= number:  # a later response may have contained all of the record
             number = max(number, self._whole(cell)[0])
-            mark = marks.or_of_eviction(event, cell, number)
+            mark = marks.or_unchanged(event, cell, number)
         return _Part(STALE, mark) if mark.number >= number else _FRESH
 
     def _list(self, cell: EntityPath, number: float) -> _Part:
@@ -382,7 +384,7 @@ class _Judge:
                 return _FRESH
             number, expires_at = self._base.number(cell, meta), meta.expires_at
         marks = self._base.marks
-        mark = marks.or_of_eviction(marks.of_list(cell, self._collections[cell[0]]), cell, number)
+        mark = marks.or_unchanged(marks.of_list(cell, self._collections[cell[0]]), cell, number)
         return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)
 
     def joined_record(self, cell: EntityPath, number: float, received: Received) -> _Part:
@@ -395,13 +397,13 @@ class _Judge:
             if meta is None:
                 return _FRESH
             since = self._base.number(cell, meta)
-            mark = marks.or_of_eviction(event, cell, since)
+            mark = marks.or_unchanged(event, cell, since)
             return _Part(STALE, mark) if mark.number >= since else _Part(meta.expires_at)
-        mark = marks.or_of_eviction(event, cell, number)
+        mark = marks.or_unchanged(event, cell, number)
         if stored is UNDEFINED or stored is INVALID:
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         whole, expires_at = self._whole(cell)
-        latest = marks.or_of_eviction(event, cell, INFINITE)
+        latest = marks.or_unchanged(event, cell, INFINITE)
         if latest.number < whole and expires_at >= self._now:
             return _Part(expires_at)
         get = self._get(cell)
@@ -419,7 +421,7 @@ class _Judge:
             and requested.expires_at >= self._now
         ):
             return _Part(requested.expires_at)
-        mark = marks.or_of_eviction(event, cell, whole)
+        mark = marks.or_unchanged(event, cell, whole)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response contained all of {cell[0]} {cell[1]}, to which it refers")
         return self._by_request(get, mark)
@@ -467,4 +469,4 @@ class _Judge:
 
 
 def _is_change(mark: Mark) -> tuple[bool, Mark]:
-    return mark.event != EVICTED, mark
+    return mark.event not in UNCHANGED, mark

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, Meta, Sentinel, is_dict, is_list, same_json
 from ..schema.collection import append, overlay
-from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
+from ..schema.stored import PartialEntries, PartialKeys, is_collection, is_partial, record_of
 from .staleness import NEVER
 from .tables import Tables, Whole
 from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..schema.protocol import EntityNode
     from .request import Rules
-    from .tables import ChangeSet
+    from .tables import ChangeSet, EntityPath
     from .write_set import Operation
 
 
@@ -181,6 +181,24 @@ def keep_whole(change: ChangeSet) -> None:
             wholes = change.partial.setdefault(table, {})
             for pk in written:
                 wholes[pk] = underlying.whole(table, pk) or Whole(NEVER, 1, frozenset(), NEVER)
+
+
+def keep_representation(change: ChangeSet) -> list[EntityPath]:
+    """Preserve the last responses with complete records, because a change has another representation of them.
+
+    Returns the records. In each field, the request that was sent last wins, as always.
+    """
+    keep_whole(change)
+    number = change.times.fetched_at
+    cells: list[EntityPath] = []
+    for table, wholes in change.partial.items():
+        if table in change.collections or is_collection(table):
+            continue
+        for pk, stored in change.entities.get(table, {}).items():
+            if stored is not INVALID:
+                cells.append((table, pk))
+                wholes[pk] = wholes[pk]._replace(later=dict.fromkeys(record_of(stored), number))
+    return cells
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from ..base.values import Struct
-from .staleness import EVICTED, NEVER, NO_MARK, Mark
+from .staleness import NEVER, NO_MARK, UNCHANGED, Mark
 
 if TYPE_CHECKING:
     from .request import Request
@@ -53,7 +53,7 @@ class Freshness(NamedTuple):
     mark: Mark = NO_MARK
     references: tuple[Request, ...] = ()
     changed: float = NEVER
-    """If part of it was evicted: the number of the latest event that may have changed its content.
+    """If its data may be unchanged: the number of the latest event that may have changed its content.
 
     If references make it stale: the number of the latest request for one of them that was sent before the event.
     """
@@ -116,19 +116,20 @@ class Reading:
         """Identifies why the data is stale; the same cause does not justify a second request.
 
         A response that was in flight during an event does not end the staleness, so the request is part of the cause.
-        For evicted data it is not, because a bounded store may evict the same data again.
+        For evicted data it is not, because a bounded store may evict the same data again, and so may another
+        representation of a record be requested again.
         """
         if self.freshness is None:
             return ()
         _, mark, references, changed = self.freshness
-        if references or mark.event == EVICTED:
+        if references or mark.event in UNCHANGED:
             return (tuple(one.key for one in references), mark.event, changed)
         return (mark.number, self.fetched_at) if mark.number > NEVER else ()
 
     @property
-    def is_only_evicted(self) -> bool:
-        """Whether only an eviction made it stale, and no event since its fetch may have changed it."""
-        if self.freshness is None or self.fetched_at is None or self.freshness.mark.event != EVICTED:
+    def may_be_unchanged(self) -> bool:
+        """Whether it is stale although no event since its fetch may have changed it: for instance, it was evicted."""
+        if self.freshness is None or self.fetched_at is None or self.freshness.mark.event not in UNCHANGED:
             return False
         return self.freshness.changed < self.fetched_at
 

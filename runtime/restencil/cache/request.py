@@ -433,6 +433,23 @@ class Request:
             return None
 
     @property
+    def selects_representation(self) -> bool:
+        """Whether it reads one record with search arguments, such as a language, that may select another form of it.
+
+        Those that are fields of its key only identify it.
+        """
+        rules = self.rules
+        if rules.side_effect or not rules.read.counts_whole or rules.schema is None or not rules.schema.entities:
+            return False
+        args = rules.entity_args(self.args)
+        params: Any = args[0] if args else None
+        known = rules.known_params
+        if known is None or not is_mapping(params) or params.keys() <= known:
+            return False
+        known = known | {rules.schema.attribute}
+        return any(value is not None and name not in known for name, value in params.items())
+
+    @property
     def label(self) -> str:
         """The method and absolute URL, for messages; the key if there is no URL."""
         try:

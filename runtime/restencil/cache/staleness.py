@@ -7,7 +7,8 @@ request. Marks never decrease; a later request has a higher number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from math import nextafter
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -24,6 +25,12 @@ MAX_TESTS: Final = 32
 
 EVICTED: Final = "it was evicted from the store"
 """The event of an eviction."""
+
+REPRESENTED: Final = "another representation of its record was requested since"
+"""The event of a response with another representation of a record, such as another language."""
+
+UNCHANGED: Final = frozenset({EVICTED, REPRESENTED})
+"""The events that change nothing on the server: live reads do not request data again because of them."""
 
 EVERY_RECORD: Final = "*"
 """The path of a mark on every record of a resource."""
@@ -60,6 +67,7 @@ class StaleSet:
         "paths",
         "plain_lists",
         "reads",
+        "represented",
         "resources",
         "spared",
         "spared_lists",
@@ -101,13 +109,15 @@ class StaleSet:
         """Memberships of lists of an entity that are no collections."""
         self.reads: set[tuple[str, str]] = set()
         """Results of an endpoint with these values of its first path parameters: see `ResourceInfo.read_places`."""
+        self.represented: dict[EntityPath, float] = {}
+        """Records that a response had in another representation: stale for requests before this number."""
         self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
         self.values: set[tuple[str, str | None]] = set()
         """Results of a resource without entities, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
-        return bool(self.tests) or any(_of_all_kinds(self))
+        return bool(self.tests or self.represented) or any(_of_all_kinds(self))
 
     def certain_lists(self) -> list[tuple[EntityPath, float]]:
         """Return the exempt lists that are not marked themselves, each with its number."""
@@ -119,6 +129,7 @@ class StaleSet:
             getattr(self, name).update(getattr(other, name))
         self.spared.update(other.spared)
         self.spared_lists.update(other.spared_lists)
+        self.represented.update(other.represented)
         self.tests += other.tests
 
 
@@ -154,6 +165,8 @@ class StaleMarks:
         """By key, the number up to which marks of its path are ignored."""
         self._spared_lists: dict[EntityPath, float] = {}
         """By list, the number up to which marks of all lists of its entities are ignored."""
+        self._represented: dict[EntityPath, float] = {}
+        """By record, the number before which its requests are stale, as another representation was requested."""
         self._tests: list[tuple[Callable[[str], bool], Mark]] = []
         self._untested: dict[str, float] = {}
         """By key, the number up to which marks of tests are ignored."""
@@ -164,9 +177,8 @@ class StaleMarks:
     def add(self, stale: StaleSet, number: float) -> None:
         """Set marks with this number on all data that an event makes stale."""
         mark = Mark(number, stale.event)
-        at_path = self._marks["paths"]
-        before = max([NEVER, *[at_path[path].number for path in stale.paths if path in at_path]])
         for key, since in stale.spared.items():
+            before = max((self._marks["paths"].get(path, NO_MARK).number for path in stale.paths), default=NEVER)
             if before < since or before <= self._spared.get(key, NEVER):
                 self._spared[key] = number
         if len(self._spared) > MAX_MARKS:
@@ -180,6 +192,7 @@ class StaleMarks:
         of_cells = {table for table, _ in (*stale.cells, *stale.evicted)}
         for table in (*stale.tables, *stale.lists, *stale.filtered_lists, *of_cells):
             self._newest[table] = number
+        self._represent(stale.represented)
         self._tests += [(test, mark) for test in stale.tests]
         while len(self._tests) > MAX_TESTS:
             self._raise_floor(self._tests.pop(0)[1].number)
@@ -190,6 +203,15 @@ class StaleMarks:
                 self._newest_of_kind[name] = number
             while len(marks) > MAX_MARKS:
                 self._raise_floor(marks.pop(next(iter(marks))).number)
+
+    def _represent(self, records: Mapping[EntityPath, float]) -> None:
+        """Set marks on records that requests of these numbers had in another representation."""
+        known = self._represented
+        for cell, number in records.items():
+            known[cell] = max(nextafter(number, NEVER), known.get(cell, NEVER))
+            self._newest[cell[0]] = max(known[cell], self._newest.get(cell[0], NEVER))
+        while len(known) > MAX_MARKS:
+            self._raise_floor(known.pop(next(iter(known))))
 
     def miss_events(self, number: float) -> None:
         """Mark everything that was requested before this number as stale, because events may have been missed."""
@@ -252,9 +274,15 @@ class StaleMarks:
                 found = max(found, self._of("arguments", str(value)))
         return found
 
-    def or_of_eviction(self, mark: Mark, cell: EntityPath, number: float) -> Mark:
-        """Return the mark of a record or list if it is at least `number`; else the later of it and its eviction."""
-        return mark if mark.number >= number else max(mark, self._marks["evicted"].get(cell, NO_MARK))
+    def or_unchanged(self, mark: Mark, cell: EntityPath, number: float) -> Mark:
+        """Return the mark of a record or list if it is at least `number`; else the latest of all that are its.
+
+        Those are its eviction, and the request of another representation of it.
+        """
+        if mark.number >= number:
+            return mark
+        found, represented = self._marks["evicted"].get(cell, NO_MARK), self._represented.get(cell)
+        return max(mark, found) if represented is None else max(mark, found, Mark(represented, REPRESENTED))
 
     def _of_lists(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """Return the mark of all lists of these entities, or of all lists that select their items if this one does."""

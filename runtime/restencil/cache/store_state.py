@@ -257,7 +257,7 @@ class StoreState:
         base, meta = self.base, self.base.meta(*cell)
         if meta is None:
             return False
-        mark = base.marks.or_of_eviction(base.marks.of_record(cell), cell, INFINITE)
+        mark = base.marks.or_unchanged(base.marks.of_record(cell), cell, INFINITE)
         return mark.number >= base.whole_number(cell, meta)
 
     def next_number(self) -> float:

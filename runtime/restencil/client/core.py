@@ -457,7 +457,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: object, failu
     reading = yield from _looking_again(core, request)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
-        if failure is None and not reading.found and reading.is_only_evicted:
+        if failure is None and not reading.found and reading.may_be_unchanged:
             # A bounded store has no room for what came: the response of a new request is built with the new records.
             value = yield from fetched(core, request)
             reading = yield from _looking_again(core, request)

@@ -161,8 +161,8 @@ class WatchedRead(AnyLiveRead[R]):
         is_first, self._decided = self._decided is None, token
         if not (is_first or forced or reading.date is None) and 1 < reading.expires_at <= reading.date:
             return None  # it was stale when received, and so would the next response be: fetching would never end
-        if not (is_first or forced) and reading.is_only_evicted:
-            return None  # nothing changed since it was shown, and a bounded store would evict it again
+        if not (is_first or forced) and reading.may_be_unchanged:
+            return None  # nothing changed since it was shown; the same would happen again
         return reading.decision
 
     def _keep(self, reading: Reading) -> None:
@@ -216,7 +216,7 @@ class WatchedRead(AnyLiveRead[R]):
         if sent is None or not sent.done:
             return reading
         self._refetch = None
-        if reading.found or sent.error is not None or not reading.is_only_evicted:
+        if reading.found or sent.error is not None or not reading.may_be_unchanged:
             return reading
         return Reading(sent.value, reading.expiry_status, reading.expires_at, Decision.GIVE)
 

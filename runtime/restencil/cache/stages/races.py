@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..change_effects import changed
+from ..merge import keep_representation
 from ..request_log import Answered
+from ..staleness import REPRESENTED, StaleSet
 from ..tables import Contents
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ def note_freshness(tx: Transaction) -> None:
         note_change(tx, changed(tx))
     elif tx.fetch_id is not None:
         _note_overlaps(tx, None)
+        if tx.request.selects_representation:
+            _note_representation(tx)
+
+
+def _note_representation(tx: Transaction) -> None:
+    """Collect the records that requests with other search arguments may have in another representation."""
+    if not tx.stale:
+        tx.stale = StaleSet(REPRESENTED)
+    tx.stale.represented.update(dict.fromkeys(keep_representation(tx.change), tx.writer.meta.fetched_at))
 
 
 def note_change(tx: Transaction, made: ChangeEffects) -> None:

@@ -1,0 +1,128 @@
+"""Search arguments of a read of one record, such as a language, may select another representation of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.freshness.programs import World
+from tests.freshness.small import small
+
+SPEC = """
+entities:
+  Author: {fields: {id: integer, name: string}}
+  File: {fields: {id: integer, path: string, content: string?, owner: Author}}
+resources:
+  authors: {path: /authors/:id, schema: Author}
+  files:
+    path: /files/:id
+    schema: File
+    endpoints:
+      get: {search_params: {content: integer?, ref: string?}}
+      find: {path: /files/find, search_params: {path: string}, schema: File}
+"""
+
+
+def server() -> Any:
+    """Files, whose content `?content=0` leaves out as null, and `?ref=…` gives as it was there."""
+    contents = {1: "now", 2: "two"}
+    names = {1: "Ada"}
+
+    def file(pk: int, query: str) -> dict[str, Any]:
+        content = None if "content=0" in query else f"at {query[4:]}" if query.startswith("ref=") else contents[pk]
+        return {"id": pk, "path": f"{pk}.txt", "content": content, "owner": {"id": 1, "name": names[1]}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        path, _, query = target.partition("?")
+        last = path.rpartition("/")[2]
+        if path.startswith("/authors"):
+            return {"id": 1, "name": names[1]}
+        if last == "find":
+            return file(int(query[5:6]), "")
+        if last == "files":
+            return [file(pk, query) for pk in contents]
+        if method == "PATCH":
+            contents[int(last)] = body["content"]
+        return file(int(last), query)
+
+    return answer
+
+
+def test_record_is_requested_again_after_another_representation_of_it() -> None:
+    """`get(id=1, content=0)` brings no content, and leaves neither `get(id=1)` nor a list without it as fresh."""
+    with small(SPEC, server()) as session:
+        session.call("files.get_list")
+        assert session.call("files.get", id=1).content == "now"
+        assert session.call("files.get", id=1, content=0).content is None
+        assert session.call("files.get", id=1).content == "now"
+        assert session.requests("files.get", id=1) == []
+        assert session.call("files.get_list")[0].content == "now"
+        assert session.call("files.find", path="1.txt").content == "now"
+
+
+def test_representation_is_requested_again_after_another_one() -> None:
+    """Of several representations, the one that was requested last is fresh."""
+    with small(SPEC, server()) as session:
+        assert session.call("files.get", id=1, ref="a").content == "at a"
+        assert session.requests("files.get", id=1, ref="a") == []
+        assert session.call("files.get", id=1, ref="b").content == "at b"
+        assert session.call("files.get", id=1, ref="a").content == "at a"
+        assert session.call("files.get", id=1).content == "now"
+        assert session.call("files.get", id=1, ref="a").content == "at a"
+
+
+def test_representation_is_requested_again_after_a_change() -> None:
+    """The response to a change says nothing about other representations."""
+    with small(SPEC, server()) as session:
+        session.call("files.get", id=1, content=0)
+        session.call("files.partial_update", id=1, body={"content": "new"})
+        assert session.requests("files.get", id=1) == []
+        assert session.requests("files.get", id=1, content=0) == ["GET /files/1?content=0"]
+
+
+def test_records_in_a_representation_are_requested_for_themselves() -> None:
+    """Search arguments may also select how the records in a record are shown."""
+    with small(SPEC, server()) as session:
+        session.call("files.get", id=1, ref="a")
+        assert session.requests("authors.get", id=1) == ["GET /authors/1"]
+        assert session.requests("authors.get", id=1) == []
+
+
+def test_search_argument_that_is_null_selects_nothing() -> None:
+    """`get(id=1, ref=None)` is `get(id=1)`."""
+    with small(SPEC, server()) as session:
+        session.call("files.get_list")
+        assert session.requests("files.get", id=1, ref=None) == []
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_live_reads_request_each_representation_once(asynchronous: bool) -> None:
+    """The request of another representation is no reason to request one again; a change is."""
+    with small(SPEC, server(), World(asynchronous=asynchronous)) as session:
+        seen: list[Any] = []
+        session.watch("files.get", {"id": 1}, seen)
+        session.watch("files.get", {"id": 1, "ref": "a"}, seen)
+        session.watch("files.get", {"id": 1, "ref": "b"}, seen)
+        for _ in range(4):
+            session.settle()
+        since = len(session.asked(0))
+        for _ in range(4):
+            session.settle()
+        assert len(session.asked(0)) == since == 3
+        session.call("files.partial_update", id=1, body={"content": "new"})
+        for _ in range(4):
+            session.settle()
+        asked = session.asked(since)
+        assert {"GET /files/1?ref=a", "GET /files/1?ref=b"} <= {*asked}
+        assert len(asked) == len({*asked})
+
+
+@pytest.mark.parametrize("from_dump", [False, True], ids=["sqlite", "dump"])
+def test_representation_is_never_stored(from_dump: bool) -> None:
+    """After reopening, the record is as its own response had it, or is requested."""
+    with small(SPEC, server(), World(sqlite=not from_dump)) as session:
+        session.call("files.get", id=1)
+        session.call("files.get", id=1, ref="a")
+        session.again(from_dump=from_dump)
+        assert session.call("files.get", id=1).content == "now"
+        assert session.call("files.get", id=1, ref="a").content == "at a"
