@@ -250,3 +250,10 @@ def test_bodies_and_responses_move_takes_what_a_partial_update_takes() -> None:
     mails = spec.resources["mails"].endpoints
     assert mails["get_list"].extenders["move"].body == mails["partial_update"].body
     assert declared(resource % "").resources["mails"].endpoints["get_list"].extenders["move"].has_body
+
+
+def test_bodies_and_responses_bytes_and_json_of_one_url_are_two_reads() -> None:
+    """The cache keeps a file and what is said of it apart; two schemas of JSON would read one result."""
+    resource = "mails: {path: /mails/:id, schema: Mail, members: [get], endpoints: {other: {path: /mails/:id, OTHER}}}"
+    assert codes(resource.replace("OTHER", "schema: null, content: bytes")) == []
+    assert codes(resource.replace("OTHER", "schema: integer")) == ["same-request"]

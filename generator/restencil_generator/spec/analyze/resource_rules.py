@@ -178,7 +178,9 @@ def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:
         for endpoint in resource.endpoints.values():
             if endpoint.side_effect:
                 continue
-            request = (endpoint.method, endpoint.url_prefix, route(endpoint.path))
+            # Text, bytes and JSON of one URL have an entry each.
+            content = None if endpoint.content == "json" else endpoint.content
+            request = (endpoint.method, endpoint.url_prefix, route(endpoint.path), content)
             what = f"{quoted(endpoint.name)} of resource {quoted(resource.name)}"
             other_what, other = seen.setdefault(request, (what, endpoint))
             if _shape(other.schema) != _shape(endpoint.schema):
