@@ -118,6 +118,37 @@ def test_change_concerns_the_record_that_its_url_was_answered_with(login: str, c
                     session.call("users.get", login=asked)
 
 
+@pytest.mark.parametrize("change", ["star", "delete"])
+def test_change_at_another_name_of_a_record_makes_all_records_stale(change: str) -> None:
+    """`/projects/g%2Fp` is no project whose key is an integer, so it may be any of them."""
+    spec = """
+resources:
+  projects:
+    path: /projects/:id
+    params: {id: string}
+    schema: {entity: Project, fields: {id: integer, stars: integer}}
+    endpoints: {star: {method: POST, path: /projects/:id/star, body: null, schema: null}}
+"""
+    stars = {2: 0}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            stars.clear()
+            return NOTHING
+        if method == "POST":
+            stars[2] += 1
+            return NOTHING
+        projects = [{"id": key, "stars": count} for key, count in stars.items()]
+        return projects if target == "/projects" else next(iter(projects), None)
+
+    with small(spec, answer) as session:
+        session.call("projects.get", id="2")
+        session.call("projects.get_list")
+        session.call(f"projects.{change}", id="g/p")
+        assert [one.stars for one in session.call("projects.get_list")] == list(stars.values())
+        assert stars or not session.is_fresh("projects.get", {"id": "2"})
+
+
 def test_mapped_parameter_finds_the_record_in_a_list() -> None:
     """With `export_pk: {field: id}` `get` after the list asks nothing."""
     with small(EXPORTS.replace("PARAMS", MAPPED), exports()) as session:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.values import SCALARS, is_dict, is_mapping
-from ..schema.entity import EntitySchema, as_entity, params_to_fields, usable_pk
+from ..schema.entity import EntitySchema, as_entity, is_other_name, params_to_fields, usable_pk
 from .request import call_args
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ def entities_of_url(item: Schema | None, request: Request, writer: Normalization
     one for each table that contains it.
     """
     params = params_of(request.rules, request.args)
-    return result_of_get(item, request, writer) or named_entities(item, params, params, writer)
+    known = result_of_get(item, request, writer)
+    if known:
+        return known
+    named = named_entities(item, params, params, writer)
+    return [one for one in named if not is_other_name(one.schema.model, params)]
 
 
 def named_entities(

@@ -317,6 +317,8 @@ class EntitySchema(EntityNode):
     def lenient_pk(self, params: Mapping[str, Any], args: tuple[Any, ...]) -> str | None:
         """Return the primary key for URL parameters; None if they have none or `pk` raises for them."""
         try:
+            if is_other_name(self.model, params):
+                return None
             return self.model.pk(self.model.with_pk(params), None, None, args)
         except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
             return None
@@ -829,6 +831,15 @@ def _by_fields(names: tuple[str, ...]) -> PkFunction:
         return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
 
     return pk
+
+
+def is_other_name(model: EntityModel, params: Mapping[str, Any]) -> bool:
+    """Whether URL parameters have text in place of a key that is an integer: `/projects/group%2Fname`."""
+    name = model.pk_name
+    text = None if name is None else params.get(name)
+    if name is None or type(text) is not str or text.removeprefix("-").isdecimal():
+        return False
+    return model.kinds.get(model.to_python.get(name, name)) in (int, int | None)
 
 
 def _pk_parts(setting: str | Sequence[str] | Callable[..., Any]) -> tuple[str, ...] | None:
