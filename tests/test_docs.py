@@ -50,7 +50,7 @@ HABITS = {
     "server-sent events, WebSocket": "runtime/client/test_responses.py::test_responses_stream_is_handed_over_unread",
     "conditional requests, `If-Match`": "runtime/client/test_lost_updates.py::test_change_sends_the_last_etag",
     "requests that are not in the spec": "runtime/client/test_responses.py::test_request_to_another_origin_is_rejected",
-    "request ids": "runtime/http/test_status_errors.py::test_status_errors_api_may_name_the_header_of_its_request_ids",
+    "request ids": "runtime/http/test_status_errors.py::test_status_errors_request_id_is_found_in_the_usual_headers",
     "telemetry headers": "runtime/http/test_user_agent.py::test_user_agent_nothing_but_what_is_said_here_is_sent_along",
     "log switch": "runtime/base/test_logs.py::test_logs_variable_is_the_level_and_shows_it_on_standard_error",
     "webhook signatures": "",
