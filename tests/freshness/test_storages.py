@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.freshness import driver
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
 from tests.freshness.server import NOTHING, Response
@@ -581,6 +582,18 @@ def test_field_without_persist_that_is_not_known_is_requested() -> None:
             session.call("items.get_list.fetch")
         session.sync()
         assert session.call("items.get", "", "other", id=1).title == "old"
+
+
+def test_list_that_is_not_stored_does_not_follow_a_change_of_another_process() -> None:
+    """The list that the other process has updated is its own, so a total beside this one would be wrong."""
+    program = """
+        world sqlite, has_envelope, embeds_owner
+        watch users.newest()
+        other.items.get_list(owner=2)
+        items.delete(id=3) -> whole
+        other.items.get(id=1)
+    """
+    assert run(parse(program), driver.UNSTORED, check_all=True).differences == []
 
 
 NESTED = """

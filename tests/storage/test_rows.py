@@ -301,7 +301,7 @@ def test_rows_members_that_were_left_out_stay_as_memory_has_them() -> None:
     """With all that is in them, and they count as received when memory received them."""
     held = StoredEntry({"id": 1, "card": {"number": "1", "token": "t"}, "note": "n"}, Meta(10, 10, 50))
     value = {"id": 1, "card": {"number": "2"}, "cards": [{"number": "3"}], "note": "m"}
-    found = entry_without(value, frozenset({"card", "cards"}), held, Meta(20, 20, 60), 7)
+    found = entry_without(StoredEntry(value, Meta(20, 20, 60)), frozenset({"card", "cards"}), held)
     assert found.stored == {**held.stored, "note": "m"} and found.times == Meta(20, 20, 50)
     whole = Whole(10, 50, frozenset({"id", "card", "note"}), 10, {"id": 20, "note": 20})
     assert found.whole == whole
@@ -310,9 +310,9 @@ def test_rows_members_that_were_left_out_stay_as_memory_has_them() -> None:
 def test_rows_members_that_were_left_out_and_are_unknown_are_not_received() -> None:
     """Nor are members of which a part was left out."""
     value = {"id": 1, "card": {"number": "2"}, "note": "m"}
-    found = entry_without(value, frozenset({"card", "by_name"}), None, Meta(20, 20, 60), 7)
+    found = entry_without(StoredEntry(value, Meta(20, 20, 60)), frozenset({"card", "by_name"}), None)
     assert found.stored == {"id": 1, "note": "m"}
-    assert found.whole == Whole(7, 60, frozenset({"id", "note"}), 20)
+    assert found.whole == Whole(20, 60, frozenset({"id", "note"}), 20)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from .tables import Tables, Whole
 from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from ..schema.protocol import EntityNode
@@ -134,12 +134,12 @@ def whole_after(
         since_of = {**dict.fromkeys(whole.fields, whole.fetched_at), **whole.later}
         later = {name: since for name, since in since_of.items() if since > number}
         return Whole(number, times.expires_at, record.keys(), number, later)
-    return with_part(whole, record, number)
+    return with_parts(whole, dict.fromkeys(record, number))
 
 
-def with_part(whole: Whole, names: Iterable[str], fetched_at: float) -> Whole:
-    """Return the last response with the complete record, after a later one with these fields."""
-    received = {name: fetched_at for name in names if fetched_at > whole.later.get(name, whole.fetched_at)}
+def with_parts(whole: Whole, since: Mapping[str, float]) -> Whole:
+    """Return the last response with the complete record, after others with some fields, sent at these times (ms)."""
+    received = {name: number for name, number in since.items() if number > whole.later.get(name, whole.fetched_at)}
     return whole._replace(later={**whole.later, **received})
 
 

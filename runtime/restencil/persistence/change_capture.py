@@ -46,13 +46,21 @@ class ChangeCapture:
         self.local_only: set[EntityPath] = set()
         """Cells whose value in memory is never stored."""
         self.unstored_keys: set[str] = set()
-        """Keys whose results are not stored."""
+        """Keys whose results are never stored."""
+        self.own_keys: set[str] = set()
+        """Keys with a response that only this process has."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of the result that an error replaced."""
 
     def clear(self) -> None:
         """Forget all cells and keys, as memory is empty."""
-        for kept in (self.local_only, self.unstored_keys, self._under_error, self._registry.unstored_lists):
+        for kept in (
+            self.local_only,
+            self.unstored_keys,
+            self.own_keys,
+            self._under_error,
+            self._registry.unstored_lists,
+        ):
             kept.clear()
 
     # -- called by actions
@@ -222,6 +230,14 @@ class ChangeCapture:
             bulk_invalidations.append(PageExtension(key, header, pending.times, refreshes))
         pending.results, pending.bulk_invalidations = results, bulk_invalidations
 
+    def keeps_key(self, key: str) -> bool:
+        """Whether the result of a key is stored."""
+        return key not in self.unstored_keys and key not in self.own_keys and self._registry.keeps_key(key)
+
+    def keeps_list(self, cell: EntityPath) -> bool:
+        """Whether a list is stored."""
+        return self._registry.keeps_list(cell)
+
     def _keep_whole(self, pending: PendingWrite, request: Request) -> None:
         """Leave out the result and the lists of a response if its records are not stored with all their members.
 
@@ -234,11 +250,11 @@ class ChangeCapture:
         if request.rules.side_effect:
             self.unstored_keys |= keys
         else:
-            self.unstored_keys -= keys
+            self.own_keys -= keys
             registry.unstored_lists -= lists
         if all(registry.keeps_whole(table, written) for table, written in records.items()):
             return
-        self.unstored_keys |= keys
+        self.own_keys |= keys
         self.local_only |= lists
         registry.unstored_lists |= lists
         pending.cells, pending.joins = records, ()
@@ -255,16 +271,19 @@ class ChangeCapture:
         """Whether a page extends the stored list, as memory does not have the latest list."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
-        return not is_latest and key not in self.unstored_keys and self._registry.keeps_key(key)
+        return not is_latest and self.keeps_key(key)
 
     def _keep_out(self, pending: PendingWrite, request: Request) -> None:
         """Store nothing of a response; delete the stored result if the server forbids storing."""
         if pending.is_answer or not request.rules.persistence.persist:
-            self.local_only.update((table, pk) for table, written, _ in pending.tables for pk in written)
+            cells = [(table, pk) for table, written, _ in pending.tables for pk in written]
+            self.local_only.update(cells)
+            self._registry.unstored_lists.update(cell for cell in cells if is_collection(cell[0]))
         pending.forget_values()
         if not request.rules.persistence.persist:
             self.unstored_keys.add(request.key)
         else:
+            self.own_keys.add(request.key)
             pending.drop = {request.key: None}
 
     def _is_error(self, pending: PendingWrite) -> bool:
@@ -282,7 +301,7 @@ class ChangeCapture:
         own = None if request is None else request.key
         for written in pending.keys:
             key = written[0]
-            if key in self.unstored_keys or not self._registry.keeps_key(key):
+            if not self.keeps_key(key):
                 continue
             if key == own:
                 self._under_error.pop(key, None)

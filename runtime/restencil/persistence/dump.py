@@ -136,7 +136,7 @@ class _Dumping:
             registry.register(node)
         capture = None if persistence is None else persistence.write_behind.capture
         self._unstored: set[EntityPath | str] = self._base.unstored | (
-            set() if capture is None else capture.local_only | capture.unstored_keys
+            set() if capture is None else capture.local_only | capture.unstored_keys | capture.own_keys
         )
 
     def fill(self) -> None:

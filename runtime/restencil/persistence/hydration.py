@@ -23,7 +23,6 @@ from ..base.values import (
     same_json,
 )
 from ..cache.merge import StoredEntry, apply, requested_by
-from ..cache.staleness import NEVER
 from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
 from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
@@ -268,7 +267,7 @@ class Hydrator(Provenance):
         left = self.left_out.get(cell)
         missing = None if left is None else self._registry.rules(table).missing(left)
         if missing and is_dict(value):
-            value, times, whole = entry_without(value, missing, record_in(base, cell), times, NEVER)
+            value, times, whole = entry_without(StoredEntry(value, times, whole), missing, record_in(base, cell))
         if is_pending or is_joined:
             stored, times, whole = self._write_behind.over(
                 cell, StoredEntry(_stored(value, node, before), times, whole)

@@ -244,12 +244,17 @@ class LogConsumer:
         )
         store_state.request_log.add(answered, store_state.last_number, in_flight)
 
-    def _number_of_key(self, key: str) -> float:
+    def _number_of_key(self, key: str) -> float | None:
+        """Return the number of a result in memory; NEVER while it waits for its commit, None if it is not stored."""
+        if not self._write_behind.capture.keeps_key(key):
+            return None
         meta = self._store_state.base.key_meta(key)
         return NEVER if meta is None or self._write_behind.is_pending_key(key) else meta.number
 
-    def _number_of_list(self, table: str, pk: str) -> float:
-        """Return the number of a list in memory; NEVER while it waits for its commit."""
+    def _number_of_list(self, table: str, pk: str) -> float | None:
+        """Return the number of a list in memory; NEVER while it waits for its commit, None if it is not stored."""
+        if not self._write_behind.capture.keeps_list((table, pk)):
+            return None
         base = self._store_state.base
         meta = base.meta(table, pk)
         return NEVER if meta is None or self._write_behind.is_pending((table, pk)) else base.number((table, pk), meta)

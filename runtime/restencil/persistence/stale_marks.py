@@ -60,9 +60,11 @@ def spared_by(stale: StaleSet, commit_of: Callable[[float], int]) -> dict[Mark, 
 
 
 def stale_of(
-    marks: Iterable[Mark], number_of_key: Callable[[str], float], number_of_list: Callable[[str, str], float]
+    marks: Iterable[Mark],
+    number_of_key: Callable[[str], float | None],
+    number_of_list: Callable[[str, str], float | None],
 ) -> StaleSet:
-    """Convert marks of another store to a `StaleSet`; spared entries get the numbers of this store."""
+    """Convert marks of another store to a `StaleSet`; spared entries get the numbers of this store, unless None."""
     stale = StaleSet(ELSEWHERE)
     for kind, name, pk in marks:
         if kind == "row":
@@ -72,9 +74,13 @@ def stale_of(
         elif kind == "read":
             stale.reads.add((name, pk))
         elif kind == "spared" and is_collection(name):
-            stale.spared_lists[name, pk] = number_of_list(name, pk)
+            number = number_of_list(name, pk)
+            if number is not None:
+                stale.spared_lists[name, pk] = number
         elif kind == "spared":
-            stale.spared[name] = number_of_key(name)
+            number = number_of_key(name)
+            if number is not None:
+                stale.spared[name] = number
         elif kind in _NAMES:
             getattr(stale, _NAMES[kind]).add(name)
     return stale

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import INVALID, Sentinel
-from ..cache.merge import StoredEntry, requested_by, with_part
+from ..cache.merge import StoredEntry, requested_by, with_parts
 from ..cache.merge import whole_of as last_whole_of
 from ..schema.stored import is_collection, record_of
 from .row_codec import (
@@ -73,30 +73,31 @@ def entry_of(
     whole = whole_of(value, details, times, number)
     if is_collection(row.table):
         return requested_by(StoredEntry(value, times, whole), times.fetched_at)
+    loaded = requested_by(StoredEntry(value, times, whole), times.fetched_at)
     missing = registry.rules(row.table).missing(left)
     if missing:
-        loaded = entry_without(value, missing, held, times, number)
-    else:
-        loaded = requested_by(StoredEntry(value, times, whole), times.fetched_at)
+        loaded = entry_without(loaded, missing, held)
     prints = row.shape.split("+")
     model = next((model for model in registry.classes(row.table) if fingerprint_of(model) in prints), None)
     return loaded if model is None else loaded._replace(stored=model.stored(loaded.stored))
 
 
-def entry_without(
-    value: dict[str, Any], missing: frozenset[str], held: StoredEntry | None, times: Meta, number: float
-) -> StoredEntry:
-    """Return the entry of a record whose row lacks members, like that of a response with only its other members.
+def entry_without(loaded: StoredEntry, missing: frozenset[str], held: StoredEntry | None) -> StoredEntry:
+    """Return the entry of a row that misses members, like that of a response with only its other members.
 
     `held` is the record in memory, whose members stay.
     """
-    received = {name: item for name, item in value.items() if name not in missing}
+    whole = last_whole_of(loaded)
+    since = {**dict.fromkeys(whole.fields, whole.fetched_at), **whole.later}
+    received = {name: item for name, item in loaded.stored.items() if name not in missing}
     if held is None:
-        return StoredEntry(received, times, whole_of(received, None, times, number))
+        return StoredEntry(received, loaded.times, whole._replace(fields=whole.fields - missing))
     known = record_of(held.stored)
-    times = times._replace(expires_at=min(times.expires_at, held.times.expires_at))
-    whole = with_part(last_whole_of(held), received, times.fetched_at)
-    return StoredEntry(received | {name: known[name] for name in missing if name in known}, times, whole)
+    return StoredEntry(
+        received | {name: known[name] for name in missing if name in known},
+        loaded.times._replace(expires_at=min(loaded.times.expires_at, held.times.expires_at)),
+        with_parts(last_whole_of(held), {name: since[name] for name in received if name in since}),
+    )
 
 
 def record_in(base: Tables, cell: EntityPath) -> StoredEntry | None:
