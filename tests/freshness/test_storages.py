@@ -66,6 +66,15 @@ CASES: Final = {
         watch items.by_last()
         other.users.get_list()
     """,
+    "a summary of a record that was stale when the storage was opened again": """
+        world sqlite, optimistic, newest_first
+        items.create(body={'owner': 2}) -> whole
+        items.visit(id=4, body={'rank': 1}) -> 204
+        watch teams.get_list()
+        notes.delete(item_id=1, id=1) -> whole
+        reopen
+        items.latest()
+    """,
     "an event loop waits for a thread that asks the storage": """
         world asynchronous, sqlite
         items.get(id=5)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..base.values import UNDEFINED
 from ..cache.staleness import ELSEWHERE
-from .stale_marks import load_marks
+from .stale_marks import load_mark_of, load_marks
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -107,8 +107,7 @@ class Provenance:
             load_marks(marks, loaded.marks, number_of_event)
             self._store_state.hot_results.clear()
         for row in loaded.rows:
-            if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
-                marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
+            load_mark_of(marks, row, number_of_event)
 
     def is_memory_only(self, cell: EntityPath) -> None:
         """Mark a cell as stale that only memory has."""

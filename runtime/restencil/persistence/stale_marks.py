@@ -14,6 +14,7 @@ from ..storage.protocol import Mark, Spared
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.staleness import StaleMarks
+    from ..storage.protocol import StoredRow
 
 ANYTHING: Final[Mark] = "anything", "", ""
 """The mark that every commit with stale marks sets as well."""
@@ -115,6 +116,12 @@ def wanted_of_list(table: str, pk: str) -> Iterator[Mark]:
     yield "spared", table, pk
     for value in identity_of_text(pk).values():
         yield "argument", str(value), ""
+
+
+def load_mark_of(marks: StaleMarks, row: StoredRow, number_of_event: Callable[[int], float]) -> None:
+    """Write the mark of a loaded row to memory, unless the row is complete by a later request."""
+    if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
+        marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
 
 
 def load_marks(marks: StaleMarks, found: Mapping[Mark, int], number_of_event: Callable[[int], float]) -> None:

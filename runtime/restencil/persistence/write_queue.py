@@ -15,6 +15,7 @@ from ..cache.write_set import EditList
 from ..schema.stored import is_collection, record_of
 from .pending_write import deletion_of
 from .row_codec import left_out_of
+from .stale_marks import load_mark_of
 from .stored_forms import entry_of, record_in
 
 if TYPE_CHECKING:
@@ -248,7 +249,10 @@ class WriteQueue:
         if row is None or not row.rev:
             self.bases[cell] = Base(None, 0, "")
             return
-        number = self._connection.known.timeline.number_of(row.whole_rev)
+        timeline = self._connection.known.timeline
+        load_mark_of(self._store_state.base.marks, row, timeline.number_of_event)
+        self._store_state.hot_results.clear()
+        number = timeline.number_of(row.whole_rev)
         times = self._connection.inward(row.times, row.whole_rev)
         try:
             held = entry_of(self._registry, row, times, number, record_in(self._store_state.base, cell))
