@@ -58,7 +58,7 @@ def test_laws_each_rule_has_an_edit() -> None:
     assert len(EDITS) + len(WIDE) >= 120
     reported = {finding.partition(" ")[0] for edit in (*EDITS, *WIDE) for finding in edit.findings}
     missing = sorted(RULES.keys() - reported)
-    assert missing == [], "add an edit with this rule to tests/generator/diff/edits.py"
+    assert missing == [], "add an edit with this rule to tests/generator/diff/edits.diff"
 
 
 # ----------------------------------------------------------------------------------------- everything that can be said
