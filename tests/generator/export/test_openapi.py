@@ -96,48 +96,7 @@ def test_openapi_specs_at_random_give_valid_documents_and_come_back(data: Any) -
         assert found.digest == spec.digest
 
 
-SHOP = """
-restencil: 1
-package: shop
-title: Shop
-version: 1.2.0
-description: What we sell.
-servers:
-  production: https://api.shop.example/v1
-  region: {url: "https://{region}.shop.example/v1", variables: {region: {type: {enum: [eu, us]}, default: us}}}
-header_params: {tenant: {type: uuid, wire: X-Tenant-Id, env: SHOP_TENANT}}
-search_params: {api_version: {type: string, default: "2024-06", wire: api-version}}
-auth:
-  schemes:
-    token: {bearer: true, env: SHOP_TOKEN}
-    key: {header: X-Api-Key, env: SHOP_KEY}
-    machine:
-      oauth2: {token_url: https://auth.shop.example/token, scopes: [read]}
-      env: {client_id: SHOP_ID, client_secret: SHOP_SECRET}
-  use: [machine, [key, token], none]
-objects: {Problem: {title: string}}
-errors: {404: Problem, 4XX: any}
-enums: {State: [open, closed]}
-entities:
-  Maker: {fields: {id: integer, name: string}}
-resources:
-  items:
-    path: /items/:id
-    schema:
-      entity: Item
-      fields: {id: {type: integer, read_only: true}, title: string!, state: State?, made_at: datetime, maker: Maker?}
-    search_params:
-      tags: {type: [string], optional: true, style: repeat}
-      ids: {type: [integer], optional: true}
-      filter: {type: {object: {state: State?}}, optional: true, style: deep}
-    response: {envelope: data}
-    pagination_field: page
-    pagination: {style: page}
-    endpoints:
-      by_kind: {path: "/kinds/:kind?", schema: [Item]}
-      hot: {path: "/items/hot\\\\?type=x", schema: [Item], deprecated: true, description: What is wanted.}
-      log_in: {auth: none, method: POST, path: /login, body: {form: {user: string}}, schema: null}
-"""
+SHOP = (Path(__file__).parent / "shop.yaml").read_text("utf-8")
 
 
 def test_openapi_endpoint_is_an_operation() -> None:

@@ -18,35 +18,7 @@ from restencil_generator.spec.load import load_spec
 ROOT = Path(__file__).parents[3]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 
-SHOP = """
-restencil: 1
-package: shop
-title: Shop
-description: What is for sale.
-version: "1.2"
-url_prefix: https://shop.example
-auth: {bearer: true, env: SHOP_TOKEN}
-enums: {Status: [open, sent]}
-objects: {Problem: {title: string}}
-errors: {404: Problem}
-resources:
-  orders:
-    path: /orders/:id
-    schema:
-      entity: Order
-      description: An order of a customer.
-      fields:
-        id: {type: integer, read_only: true}
-        status: {type: Status, description: Where it is.}
-        placedAt: {type: datetime, deprecated: Use `history`.}
-    search_params: {status: Status?, page: integer?}
-    pagination_field: page
-    pagination: {style: page}
-    examples:
-      get: {params: {id: 7}, response: {id: 7, status: open, placedAt: "2026-01-01T00:00:00Z"}}
-    endpoints:
-      count: {path: /orders/count, schema: {total: integer}, description: Count orders.}
-"""
+SHOP = (Path(__file__).parent / "shop.yaml").read_text("utf-8")
 
 
 def page(text: str = SHOP) -> str:

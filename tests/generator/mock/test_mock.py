@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.generator.declared import declared
+from tests.generator.mock.served import Api, ids, spec_text
 from tests.libraries import httpx
 
 import restencil
@@ -15,85 +16,9 @@ from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec
 from restencil_generator.spec.member_names import to_wire
-from restencil_generator.spec.model import PathText, Spec
+from restencil_generator.spec.model import PathText
 
-BLOG = """
-restencil: 1
-package: blog
-url_prefix: https://api.blog.example/v1
-wire_names: camelCase
-enums: {Status: [draft, published, archived]}
-objects:
-  Address: {street: string, city: string}
-entities:
-  User:
-    fields: {id: integer, username: string, email: string?, address: Address?, joined_at: datetime}
-  Comment:
-    fields: {id: integer, body: string, author: User}
-resources:
-  users:
-    path: /users/:id
-    schema: User
-    examples:
-      get_list:
-        response:
-          - {id: 1, username: ada, email: ada@blog.example, joined_at: "1843-07-10T09:00:00Z"}
-          - {id: 2, username: grace, email: null, joined_at: "1944-07-02T08:30:00Z"}
-  articles:
-    path: /articles/:id
-    schema:
-      entity: Article
-      fields:
-        id: {type: integer, read_only: true}
-        title: {type: string, default: untitled}
-        status: {type: Status, default: draft}
-        author: User
-        tags: [string]
-        views: {values: integer}
-        comments: [Comment]
-        posted_at: {type: datetime, read_only: true}
-    search_params: {author: string?, status: Status?, order_by: string?}
-    collection: {non_filter_arguments: [order_by]}
-    pagination_field: cursor
-    pagination: {style: cursor, next: last.id}
-    endpoints:
-      search:
-        extends: get_list
-        path: /search/articles\\?q=:q
-        schema: {results: [Article], total: integer, next: string?}
-      publish: {method: POST, path: /articles/:id/publish, body: null, schema: Article}
-      comments: {path: /articles/:id/comments, schema: [Comment]}
-      comment: {method: POST, path: /articles/:id/comments, body: Comment, schema: Comment}
-"""
-
-
-class Api:
-    """A mock server in process."""
-
-    def __init__(self, *specs: str | Spec, auth: bool = True) -> None:
-        self.log: list[str] = []
-        declarations = [spec if isinstance(spec, Spec) else declared(spec) for spec in specs]
-        self._app = create_app(*declarations, auth=auth, log=self.log.append)
-
-    def __call__(self, method: str, url: str, **options: Any) -> httpx.Response:
-        async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(self._app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://mock.test") as client:
-                return await client.request(method, url, **options)
-
-        return asyncio.run(send())
-
-    def get(self, url: str, **options: Any) -> Any:
-        """The JSON of a GET that is answered by 200."""
-        answer = self("GET", url, **options)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def send(self, method: str, url: str, body: Any = None, status: int = 200) -> Any:
-        """The JSON that answers a body."""
-        answer = self(method, url, json=body) if body is not None else self(method, url)
-        assert answer.status_code == status, answer.text
-        return answer.json() if answer.content else None
+BLOG = spec_text("blog")
 
 
 @pytest.fixture
@@ -102,22 +27,10 @@ def blog() -> Api:
     return Api(BLOG)
 
 
-def ids(records: Any) -> list[Any]:
-    return [record["id"] for record in records]
-
-
 # ----------------------------------------------------------------------------------------------------------- first data
 
 
-NAMES = """
-restencil: 1
-package: shop
-wire_names: camelCase
-objects: {Size: {unit_name: string}}
-entities:
-  A: {fields: {id: integer, the_kind: {const: a}, the_size: Size, all_sizes: [Size], by_name: {values: Size}}}
-  B: {fields: {id: integer, the_kind: {const: b}, an_a: A?}}
-"""
+NAMES = spec_text("names")
 
 
 def test_mock_example_goes_out_under_wire_names() -> None:
@@ -147,21 +60,7 @@ def test_mock_examples_are_the_first_data(blog: Api) -> None:
     ]
 
 
-WEATHER = """
-restencil: 1
-package: weather
-entities:
-  Reading:
-    pk: [station, at]
-    fields: {station: string, at: datetime, celsius: number}
-  Place:
-    pk: [station_code, number]
-    fields: {station_code: string, number: integer}
-resources:
-  stations: {path: /stations/:code, schema: {entity: Station, pk: code, fields: {code: string}}}
-  readings: {path: /stations/:station/readings/:at, schema: Reading}
-  places: {path: /stations/:station_code/places/:number, schema: Place}
-"""
+WEATHER = spec_text("weather")
 
 
 def test_mock_example_is_where_the_arguments_of_its_call_say() -> None:
@@ -443,28 +342,7 @@ def test_mock_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     assert blog.get("/articles/1")["title"] == "Title 1"
 
 
-NEEDY = """
-restencil: 1
-package: needy
-objects: {Place: {street: string!, city: string}}
-entities:
-  Owner: {fields: {id: integer, name: string!}}
-  Shop:
-    fields:
-      id: {type: integer, read_only: true}
-      name: string!
-      secret: {type: string, write_only: true, required: true}
-      place: Place?
-      owner: Owner?
-      at: {type: {one_of: [Place, string]}, optional: true}
-resources:
-  shops:
-    path: /shops/:id
-    schema: Shop
-    endpoints:
-      many: {method: POST, path: /many, body: [Shop], schema: null}
-      maybe: {method: POST, path: /maybe, body: Shop, request: {optional: true}, schema: null}
-"""
+NEEDY = spec_text("needy")
 
 
 @pytest.mark.parametrize(
@@ -685,57 +563,7 @@ def test_mock_pages_by_link() -> None:
 
 # --------------------------------------------------------------------------------------------------------- other shapes
 
-SHAPES = """
-restencil: 1
-package: shapes
-wire_names: camelCase
-enums: {Kind: [a, b]}
-entities:
-  Item: {abstract: true, key: Item, fields: {id: integer, kind: string, name: string}}
-  Link: {extends: Item, key: Link, fields: {kind: {const: link}, url: string}}
-  Post: {extends: Item, key: Post, fields: {kind: {const: post}, text: string}}
-  Owner:
-    fields:
-      id: integer
-      tasks: {collection: [Task], nest: {owner_id: id}}
-  Task: {fields: {id: integer, owner_id: integer, done: boolean}}
-  Repo: {pk: [host, name], fields: {host: string, name: string, stars: integer}}
-  Node: {fields: {id: integer, parent: Node?, children: [Node]}}
-  Pref: {pk: code, fields: {code: uuid, value: any}}
-resources:
-  feed: {path: /feed/:id, schema: {union: {link: Link, post: Post}, attribute: kind}}
-  owners: {path: /owners/:id, schema: Owner}
-  tasks:
-    path: /owners/:owner_id/tasks/:id
-    schema: Task
-    endpoints:
-      complete: {method: POST, path: /owners/:owner_id/tasks/:id/complete, body: null, schema: Task, extends: get}
-  repos: {path: /repos/:host/:name, schema: Repo}
-  nodes: {path: /nodes/:id, schema: Node}
-  prefs:
-    path: /prefs/:code
-    schema: Pref
-    endpoints:
-      me: {path: /me, schema: Pref}
-      stats: {path: /stats, schema: {count: integer, since: datetime}}
-      login: {method: POST, path: /login, body: {name: string, age: integer?}, schema: {token: string, name: string}}
-      form:
-        method: POST
-        path: /form
-        body: {form: {name: string, age: integer}}
-        schema: {name: string, age: integer}
-      upload:
-        method: POST
-        path: /upload
-        body: {multipart: {name: string, file: bytes}}
-        schema: {name: string, file: string}
-      motd: {path: /motd, schema: null, content: text}
-      blob: {path: /blob, schema: null, content: bytes}
-      ping: {method: POST, path: /ping, body: null, schema: null}
-    examples:
-      stats: {response: {count: 3, since: "2020-01-01T00:00:00Z"}}
-      motd: {response: hello}
-"""
+SHAPES = spec_text("shapes")
 
 
 @pytest.fixture
@@ -824,15 +652,7 @@ def test_mock_text_bytes_and_nothing(shapes: Api) -> None:
     assert shapes("POST", "/ping").status_code == 204
 
 
-VALUES = """
-restencil: 1
-package: prefs
-resources:
-  settings:
-    path: /settings/:id
-    schema: {entity: Setting, fields: {id: integer, text: string}}
-    endpoints: {get_list: {schema: {collection: {values: Setting}}}}
-"""
+VALUES = spec_text("values")
 
 
 def test_mock_collection_of_values_is_a_mapping() -> None:
@@ -846,20 +666,7 @@ def test_mock_collection_of_values_is_a_mapping() -> None:
     assert refused["message"] == "theme.text: expected a string, not 1"
 
 
-PARTS = """
-restencil: 1
-package: parts
-entities:
-  Summary: {key: Paper, fields: {id: integer, title: string}}
-  Paper: {extends: Summary, fields: {text: string}}
-resources:
-  papers:
-    path: /papers/:id
-    schema: Paper
-    endpoints:
-      get_list: {schema: {collection: [Summary]}}
-      archive: {method: POST, path: /papers/:id/archive, body: null, schema: {invalidate: Paper}}
-"""
+PARTS = spec_text("parts")
 
 
 def test_mock_list_of_summaries_shows_their_fields_only() -> None:
@@ -878,26 +685,7 @@ def test_mock_endpoint_that_invalidates_answers_with_what_it_removed() -> None:
     assert api("GET", "/papers/2").status_code == 404
 
 
-PLAIN_BODIES = """
-restencil: 1
-package: plain
-resources:
-  articles:
-    path: /articles/:id
-    schema: {entity: Article, fields: {id: integer, title: string, tags: [string]}}
-    pagination_field: cursor
-    pagination: {style: cursor, next: meta.page.next}
-    endpoints:
-      get_list: {schema: {items: {collection: [Article]}, meta: {page: {next: string?}, total: integer}}}
-      tag: {method: POST, path: /articles/:id/tags, body: [string], schema: Article}
-      set_tags: {method: PUT, path: /articles/:id/tags, body: [string], schema: Article}
-      touch: {method: POST, path: /articles/:id/touch, body: any, schema: Article}
-      pick: {method: POST, path: /articles/pick, body: [integer], schema: [Article]}
-      add_titles: {method: POST, path: /articles/titles, body: [string], schema: [Article]}
-      upload: {method: PUT, path: /articles/:id/cover, body: bytes, schema: null}
-      download: {path: /articles/:id/cover, schema: null, content: bytes}
-      remove_cover: {method: DELETE, path: /articles/:id/cover, schema: null}
-"""
+PLAIN_BODIES = spec_text("plain_bodies")
 
 
 @pytest.fixture
@@ -980,24 +768,7 @@ def test_mock_any_credential_of_the_specs_kind_will_do(auth: str, options: dict[
     assert Api(MINIMAL.format(package="api", auth=auth), auth=False)("GET", "/items").status_code == 200
 
 
-SCHEMES = """
-restencil: 1
-package: api
-auth:
-  schemes:
-    token: {bearer: true}
-    key: {header: X-Key, prefix: "Key "}
-    app: {query: app}
-    machine: {oauth2: {token_url: "https://auth.example/token"}}
-  use: [machine, [key, app]]
-resources:
-  items:
-    path: /items/:id
-    schema: {entity: Item, fields: {id: integer}}
-    endpoints:
-      log_in: {auth: none, method: POST, path: /login, body: null, schema: null}
-      open: {auth: [app, none], path: /open, schema: [Item]}
-"""
+SCHEMES = spec_text("schemes")
 
 
 def test_mock_any_alternative_with_all_its_credentials_will_do() -> None:
@@ -1174,27 +945,7 @@ def test_mock_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
 
 # -------------------------------------------------------------------------------------------------- fields of arguments
 
-RPC = """\
-restencil: 1
-package: models
-objects: {Info: {run_id: string}}
-resources:
-  runs:
-    schema: {entity: Run, pk: info.run_id, fields: {info: Info, status: string, note: string?}}
-    path: /runs/:run
-    members: [get]
-    examples:
-      all:
-        response:
-          - {info: {run_id: a}, status: done, note: first}
-          - {info: {run_id: b}, status: open}
-    endpoints:
-      all: {path: /runs, schema: [Run], search_params: {run: {type: string?, field: info.run_id, filter: equals}}}
-      get: {path: /runs/get, search_params: {run: {type: string, field: info.run_id}}}
-      set: {method: POST, path: /runs/update, body: {run: {type: string, field: info.run_id}, status: string}}
-      drop:
-        {method: POST, path: /runs/delete, schema: {invalidate: Run}, body: {run: {type: string, field: info.run_id}}}
-"""
+RPC = spec_text("fields_of_arguments")
 
 
 def test_mock_field_of_a_search_parameter_selects_records() -> None:

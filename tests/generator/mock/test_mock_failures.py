@@ -10,31 +10,12 @@ from typing import Any
 
 import pytest
 from tests.generator.declared import declared
-from tests.generator.mock.test_mock import Api
+from tests.generator.mock.served import Api, spec_text
 from tests.patience import PATIENCE
 
 from restencil_generator.mock import CannotServe, create_app, failure
 
-SHOP = """
-restencil: 1
-package: shop
-url_prefix: https://shop.example/v1
-auth: {header: X-Key}
-wire_names: camelCase
-objects:
-  Problem: {kind: {const: problem}, status: integer, where: {type: Place, optional: true}, detail: string}
-  Place: {line: integer, file_name: string}
-  Bare: {code: integer}
-  Gone: {goneSince: datetime, why: string}
-errors: {404: Problem, 410: {one_of: [Gone, Problem]}, 409: Bare, 5XX: any}
-resources:
-  orders:
-    path: /orders/:id
-    schema: {entity: Order, fields: {id: integer, name: string, placed_at: datetime}}
-    endpoints:
-      find: {path: "/find\\\\?q=:q", schema: [Order]}
-      cancel: {method: POST, path: /orders/:id/cancel, body: null, schema: Order, errors: {404: Gone}}
-"""
+SHOP = spec_text("failures")
 KEY = {"X-Key": "any"}
 
 

@@ -8,43 +8,14 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.generator.mock.test_mock import Api
+from tests.generator.mock.served import Api, spec_text
 
 from restencil import RestEndpoint
 from restencil_generator.mock import styles
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_text
 
-SPEC = """
-restencil: 1
-package: shop
-enums: {Size: [s, m, l]}
-objects: {ItemFilter: {size: Size?, color: string?, tags: [string], deep: {type: {values: [string]}, optional: true}}}
-search_style: {lists: repeat, objects: deep}
-header_params: {}
-entities:
-  Item: {fields: {id: integer, size: Size, color: string, tags: [string]}}
-resources:
-  items:
-    path: /items/:id
-    schema: Item
-    search_params:
-      size: {type: [Size], optional: true}
-      color: {type: [string], optional: true, style: pipe}
-      filter: {type: ItemFilter, optional: true}
-      flat: {type: {object: {id: [integer]}}, optional: true, style: form}
-      json: {type: ItemFilter, optional: true, style: json}
-      tags: {type: [string], optional: true, style: brackets}
-    examples:
-      get_list:
-        response:
-        - {id: 1, size: s, color: red, tags: [a]}
-        - {id: 2, size: m, color: blue, tags: [a, b]}
-        - {id: 3, size: l, color: red, tags: [c]}
-    endpoints:
-      file: {path: /files/:path/text, params: {path: {type: string, slashes: true}}, schema: null}
-      several: {path: /several/:ids, params: {ids: {type: [integer]}}, schema: null}
-"""
+SPEC = spec_text("styles")
 DECLARED = load_text(SPEC).declaration
 
 TEXTS = st.text('aé ,|&=[]#+"', min_size=1, max_size=4)

@@ -12,32 +12,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.generator.mock.test_mock import BLOG, Api, ids
+from tests.generator.mock.served import Api, ids, spec_text
 from tests.generator.mock.test_mock_server import COMMAND, running
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 
-FORMS = """
-restencil: 1
-package: forms
-auth: {basic: true}
-resources:
-  things:
-    path: /things/:id
-    schema:
-      entity: Thing
-      fields: {id: string, name: string, count: integer, share: number, due: date?, extra: any, of: Thing?,
-               tags: [string]}
-    search_params: {count: integer?, share: number?, order_by: string?}
-    pagination_field: offset
-    endpoints:
-      upload: {method: POST, path: /things/:id/file, body: {multipart: {file: bytes, count: integer}}, schema: Thing}
-      rate: {method: POST, path: /things/:id/rating, body: {form: {share: number, count: integer}}, schema: Thing}
-      raw: {method: PUT, path: /things/:id/raw, body: bytes, content: bytes, schema: null}
-      any: {method: POST, path: /things/:id/any, body: any, schema: Thing}
-      tags: {method: POST, path: /things/:id/tags, body: [string], schema: Thing}
-      field: {method: PUT, path: /things/:id/id, body: any, schema: Thing}
-"""
+FORMS = spec_text("forms")
 JSON = {"Content-Type": "application/json"}
 
 
@@ -166,7 +146,7 @@ def test_mock_unusual_requests_credential_that_is_none_is_rejected(header: str) 
 @pytest.mark.parametrize("host", ["[::1", "a b", 'x"y', "é", "", "a@b", "x/y"])
 def test_mock_unusual_requests_any_host_is_taken(host: str) -> None:
     """The mock server has no name, so no name is wrong."""
-    linked = BLOG.replace("pagination: {style: cursor, next: last.id}", "pagination: {style: link}")
+    linked = spec_text("blog").replace("pagination: {style: cursor, next: last.id}", "pagination: {style: link}")
     answer = Api(linked)("GET", "/articles", headers={"Host": host.encode()})
     assert answer.status_code == 200
     assert answer.headers["link"].startswith("<http://")
@@ -174,8 +154,10 @@ def test_mock_unusual_requests_any_host_is_taken(host: str) -> None:
 
 def test_mock_unusual_requests_odd_paths_stand_in_links_as_they_were_sent() -> None:
     """Neither a letter beyond ASCII nor the end of a line breaks a header."""
-    spec = BLOG.replace("pagination: {style: cursor, next: last.id}", "pagination: {style: link}").replace(
-        "path: /articles/:id", "path: /in/:place/articles/:id"
+    spec = (
+        spec_text("blog")
+        .replace("pagination: {style: cursor, next: last.id}", "pagination: {style: link}")
+        .replace("path: /articles/:id", "path: /in/:place/articles/:id")
     )
     for place in ("%C3%A9", "%0d%0aX-A:b", "%FF", "a%2Fb"):
         answer = Api(spec)("GET", f"/in/{place}/articles")

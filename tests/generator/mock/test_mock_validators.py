@@ -8,7 +8,7 @@ from email.utils import formatdate
 from typing import Any, TypeAlias
 
 import pytest
-from tests.generator.mock.test_mock import Api
+from tests.generator.mock.served import Api
 from tests.libraries import httpx
 
 from restencil_generator.mock.validators import matches
