@@ -15,7 +15,6 @@ from serve import Run, serve, timed
 from restencil import AsyncController, Controller, Entity, RestEndpoint
 
 MEMORY = "https://api.test"
-JOINED = 200
 
 
 class User(Entity, key="User", pk="login"):
@@ -49,8 +48,8 @@ def _client(file: str) -> httpx.Client:
     return httpx.Client(transport=Memory(Path(file).read_bytes()))
 
 
-def _endpoint(prefix: str = MEMORY, **options: Any) -> RestEndpoint[..., Any]:
-    return RestEndpoint(url_prefix=prefix, path="/users/:login", schema=User, name="get", **options)
+def _endpoint(**options: Any) -> RestEndpoint[..., Any]:
+    return RestEndpoint(url_prefix=MEMORY, path="/users/:login", schema=User, name="get", **options)
 
 
 def plain(file: str) -> Run:
@@ -85,10 +84,8 @@ def _awaited(turn: Callable[[], Awaitable[object]]) -> Run:
     return lambda count: _loop.run_until_complete(turns(count))
 
 
-def _async_client(file: str, url: str) -> httpx.AsyncClient:
-    if url == MEMORY:
-        return httpx.AsyncClient(transport=Memory(Path(file).read_bytes()))
-    return httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=100))
+def _async_client(file: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=Memory(Path(file).read_bytes()))
 
 
 async def _get(client: httpx.AsyncClient, url: str) -> Any:
@@ -96,30 +93,14 @@ async def _get(client: httpx.AsyncClient, url: str) -> Any:
 
 
 def plain_async(file: str) -> Run:
-    client = _async_client(file, MEMORY)
+    client = _async_client(file)
     return _awaited(lambda: _get(client, f"{MEMORY}/users/octos"))
 
 
-def direct_async(file: str) -> Run:
-    get = _endpoint(client=_async_client(file, MEMORY))
-    return _awaited(lambda: get(login="octos"))
-
-
 def fetch_async(file: str) -> Run:
-    controller = AsyncController(client=_async_client(file, MEMORY))
+    controller = AsyncController(client=_async_client(file))
     get = _endpoint()
     return _awaited(lambda: controller.fetch(get, login="octos"))
-
-
-def plain_together(file: str, url: str = MEMORY) -> Run:
-    client = _async_client(file, url)
-    return _awaited(lambda: asyncio.gather(*(_get(client, f"{url}/users/octos") for _ in range(JOINED))))
-
-
-def fetch_together(file: str, url: str = MEMORY) -> Run:
-    controller = AsyncController(client=_async_client(file, url))
-    get = _endpoint(url)
-    return _awaited(lambda: asyncio.gather(*(controller.fetch(get, login="octos") for _ in range(JOINED))))
 
 
 if __name__ == "__main__":
@@ -129,11 +110,6 @@ if __name__ == "__main__":
             "direct": direct,
             "fetch": fetch,
             "plain async": plain_async,
-            "direct async": direct_async,
             "fetch async": fetch_async,
-            "plain together": plain_together,
-            "fetch together": fetch_together,
-            "plain together, loopback": plain_together,
-            "fetch together, loopback": fetch_together,
         }
     )

@@ -46,16 +46,6 @@ def table(rounds: int, quick: bool) -> Table:
             {"library": "httpx2"},
             file=file,
         )
-        strict = "`fetch` with `validate: strict` beside `off`"
-        rows.compare(
-            strict,
-            "having all answers checked against their types",
-            None,
-            "fetch",
-            "fetch",
-            {"validate": "strict"},
-            file=file,
-        )
         asked = {"tells": True, "knows": True}
         rows.compare(
             "asked again, not modified: a 304 for a list of 100 KB, 440 items, beside its full fetch",

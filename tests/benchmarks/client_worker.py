@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 import httpx2
@@ -51,8 +51,8 @@ def _client(file: str, library: Any = httpx) -> Any:
     return library.Client(transport=Memory())
 
 
-def _controller(file: str, library: Any = httpx, validate: Literal["strict", "off"] = "off") -> Controller:
-    controller = Controller(Store(validate=validate), client=_client(file, library))
+def _controller(file: str, library: Any = httpx) -> Controller:
+    controller = Controller(Store(), client=_client(file, library))
     assert Users(controller).get.fetch(login="octos").login
     return controller
 
@@ -129,8 +129,8 @@ def new_view(file: str) -> Run:
     return timed(lambda: controller.with_options(headers={"X-Request-Id": str(next(numbers))}))
 
 
-def fetch(file: str, library: str = "httpx", validate: Literal["strict", "off"] = "off") -> Run:
-    get = Users(_controller(file, {"httpx": httpx, "httpx2": httpx2}[library], validate)).get
+def fetch(file: str, library: str = "httpx") -> Run:
+    get = Users(_controller(file, {"httpx": httpx, "httpx2": httpx2}[library])).get
     return timed(lambda: get.fetch(login="octos"))
 
 

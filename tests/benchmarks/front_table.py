@@ -39,7 +39,6 @@ PYDANTIC: Final = "httpx + pydantic"
 
 GOALS: Final[dict[str, tuple[float, float]]] = {
     "fresh": (1.0, 0.85),
-    "looked at": (1.0, 0.85),
     "again": (0.75, 0.6),
     "changed": (0.85, 0.85),
 }
@@ -70,7 +69,7 @@ def table(rounds: int, quick: bool) -> Table:
         if node is None:
             made.notes.append(peers.absent)
         else:
-            _data_client(made, ours["[fast]"], stack.enter_context(node), rounds, file)
+            _data_client(made, ours["[fast]"], stack.enter_context(node), rounds)
     return made
 
 
@@ -85,14 +84,6 @@ def _shape(
             "fresh",
             fetched,
             "fetch",
-            {**fetched, "share": 1},
-        ),
-        (
-            "the same, every object looked at",
-            "and all of it used",
-            "looked at",
-            fetched,
-            "looked at",
             {**fetched, "share": 1},
         ),
         (
@@ -166,17 +157,8 @@ def _spent(command: list[str]) -> float:
     return run(command, env=plain_env()).seconds
 
 
-def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:
+def _data_client(made: Table, ours: Worker, node: Worker, rounds: int) -> None:
     sides = Sides(made, rounds, ours, node, "data-client core 0.10")
-    sides.compare(
-        "`set_response` of 0.5 MB into a fresh store",
-        "the same, beside the same idea in JavaScript",
-        1.5,
-        "set_response",
-        "set response",
-        {"shape": "nested"},
-        file=file,
-    )
     sides.compare(
         "`cached()` of 500 small entities with datetimes, cold",
         "first looks at records that a list brought",

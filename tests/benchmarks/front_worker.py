@@ -118,11 +118,6 @@ def fresh(shape: str, file: str) -> Run:
     return timed(lambda: Controller(Store(), client=ours).fetch(endpoint))
 
 
-def looked(shape: str, file: str) -> Run:
-    ours, endpoint = client(shape, 1, file), _ENDPOINTS[shape]
-    return timed(lambda: _see(shape, Controller(Store(), client=ours).fetch(endpoint)))
-
-
 def again(shape: str, file: str) -> Run:
     controller, endpoint = Controller(Store(), client=client(shape, 0, file)), _ENDPOINTS[shape]
     return timed(lambda: controller.fetch(endpoint))
@@ -174,7 +169,6 @@ if __name__ == "__main__":
     serve(
         {
             "fresh": fresh,
-            "looked at": looked,
             "again": again,
             "changed": changed,
             "set_response": set_response,

@@ -1,8 +1,7 @@
-"""The import table: what a generated package costs before its first request, and with all its modules loaded."""
+"""The import table: what a generated package costs before its first request."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -18,19 +17,6 @@ from many import Many
 client = Many()
 key = client.{resource}.get.key(id=1)
 assert client.{resource}.get.cached(id=1) is None
-"""
-
-ALL = """
-import sys
-sys.path.insert(0, {path!r})
-import importlib, json, pathlib, time, resource
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-start = time.perf_counter()
-for file in sorted(pathlib.Path({path!r}, "many").glob("*.py")):
-    if file.stem != "__init__":
-        importlib.import_module("many." + file.stem)
-spent = time.perf_counter() - start
-print(json.dumps([spent, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]))
 """
 
 
@@ -78,25 +64,6 @@ def table(rounds: int, quick: bool) -> Table:
         [large / small for large, small in zip(many, few, strict=True)],
         lambda value: f"{value:.2f}",
     )
-    code = ALL.format(path=str(packages[1000]))
-    _all(code)
-    everything = [_all(code) for _ in range(3)]
-    made.value("all thousand modules", "a program that uses all of them", 1.1, [spent for spent, _ in everything])
-    made.value(
-        "all thousand modules: memory",
-        "what that program holds",
-        60,
-        [size for _, size in everything],
-        lambda value: f"{value:.0f} MB",
-    )
     http = sorted(one - empty for one, empty in zip(alone, bare, strict=True))[len(bare) // 2]
     made.notes.append(f"`import httpx` alone takes {seconds(http)} over a bare interpreter")
     return made
-
-
-def _all(code: str) -> tuple[float, float]:
-    import subprocess
-
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    spent, size = json.loads(found.stdout)
-    return spent, size

@@ -277,16 +277,21 @@ class Sides:
         job: str,
         beside: str,
         own: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        once: bool = False,
         **parameters: Any,
     ) -> None:
-        """A row: our job, with parameters of its own, beside one of theirs."""
-        mine, other = self.ours.job(job, **parameters, **own), self.theirs.job(beside, **parameters)
+        """A row: our job, with parameters of its own, beside one of theirs; `once`: a batch of ours is one turn."""
+        mine, other = self.ours.job(job, once=once, **parameters, **own), self.theirs.job(beside, **parameters)
         times = in_turns([mine.run, other.run], self.rounds)
         self.table.ratio(work, means, goal, times[0], times[1], self.against or beside)
         self.ours.forget()
         self.theirs.forget()
 
-    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> None:
-        """A row: the time of one of our jobs."""
+    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> list[float]:
+        """A row: the time of one of our jobs, whose batches are returned."""
         mine = self.ours.job(job, **parameters)
-        self.table.value(work, means, goal, [mine.run() for _ in range(self.rounds)])
+        times = [mine.run() for _ in range(self.rounds)]
+        self.table.value(work, means, goal, times)
+        self.ours.forget()
+        return times

@@ -6,7 +6,6 @@ import gc
 import json
 import sys
 import tracemalloc
-from time import perf_counter
 from typing import Any
 
 from restencil import Controller, Entity, RestEndpoint, Store
@@ -33,8 +32,8 @@ def _held() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def at_rest() -> tuple[float, float]:
-    """Bytes of an entity: in the store alone, and once a list of all was read."""
+def at_rest() -> float:
+    """Bytes of an entity that nobody looked at."""
     names = [str(number) for number in range(COUNT)]
     controller = Controller(Store())
     controller.set_response(get_items, [_item(name) for name in names[:100]], {"warm": "up"})
@@ -44,10 +43,8 @@ def at_rest() -> tuple[float, float]:
     controller.set_response(get_items, response, {})
     stored = _held() - before
     listed = sys.getsizeof(names)  # the list of keys is the collection's, not the entities'
-    controller.cached(get_items, {})
-    read = _held() - before
     tracemalloc.stop()
-    return (stored - listed) / COUNT, (read - listed) / COUNT
+    return (stored - listed) / COUNT
 
 
 def _item(name: str, title: str = "a title") -> dict[str, Any]:
@@ -75,33 +72,5 @@ def growth(turns: int) -> float:
     return grown
 
 
-def pause(count: int) -> list[float]:
-    """The longest time between two reads of a process whose store holds so many, in seconds: as it is, and frozen."""
-    controller = Controller(Store())
-    for start in range(0, count, 10_000):
-        controller.set_response(
-            get_items, [_item(f"n{number}") for number in range(start, start + 10_000)], {"at": start}
-        )
-    found = []
-    for freeze in (False, True):
-        if freeze:
-            gc.collect()
-            gc.freeze()
-        longest, kept, last = 0.0, [], perf_counter()
-        for turn in range(300_000):
-            controller.cached(get_item, {"id": f"n{turn % count}"})
-            kept.append([turn])  # what a program makes while it reads
-            now = perf_counter()
-            longest, last = max(longest, now - last), now
-        found.append(longest)
-    gc.unfreeze()
-    return found
-
-
 if __name__ == "__main__":
-    rest, read = at_rest()
-    print(
-        json.dumps(
-            {"at rest": rest, "read": read, "growth": growth(int(sys.argv[1])), "pause": pause(int(sys.argv[1]))}
-        )
-    )
+    print(json.dumps({"at rest": at_rest(), "growth": growth(int(sys.argv[1]))}))

@@ -15,7 +15,6 @@ PACKAGES: Final = {
     "@data-client/core": "0.10.0",
     "@data-client/endpoint": "0.9.9",
     "@data-client/normalizr": "0.18.1",
-    "normalizr": "3.6.2",
 }
 
 

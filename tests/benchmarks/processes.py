@@ -13,12 +13,7 @@ from typing import Final
 
 from shapes import WORK
 
-PEERS: Final = (
-    "openapi-python-client==0.29.1",
-    "clientele==2.3.1",
-    "cicerone==0.3.0",
-    "datamodel-code-generator==0.89.0",
-)
+PEERS: Final = ("openapi-python-client==0.29.1",)
 OPENAI: Final = "openai==3.54.0"
 
 

@@ -148,20 +148,19 @@ def _keys(count: int) -> Controller:
     return controller
 
 
-def _all(operation: str, *, look: bool = False) -> Callable[[int], Run]:
-    """A job of one operation on all keys."""
-    return lambda count: in_fresh(lambda: _changing_all(count, operation, look=look), 1)
+def _invalidate(*, look: bool) -> Callable[[int], Run]:
+    """A job that invalidates all keys."""
+    return lambda count: in_fresh(lambda: _invalidating(count, look=look), 1)
 
 
-def _changing_all(count: int, operation: str, *, look: bool = False) -> Callable[[int], object]:
-    """The operation on keys that were just written; with `look` it has been carried out for each of them at the end."""
+def _invalidating(count: int, *, look: bool) -> Callable[[int], object]:
+    """Invalidates keys that were just written; with `look` it has been carried out for each of them at the end."""
     controller = _keys(count)
-    change = getattr(controller, operation)
     names = [f"GET /items/{number}" for number in range(count)] if look else []
     known = controller.store.endpoint_meta
 
     def turn(_: int) -> None:
-        change(get_item)
+        controller.invalidate_all(get_item)
         for name in names:
             known(name)
 
@@ -179,9 +178,7 @@ if __name__ == "__main__":
             "read bound": read_bound,
             "write": write,
             "push": push,
-            "invalidate_all": _all("invalidate_all"),
-            "invalidate each": _all("invalidate_all", look=True),
-            "expire_all": _all("expire_all"),
-            "expire each": _all("expire_all", look=True),
+            "invalidate_all": _invalidate(look=False),
+            "invalidate each": _invalidate(look=True),
         }
     )

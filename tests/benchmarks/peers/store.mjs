@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { MemoCache, normalize } from "@data-client/normalizr";
 import { Controller, createReducer, createSet, initialState } from "@data-client/core";
 import { Endpoint, Entity as CoreEntity, schema as coreSchema } from "@data-client/endpoint";
-import { denormalize as denormalize3, normalize as normalize3, schema as schema3 } from "normalizr";
 import { Entity } from "./entity.mjs";
 import { serve, timed } from "./serve.mjs";
 
@@ -46,8 +45,6 @@ function schemas(Base) {
 
 const ours = schemas(Entity);
 const theirs = schemas(CoreEntity);
-const builds3 = new schema3.Entity("BuildType");
-const all3 = { project: [new schema3.Entity("Project", { buildTypes: { buildType: [builds3] } })] };
 const meta = { fetchedAt: 1, date: 1, expiresAt: Infinity };
 const empty = () => ({ entities: {}, indexes: {}, entitiesMeta: {} });
 
@@ -68,7 +65,6 @@ class Item extends CoreEntity {
 
 const item = (id, title) => ({ id, title, a: 1, b: "text", c: true, d: null });
 const collection = new coreSchema.Collection([Item]);
-const getItem = new Endpoint(async () => {}, { schema: Item, key: ({ id }) => `GET /items/${id}`, name: "get" });
 const getItems = new Endpoint(async () => {}, { schema: collection, key: () => "GET /items", name: "list" });
 const pushItems = new Endpoint(async () => {}, {
   schema: collection.push,
@@ -107,8 +103,6 @@ const getEvents = new Endpoint(async () => {}, {
   key: () => "GET /events",
   name: "events",
 });
-const getProjects = new Endpoint(async () => {}, { schema: theirs.all, key: () => "GET /projects", name: "projects" });
-
 function events(count) {
   const controller = new Controller({});
   const reduce = createReducer(controller);
@@ -134,25 +128,9 @@ const jobs = {
     const data = JSON.parse(readFileSync(file, "utf8"));
     return timed(() => normalize(ours.all, data, [], empty(), meta));
   },
-  "empty, core": ({ file }) => {
-    const data = JSON.parse(readFileSync(file, "utf8"));
-    return timed(() => core.normalize(data, theirs.all, [], {}, {}, {}, meta));
-  },
-  "empty, normalizr": ({ file }) => {
-    const data = JSON.parse(readFileSync(file, "utf8"));
-    return timed(() => normalize3(data, all3));
-  },
-  "cold": ({ file }) => {
-    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
-    return timed(() => new MemoCache().denormalize(ours.all, full.result, full.entities));
-  },
   "cold, core": ({ file }) => {
     const full = core.normalize(JSON.parse(readFileSync(file, "utf8")), theirs.all, [], {}, {}, {}, meta);
     return timed(() => core.denormalizeCached(full.result, theirs.all, full.entities, {}, new core.WeakEntityMap(), []));
-  },
-  "cold, normalizr": ({ file }) => {
-    const full = normalize3(JSON.parse(readFileSync(file, "utf8")), all3);
-    return timed(() => denormalize3(full.result, all3, full.entities));
   },
   "warm": ({ file }) => {
     const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
@@ -169,20 +147,6 @@ const jobs = {
       const entities = { ...full.entities, Other: { 1: { id: 1, turn: turn++ } } };
       memo.denormalize(ours.all, full.result, entities);
     });
-  },
-  "write": ({ count }) => {
-    const { reduce, state } = stored(count);
-    let now = state;
-    let turn = 0;
-    return timed(() => {
-      const response = item(500, `changed ${turn++}`);
-      now = reduce(now, createSet(getItem, { args: [{ id: 500 }], response }));
-    });
-  },
-  "set response": ({ file }) => {
-    const response = JSON.parse(readFileSync(file, "utf8"));
-    const reduce = createReducer(new Controller({}));
-    return timed(() => reduce(initialState, createSet(getProjects, { args: [], response })));
   },
   "cached with datetimes": ({ count }) => {
     const { state } = events(count);
@@ -203,10 +167,6 @@ const jobs = {
   "invalidate_all": ({ count }) => {
     const { controller, reduce, state } = keys(count);
     return timed(() => reduce(state, { type: "rdc/invalidateall", testKey: (key) => key.startsWith("GET ") }));
-  },
-  "expire_all": ({ count }) => {
-    const { controller, reduce, state } = keys(count);
-    return timed(() => reduce(state, { type: "rdc/expireall", testKey: (key) => key.startsWith("GET ") }));
   },
 };
 
