@@ -23,23 +23,6 @@ def _now() -> float:
     return time.time() * 1000
 
 
-def count(path: str, times: str, pks: str) -> None:
-    """Adds one to each of some numbers, so many times, by compare-and-set."""
-    storage = sqlite_storage(path)
-    epoch = storage.open(PLACE, _now).epoch
-    cells = [("A", pk) for pk in pks.split(",")]
-    for _ in range(int(times)):
-        while True:
-            held = {each.pk: each for each in storage.load(cells).rows}
-            rows = [
-                row(pk, held[pk].rev, b"%d" % (int(held[pk].value or b"0") + 1)) if pk in held else row(pk, 0, b"1")
-                for _, pk in cells
-            ]
-            if storage.commit(batch(epoch, *rows)).number:
-                break
-    storage.close()
-
-
 def crash(path: str, at: str, work: str) -> None:
     """Commits, or resets, and is killed when SQLite begins the statement of this number."""
     statements = 0
@@ -101,7 +84,7 @@ def roam(path: str, seconds: str) -> None:
     storage.close()
 
 
-WORK: Final[dict[str, Callable[..., None]]] = {"count": count, "crash": crash, "roam": roam}
+WORK: Final[dict[str, Callable[..., None]]] = {"crash": crash, "roam": roam}
 
 if __name__ == "__main__":
     WORK[sys.argv[1]](*sys.argv[2:])

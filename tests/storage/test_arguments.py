@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
@@ -87,17 +86,6 @@ def test_arguments_dump_is_text_or_bytes(data: Any) -> None:
     """All else is a StorageError, as data that is no dump."""
     with pytest.raises(restencil.StorageError, match="^invalid dump: it is (an int|None|a list); pass the result of"):
         Store.load(data)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a folder in which nobody can make anything")
-def test_arguments_place_where_nothing_can_be_made_is_reported() -> None:
-    """In /proc a folder that is there says of a new one that it was not found."""
-    path = Path("/proc/nothing/can/be/made")
-    with (
-        closing(SQLiteStorage(path, principal=None)) as storage,
-        pytest.raises(restencil.StorageDown, match="cannot be"),
-    ):
-        storage.open("https://a.test", lambda: 2.0)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a file in the place of a folder is another error there")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,9 @@ from tests.storage.batches import batch, result, row
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
 from tests.storage.test_outages import Api, notes
-from tests.storages import sqlite_storage, valkey_storage
+from tests.storages import valkey_storage
 
-from restencil import Controller, MemoryStorage, SQLiteStorage, StorageDown, Store, ValkeyStorage
+from restencil import Controller, MemoryStorage, StorageDown, Store, ValkeyStorage
 from restencil.storage import Batch
 
 RECORDS = 40
@@ -174,25 +173,6 @@ def _idle(server: ValkeyServer) -> bool:
 
 def _numbered(made: Batch, id: int) -> Batch:
     return made._replace(entry=made.entry._replace(commit_id=id))
-
-
-def _made(kind: str, folder: Path) -> MemoryStorage | SQLiteStorage:
-    return MemoryStorage() if kind == "memory" else sqlite_storage(folder)
-
-
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_commit_that_comes_again_gets_a_response_with_its_number(kind: str, tmp_path: Path) -> None:
-    """The second time it writes nothing, whatever was written since."""
-    storage = _made(kind, tmp_path)
-    epoch = storage.open("", lambda: 0.0).epoch
-    first = _numbered(batch(epoch, row("1", value=b"1"), drop=[("A", "2")]), 1)
-    assert storage.commit(first).number == 1
-    assert storage.commit(first).number == 1
-    assert storage.commit(_numbered(batch(epoch, row("2")), 2)).number == 2
-    assert storage.commit(first).number == 0
-    assert [found.pk for found in storage.load([("A", "1"), ("A", "2")]).rows] == ["1", "2"]
-    assert [entry.commit_id for entry in storage.changes(0, 0).entries] == [1, 2]
-    storage.close()
 
 
 class Lossy(MemoryStorage):

@@ -100,22 +100,3 @@ def test_contract_keys_that_look_like_numbers_stay_strings(make: Make, pks: list
     found = storage.load([("A", pk) for pk in pks], (), list(index))
     assert ([held.pk for held in found.rows], found.index) == (pks, index)
     assert storage.scan("A", None, 10).items == pks
-
-
-def test_contract_resets_of_two_at_the_same_time_are_two(make: Make) -> None:
-    """Each reset is a new epoch; the higher one is the current one for all."""
-    one, other = opened(make), opened(make)
-    first, second = one.reset(), other.reset()
-    assert second > first
-    assert one.changes(0, 0)[:2] == other.changes(0, 0)[:2] == (second, second)
-
-
-def test_contract_own_changes_are_logged_for_their_writer_too(make: Make) -> None:
-    """Each storage is told of all commits, whoever made them, also between commits of its own."""
-    one, other = opened(make), opened(make)
-    epoch = epoch_of(one)
-    for number, writer in enumerate((one, other, one), 1):
-        writer.commit(batch(epoch, row(str(number))))
-        for asking in (one, other):
-            assert [entry.number for entry in asking.changes(number - 1, 0).entries] == [number]
-            assert [entry.number for entry in asking.changes(0, 0).entries] == [*range(1, number + 1)]

@@ -240,85 +240,6 @@ def test_dump_what_never_ends_is_null() -> None:
 # -- what is in no dump
 
 
-class Account(Entity, key="DumpAccount"):
-    id: str = ""
-    name: str = ""
-    password: str = ""
-    ssn: str = field(default="", persist=False)
-    sig: str = field(default="", persist=True)
-
-
-class Session(Entity, key="DumpSession", pk="token", indexes=("token",)):
-    token: str = ""
-
-
-class Private(Entity, key="DumpPrivate", persist=False):
-    id: str = ""
-    name: str = ""
-
-
-class Secretly(Entity, key="DumpSecretly", indexes=("api_key",)):
-    id: str = ""
-    api_key: str = ""
-
-
-def _account(c: Controller) -> None:
-    plain: AnyEndpoint = RestEndpoint(path="/a/:id", schema=Account)
-    c.set_response(plain, {"id": "1", "password": MARK, "ssn": MARK, "apiKey": MARK, "sig": "kept"}, id="1")
-
-
-def _key(c: Controller) -> None:
-    c.set_response(PLAIN, 1, {"access_token": MARK})
-    c.set_response(TAGS, [], {"password": MARK})
-
-
-def _unstored(c: Controller) -> None:
-    login: AnyEndpoint = RestEndpoint(path="/login", schema={"user": Tag, "kept": [Tag]}, persist=False)
-    c.set_response(login, {"user": {"id": "t", "word": MARK}, "kept": []})
-    stored: AnyEndpoint = RestEndpoint(path="/t", schema=Tag)
-    c.set_response(stored, {"id": "t", "more": 1})
-
-
-def _error(c: Controller) -> None:
-    c.set_error(PLAIN, RuntimeError(MARK))
-
-
-def _mutation(c: Controller) -> None:
-    post: AnyEndpoint = RestEndpoint(path="/x", method="POST")
-    c.set_response(post, {"said": MARK}, {"body": MARK})
-
-
-def _declared(c: Controller) -> None:
-    declared: AnyEndpoint = RestEndpoint(path="/d", schema={"user": Tag})
-    c.set_response(declared, {"user": {"id": "t"}, "sessionToken": MARK})
-
-
-def _indexed(c: Controller) -> None:
-    c.set(Secretly, {"id": "1", "api_key": MARK})
-
-
-@pytest.mark.parametrize(
-    "fill",
-    [
-        _account,
-        _key,
-        _unstored,
-        _error,
-        _mutation,
-        _declared,
-        _indexed,
-        lambda c: c.set(Session, {"token": MARK}),
-        lambda c: c.set(Private, {"id": "1", "name": MARK}),
-        lambda c: c.set(Private, {"id": MARK}),
-    ],
-)
-def test_dump_secrets_are_in_no_dump(fill: Callable[[Controller], None]) -> None:
-    """By their names, by `persist`, and what no storage ever has: errors, bodies, results of mutations."""
-    c = over(FakeClock().store())
-    fill(c)
-    assert MARK.encode() not in c.store.dump()
-
-
 def test_dump_name_of_a_credential_in_the_query_is_that_of_a_secret() -> None:
     """The spec's `auth: {query: …}` says it."""
     from restencil.http.auth import Api
@@ -330,16 +251,6 @@ def test_dump_name_of_a_credential_in_the_query_is_that_of_a_secret() -> None:
     client = Client(FakeClock().store())
     client.set(Tag, {"id": "t", "appId": MARK})
     assert MARK.encode() not in client.store.dump() and b'"$left":["appId"]' in client.store.dump()
-
-
-def test_dump_what_is_left_out_is_requested() -> None:
-    """A record that lacks what its class declares does not answer."""
-    c = over(FakeClock().store())
-    plain: AnyEndpoint = RestEndpoint(path="/a/:id", schema=Account)
-    c.set_response(plain, {"id": "1", "name": "Ann", "password": MARK}, id="1")
-    c.set_response(plain, {"id": "2", "name": "Bob"}, id="2")
-    again = loaded(c.store.dump(), times="now")
-    assert again.cached(plain, id="1") is None and again.cached(plain, id="2").name == "Bob"
 
 
 def test_dump_what_has_no_json_form_is_left_out() -> None:
@@ -370,13 +281,11 @@ def test_dump_optimistic_updates_are_in_no_dump() -> None:
 
 
 def test_dump_store_over_a_storage_dumps_what_memory_holds() -> None:
-    """What lies in the storage alone is not asked for; what was excluded from it is in no dump either."""
+    """What lies in the storage alone is not asked for."""
     clock = FakeClock()
     storage = MemoryStorage()
     first = over(PatientStore(clock=clock, scheduler=clock, storage=storage))
     first.set_response(NOTES, [{"id": "1", "text": "A"}, {"id": "2", "text": "B"}])
-    _unstored(first)
-    assert MARK.encode() not in first.store.dump()
     second = over(PatientStore(clock=clock, scheduler=clock, storage=storage.another()))
     assert json.loads(second.store.dump())["tables"] == {}
     assert len(second.cached(NOTES)) == 2

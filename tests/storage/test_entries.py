@@ -2,46 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from restencil.base.values import Meta
-from restencil.storage import Entry
-from restencil.storage.entries import committed_at, entry_from_json, entry_to_json
+from restencil.storage.entries import entry_from_json
 from restencil.storage.naming import check_principal, namespace_hash
-
-ENTRY = Entry(
-    7,
-    "w",
-    Meta(1.0, 2.0, float(3)),
-    {"Article": ["1", "ü"]},
-    {"User": ["a"]},
-    {"Tag": ["x"]},
-    ["GET /articles"],
-    False,
-)
-
-
-def test_entries_entry_comes_back_as_it_went() -> None:
-    """What the log says of a commit is read as it was written; number and writer stand beside it."""
-    assert entry_from_json(7, "w", entry_to_json(ENTRY)) == ENTRY
-    empty = Entry(1, "w", None, {}, {}, {}, [], False)
-    assert entry_from_json(1, "w", entry_to_json(empty)) == entry_from_json(1, "w", b"{}") == empty
-    assert abs((committed_at(entry_to_json(empty)) or 0) - time.time() * 1000) < 10_000
-    assert committed_at(b"{}") is committed_at(b"nonsense") is None
-
-
-def test_entries_times_without_an_end_have_a_place_in_an_entry() -> None:
-    """An entry may say of what never turns stale."""
-    endless = ENTRY._replace(times=Meta(1.0, 2.0, float("inf")))
-    assert entry_from_json(7, "w", entry_to_json(endless)) == endless
-
-
-def test_entries_entry_that_is_too_long_says_everything() -> None:
-    """What takes more than 256 KiB of JSON is not listed."""
-    long = ENTRY._replace(keys=[f"GET /articles/{n:01000}" for n in range(300)])
-    assert entry_from_json(7, "w", entry_to_json(long)) == Entry(7, "w", None, {}, {}, {}, [], True)
 
 
 @pytest.mark.parametrize(

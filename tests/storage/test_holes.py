@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.batches import batch
-from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
+from tests.storage.here import FIRST, SECOND, Article, Articles, Here, one, titles
 from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
@@ -22,8 +21,6 @@ from restencil import (
     Entity,
     GCPolicy,
     RestEndpoint,
-    create_resource,
-    field,
     schema,
 )
 from restencil.testing import Answer, FakeClock, MockServer
@@ -43,34 +40,6 @@ def test_holes_what_is_no_json_is_absent(here: Here) -> None:
     assert titles(here.controller.read(Articles.get_list)) == ["A"]
 
 
-class Member(Entity):
-    """A class of which something is not stored."""
-
-    id: str = ""
-    name: str = ""
-    ssn: str = field(default="", persist=False)
-
-
-class Card(Entity, key="Member"):
-    """A class of the same table that does not declare what is left out."""
-
-    id: str = ""
-    name: str = ""
-
-
-Members = create_resource(schema=Member, path="/members/:id")
-
-
-def test_holes_row_without_a_declared_member_is_a_dangling_reference(here: Here) -> None:
-    """A member that is not stored makes its row a hole, also for a class of the table that does not declare it."""
-    here.other.answered(Members.get, {"id": "1", "name": "Ann", "ssn": "123"}, id="1").publish()
-    assert here.controller.cached(Members.get, id="1") is None
-    assert here.controller.get(Card, id="1") is None
-    here.answers["/members/1"] = {"id": "1", "name": "Ann", "ssn": "123"}
-    assert here.controller.read(Members.get, id="1").ssn == "123"
-    assert here.controller.read(Members.get, id="1").ssn == "123" and here.asked == 1
-
-
 def test_holes_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
     """`All` has every row of the storage in its order, what others add to it, and what is on its way there last."""
     here.other.answered(All, [SECOND]).publish(listed=("Article",))
@@ -82,23 +51,6 @@ def test_holes_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
     here.turn()
     assert titles(here.controller.cached(All)) == ["B", "A", "C"]
     assert here.asked == 0
-
-
-def test_holes_what_is_on_its_way_comes_last(clock: FakeClock) -> None:
-    """In a whole table, what another process was first to commit stands before what waits here for its commit."""
-    here = Here(clock, write_behind=50, poll=math.inf)
-    here.other.answered(All, [SECOND]).publish(listed=("Article",))
-    assert titles(here.controller.cached(All)) == ["B"]
-    here.controller.set_response(Articles.get, {"id": "9", "title": "Mine"}, id="9")
-    here.other.answered(Articles.get, FIRST, id="1").publish()
-    here.turn()
-    assert here.store.flush()
-    here.turn()
-    assert titles(here.controller.cached(All)) == ["B", "A", "Mine"]
-    here.store.close()
-    here.begin()
-    assert titles(here.controller.cached(All)) == ["B", "A", "Mine"]
-    here.store.close()
 
 
 def test_holes_incomplete_table_is_fetched(here: Here) -> None:
@@ -211,33 +163,6 @@ def test_holes_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> Non
     asyncio.run(main())
     assert here.asked == 0
     assert titles(one(here.controller.cached(Articles.get_list)))[:1] == ["A"]
-
-
-def test_holes_hook_reads_what_is_stored(here: Here) -> None:
-    """An optimistic response is made from what the storage has."""
-    here.other.answered(Articles.get, FIRST, id="1").publish()
-
-    def expected(snapshot: Any, params: Any, body: Any) -> Any:
-        return {"id": params["id"], "title": snapshot.get(Article, id="1").title + body["title"]}
-
-    rename: Any = RestEndpoint(path="/articles/:id", method="PATCH", schema=Article, get_optimistic_response=expected)
-    answered = threading.Event()
-
-    def respond(request: Any) -> Answer:
-        answered.wait(PATIENCE)
-        return Answer(json=FIRST)
-
-    here.server.respond = respond
-    thread = threading.Thread(target=lambda: here.controller.fetch(rename, {"id": "1"}, {"title": "!"}), daemon=True)
-    thread.start()
-    until = threading.Event()
-    here.store.add_listener(until.set)
-    if not here.store.state["optimistic"]:
-        until.wait(PATIENCE)
-    assert one(here.controller.cached(Articles.get, id="1")).title == "A!"
-    assert one(here.controller.get(Author, id="a1")).name == "Ann"
-    answered.set()
-    thread.join(PATIENCE)
 
 
 _PLAIN: Any = RestEndpoint(path="/articles", schema=[Article])

@@ -27,7 +27,6 @@ from restencil import (
     Entity,
     ExpiryStatus,
     MemoryStorage,
-    NetworkError,
     ResetError,
     create_resource,
 )
@@ -509,16 +508,6 @@ def test_leases_task_that_is_cancelled_gives_its_lease_back(house: House) -> Non
     house.counting.may_answer.clear()
     asyncio.run(main())
     assert len(house.counting.asked) == 2
-
-
-def test_leases_network_error_is_no_response(house: House) -> None:
-    """Nobody waits for a server that is not there longer than its own request takes."""
-    first = house.process()
-    with Controller(PatientStore(storage=house.storage.another()), base_url="http://127.0.0.1:1") as unreachable:
-        with pytest.raises(NetworkError):
-            unreachable.read(house.items.get, id="1")
-        unreachable.store.close()
-    assert first.read(house.items.get, id="1").count == 1
 
 
 # -- real processes

@@ -88,28 +88,6 @@ def state(process: Controller) -> str:
     return str(process.store.storage_stats().state)
 
 
-def test_outages_what_one_process_changes_shows_in_the_other(house: House) -> None:
-    """Over a real server, unasked."""
-    one, other = house.process(), house.process()
-    assert one.read(notes.get, id="1").text == "first"
-    assert one.store.flush(PATIENCE * 1_000)
-    assert other.read(notes.get, id="1").text == "first"
-    change(one, "1", "second")
-    eventually(lambda: text(other) == "second")
-    assert house.api.asked == ["GET 1", "PATCH 1"]
-
-
-def test_outages_reset_by_one_process_is_one_for_all(house: House) -> None:
-    """After a logout nobody shows what was there before."""
-    one, other = house.process(), house.process()
-    one.read(notes.get, id="1")
-    assert one.store.flush(PATIENCE * 1_000)
-    other.read(notes.get, id="1")
-    one.reset_entire_store()
-    eventually(lambda: text(other) is None)
-    assert other.read(notes.get, id="1").text == "first"
-
-
 def test_outages_server_that_is_not_there_at_the_start_is_waited_for_three_times(house: House) -> None:
     """Reads go on without it; when it comes, what was read meanwhile is in it."""
     one = house.process(timeout=150)

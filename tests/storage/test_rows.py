@@ -315,25 +315,6 @@ def test_rows_members_that_were_left_out_and_are_unknown_are_not_received() -> N
     assert found.whole == Whole(20, 60, frozenset({"id", "note"}), 20)
 
 
-@pytest.mark.parametrize(
-    ("keywords", "kept"), [({}, True), ({"persist": True}, True), ({"persist": 3}, True), ({"persist": False}, False)]
-)
-def test_rows_class_that_is_not_stored_keeps_its_whole_table_out(keywords: dict[str, Any], kept: bool) -> None:
-    """Whichever class of the table wrote it; unset, True and numbers are stored."""
-
-    class Person(Entity, key="Keep", **keywords):
-        id: int = 0
-
-    class Other(Entity, key="Keep"):
-        id: int = 0
-
-    class Below(Person, key="Keep"):
-        name: str = ""
-
-    assert TableRules([model_of(Other), model_of(Person)]).kept is kept
-    assert TableRules([model_of(Below)]).kept is kept
-
-
 @pytest.mark.parametrize("pk", ["token", ["id", "token"], "session_token"])
 def test_rows_entities_whose_primary_key_is_a_secret_are_not_stored(pk: Any) -> None:
     """Nor those of whose primary key a secret is a part."""

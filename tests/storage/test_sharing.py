@@ -10,8 +10,6 @@ from tests.storage.here import ANN, FIRST, SECOND, Article, Articles, Author, He
 from tests.storages import PatientStore
 
 from restencil import Controller, ResetError, RestEndpoint
-from restencil.base.values import Meta
-from restencil.storage import Batch, Entry
 from restencil.testing import Answer, FakeClock
 
 
@@ -205,38 +203,6 @@ def test_sharing_what_the_storage_has_lost_shows_and_is_stale(clock: FakeClock) 
     assert one(state.data).title == "A" and state.expires_at == 1
 
 
-def test_sharing_renewed_times_alone_are_taken(here: Here) -> None:
-    """An entry may name rows whose values stayed: they have newer times here as well, and its results too."""
-    here.other.answered(Articles.get, FIRST, id="1").publish()
-    found = here.controller.cached(Articles.get, id="1")
-    here.clock.advance(10)
-    now = here.clock()
-    times = Meta(now, now, now + 90_000)
-    there = here.other.storage
-    rows = there.load([("Article", "1"), ("Author", "a1")], ["GET /articles/:id".replace(":id", "1")])
-    entry = Entry(0, "other", times, {}, {"Article": ["1"], "Author": ["a1"]}, {}, [rows.results[0].key], False)
-    there.commit(
-        Batch(
-            rows.epoch,
-            [row._replace(times=times) for row in rows.rows],
-            [result._replace(times=times) for result in rows.results],
-            [],
-            {},
-            {},
-            [],
-            [],
-            [],
-            [],
-            entry,
-        )
-    )
-    here.turn()
-    assert here.controller.cached(Articles.get, id="1") is found
-    assert here.controller.state(Articles.get, id="1").expires_at == now + 90_000
-    meta = here.store.entity_meta("Author", "a1")
-    assert meta is not None and meta.expires_at == now + 90_000
-
-
 def test_sharing_snapshot_stays_as_it_was(here: Here) -> None:
     """What others change after a snapshot was taken does not show in it."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
@@ -288,23 +254,6 @@ def test_sharing_optimistic_update_lies_over_what_others_write(here: Here) -> No
     here.store.flush()
     here.turn()
     assert one(here.controller.cached(Articles.get, id="1")).author.name == "Ann"
-
-
-def test_sharing_what_two_processes_write_ends_alike(here: Here) -> None:
-    """When all is quiet both processes show the same, whoever was first."""
-    second = Here(here.clock)
-    second.storage = here.storage
-    second.begin()
-    for number, process in enumerate((here, second, here, second)):
-        here.clock.advance(10)
-        process.controller.set_response(Articles.get, {**FIRST, "title": f"T{number}"}, id="1")
-        process.controller.set_response(Articles.get, {"id": "1", "slug": f"s{number}"}, id="1")
-    for process in (here, second):
-        process.store.flush()
-        process.turn()
-    shown = [one(process.controller.cached(Articles.get, id="1")) for process in (here, second)]
-    assert [(article.title, article.slug) for article in shown] == [("T3", "s3")] * 2
-    second.store.close()
 
 
 def test_sharing_poll_is_skipped_where_another_process_was_answered(here: Here) -> None:

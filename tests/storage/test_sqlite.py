@@ -26,7 +26,7 @@ from tests.storages import sqlite_storage
 
 from restencil import SQLiteStorage, StorageCorrupt, StorageDown, StorageError, StorageOff
 from restencil.base.values import Meta
-from restencil.storage import Entry, Loaded, Opened, TableInfo
+from restencil.storage import Entry, Loaded
 from restencil.storage.epochs import Epochs
 
 PLACE = "https://api.test"
@@ -176,25 +176,6 @@ def test_sqlite_relative_path_is_that_of_its_making(
 # What is kept
 
 
-def test_sqlite_what_was_committed_outlives_its_process(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
-    """Rows, results, index entries and tables are there for the next one who opens the folder."""
-    epoch = epoch_of(storage)
-    index = {("A", "slug", '"one"'): "1"}
-    storage.commit(batch(epoch, row("1"), row("2", value=None), results=[result("GET /a")], index=index, listed=["A"]))
-    storage.close()
-    with closing(sqlite_storage(str(folder))) as later:
-        assert later.open(PLACE, clock) == Opened(epoch, 0, 1, 0.0)
-        loaded = later.load([("A", "1"), ("A", "2"), ("A", "3")], ["GET /a", "GET /b"], list(index), ["A", "B"])
-    assert loaded == Loaded(
-        epoch,
-        1,
-        [row("1")._replace(rev=1, born=1), row("2", value=None)._replace(rev=1, born=2)],
-        [result("GET /a")._replace(rev=1)],
-        index,
-        {"A": TableInfo(1, False)},
-    )
-
-
 def test_sqlite_principals_and_places_are_apart(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """Each principal at each place has a namespace of its own in the folder."""
     storage.commit(batch(epoch_of(storage), row("1")))
@@ -234,15 +215,6 @@ def test_sqlite_rows_are_found_however_they_lie(
     assert len(names) - 3 <= len(loaded.rows) <= len(names) + 1
 
 
-def test_sqlite_damaged_row_between_others_keeps_none_of_them(folder: Path, storage: SQLiteStorage) -> None:
-    """A primary key that is no text any more concerns its own row alone."""
-    storage.commit(batch(epoch_of(storage), *(row(str(pk)) for pk in range(40))))
-    with closing(sqlite3.connect(file_of(folder))) as file, file:
-        file.execute("UPDATE row SET pk = CAST(x'ff' AS TEXT) WHERE pk = '20'")
-    loaded = storage.load([("A", str(pk)) for pk in range(40)])
-    assert [found.pk for found in loaded.rows] == [str(pk) for pk in range(40) if pk != 20]
-
-
 def test_sqlite_read_that_takes_too_long_is_given_up(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """After `timeout` it raises, whatever it has found by then; who has more time finds all of it."""
     rows = [row(pk=str(pk), table=str(pk % 2)) for pk in range(5_000)]
@@ -253,15 +225,6 @@ def test_sqlite_read_that_takes_too_long_is_given_up(folder: Path, storage: SQLi
         with pytest.raises(StorageDown, match="was not read within 1 ms; give SQLiteStorage a longer timeout"):
             hurried.load(cells)
     assert len(storage.load(cells).rows) == 5_000
-
-
-def test_sqlite_processes_count_together(folder: Path, storage: SQLiteStorage) -> None:
-    """Four processes add to the same rows by their revs: no addition is lost, and commits have no gaps."""
-    list(map(finish, [start("count", folder, 40, "1,2") for _ in range(4)]))
-    changes = storage.changes(0, 0)
-    assert changes.number == 160
-    assert [entry.number for entry in changes.entries] == list(range(1, 161))
-    assert [(each.value, each.rev) for each in storage.load([("A", "1"), ("A", "2")]).rows] == [(b"160", 160)] * 2
 
 
 def test_sqlite_what_others_wrote_into_the_file_is_no_value(folder: Path, storage: SQLiteStorage) -> None:
@@ -775,20 +738,6 @@ def test_sqlite_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteSt
     assert storage.load([("A", "late")])[:3] == (after, 0, [])
 
 
-def test_sqlite_reset_counts_from_its_call(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
-    """A process that is killed right after it has brought back nothing."""
-    storage.commit(batch(epoch_of(storage), row("1")))
-    child = os.fork() if hasattr(os, "fork") else pytest.skip("there is no fork")
-    if child == 0:
-        storage.reset()
-        os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
-    with closing(sqlite_storage(folder)) as later:
-        opened = later.open(PLACE, clock)
-        assert opened.reset == opened.epoch
-        assert later.load([("A", "1")]).rows == []
-
-
 def test_sqlite_what_makers_left_behind_goes(folder: Path, storage: SQLiteStorage) -> None:
     """Files without their name, and those of older epochs, are taken away by who opens the folder."""
     inner = file_of(folder).parent
@@ -818,15 +767,6 @@ def test_sqlite_name_never_comes_again(folder: Path, storage: SQLiteStorage) -> 
 
 
 # Leases
-
-
-def test_sqlite_lease_ends_by_itself(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
-    """By the clock of the system, as its owner may be gone."""
-    assert storage.lease("k", "a", 60_000)
-    assert not other.lease("k", "b", 30)
-    with closing(sqlite3.connect(file_of(folder))) as file, file:
-        file.execute("UPDATE lease SET until = until - 60000")
-    assert other.lease("k", "b", 30)
 
 
 def test_sqlite_lease_of_before_the_clock_was_set_back_ends(folder: Path, storage: SQLiteStorage) -> None:
@@ -948,49 +888,6 @@ def test_sqlite_trim_is_called_until_nothing_is_left_to_do(folder: Path, clock: 
 
 
 # Processes that go
-
-
-def test_sqlite_threads_read_and_write_while_the_process_forks(folder: Path, storage: SQLiteStorage) -> None:
-    """Parent and children go on, with connections of their own; the file is whole."""
-    if not hasattr(os, "fork"):
-        pytest.skip("there is no fork")
-    epoch = epoch_of(storage)
-    going = True
-    failures: list[BaseException] = []
-
-    def work(name: str) -> None:
-        turn = 0
-        try:
-            while going:
-                turn += 1
-                storage.commit(batch(epoch, row(f"{name}-{turn}")))
-                assert storage.load([("A", f"{name}-{turn}")]).rows
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
-    for thread in threads:
-        thread.start()
-    codes: list[int] = []
-    for turn in range(40):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                done = storage.commit(batch(epoch, row(f"child-{turn}"))).number
-                code = 0 if done and storage.load([("A", f"child-{turn}")]).rows else 2
-            finally:
-                os._exit(code)
-        codes.append(os.waitpid(child, 0)[1])
-    going = False
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert set(codes) == {0}
-    assert len(storage.load([("A", f"child-{turn}") for turn in range(40)]).rows) == 40
-    storage.close()
-    with closing(sqlite3.connect(file_of(folder))) as file:
-        assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def _is_whole(folder: Path) -> int:

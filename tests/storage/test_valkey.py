@@ -194,18 +194,6 @@ def test_valkey_client_of_either_library_says_where_the_server_is(
 # -- the log
 
 
-def test_valkey_what_is_dropped_goes_first(server: ValkeyServer) -> None:
-    """Rows and results are dropped whatever their rev; what the same batch writes then is new."""
-    storage = opened(server)
-    storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a"), result("GET /b")]))
-    drop = [("A", "1"), ("A", "2"), ("A", "9"), "GET /a"]
-    assert storage.commit(batch(storage, row("2", rev=1), drop=drop)).number == 2
-    found = storage.load([("A", "1"), ("A", "2")], ["GET /a", "GET /b"])
-    assert [(held.pk, held.rev, held.born) for held in found.rows] == [("2", 2, 3)]
-    assert [held.key for held in found.results] == ["GET /b"]
-    assert (storage.scan("A", None, 5).items, storage.scan(None, None, 5).items) == (["2"], ["GET /b"])
-
-
 def test_valkey_changes_wait_for_the_first_entry(server: ValkeyServer) -> None:
     """Who waits hears of a commit at once, and of nothing when its time is over."""
     first, second = opened(server), opened(server)
