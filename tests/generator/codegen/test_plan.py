@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from tests.effort import examples
-from tests.generator.codegen.lines import HEAD, has_line, has_lines, has_part, lacks, of_resource, rendered
+from tests.generator.codegen.lines import HEAD, has_line, has_lines, has_part, of_resource, rendered
 from tests.generator.specs_at_random import loaded, specs
 
 from restencil.cache.validators import Concurrency
@@ -239,38 +239,6 @@ def test_plan_only_what_is_needed_is_there() -> None:
     assert "from restencil import schema" not in files["things.py"]
 
 
-def test_plan_names_of_the_spec_go_before_those_of_modules() -> None:
-    """A field called like an imported module or a built-in type makes the import, not the field, step aside."""
-    files = rendered("""
-        resources:
-          things:
-            path: /t/:id
-            schema:
-              entity: Thing
-              fields: {id: integer, datetime: datetime, str: string, typing: any, restencil: string}
-            members: [get]
-        """)
-    text = files["things.py"]
-    assert "import datetime as _datetime\nimport typing as _typing\n\nimport restencil as _restencil\n" in text
-    has_line(text, "datetime: _datetime.datetime = _restencil.field(required=True)")
-    has_line(text, 'str: builtins.str = ""')
-    has_line(text, "class Thing(_restencil.Entity):")
-
-
-def test_plan_names_of_the_spec_go_before_those_of_types() -> None:
-    """An entity called as the type of lists is called makes that import step aside."""
-    text = rendered("""
-        resources:
-          sequences:
-            path: /s/:id
-            schema: {entity: Sequence, fields: {id: integer, tags: [string]}}
-            members: [get_list]
-        """)["sequences.py"]
-    has_line(text, "from collections.abc import Sequence as _Sequence")
-    has_line(text, "tags: _Sequence[str] = restencil.field(default=[])")
-    has_line(text, "def get_list(self) -> _Sequence[Sequence]:")
-
-
 @pytest.mark.parametrize(
     ("resources", "said"),
     [
@@ -295,19 +263,6 @@ def test_plan_resource_shares_its_module_with_nothing(resources: str, said: str)
 # ------------------------------------------------------------------------------------------------------------ entities
 
 
-def test_plan_nested_collection_names_the_field_of_its_owner() -> None:
-    """Arguments are in wire names, path parameters keep theirs; items are imported for type checkers alone."""
-    text = rendered("""
-        wire_names: camelCase
-        entities:
-          Node: {fields: {id: integer, kept: {collection: [Leaf], nest: {node_id: id, the_kind: id}}}}
-          Leaf: {fields: {id: integer}}
-        resources: {leaves: {path: "/nodes/:node_id/leaves/:id", schema: Leaf}}
-        """)["_entities.py"]
-    has_part(text, 'nest_key=lambda parent, key: {"node_id": parent.get("id"), "theKind": parent.get("id")},')
-    has_lines(text, "if typing.TYPE_CHECKING:", "from .leaves import Leaf")
-
-
 def test_plan_maps_of_objects_name_their_schema() -> None:
     """`Values` takes a bare mapping for a choice of schemas, so an object in it is written as one."""
     text = rendered("""
@@ -321,37 +276,7 @@ def test_plan_maps_of_objects_name_their_schema() -> None:
     assert 'schema.Values(schema.Object({"count":None,"newest":Node})' in "".join(text.split()).replace(",)", ")")
 
 
-def test_plan_objects_stand_behind_those_their_defaults_are_made_of() -> None:
-    """A default that makes another object needs its class to be there."""
-    text = rendered("absent: zero\nobjects: {A: {b: B}, B: {c: C, n: integer}, C: {n: integer}}\n")["_objects.py"]
-    assert [line for line in text.splitlines() if line.startswith("class ") and "Record" in line] == [
-        "class C(restencil.Record):",
-        "class B(restencil.Record):",
-        "class A(restencil.Record):",
-    ]
-
-
 # ----------------------------------------------------------------------------------------------------------- resources
-
-
-def test_plan_what_is_added_to_a_list_of_another_entity_is_one_of_it() -> None:
-    """The default body is an item of the endpoint's own collection, not the resource's entity; a written one stays."""
-    own = """
-        entities: {A: {fields: {id: integer}}, B: {fields: {id: integer, text: string}}}
-        resources:
-          things:
-            path: /t/:id
-            schema: A
-            %s
-            endpoints:
-              notes: {path: /t/:id/notes, schema: {collection: [B]}}
-              by_name: {path: /t/:id/names, schema: {collection: {values: B}}}
-        """
-    text = rendered(own % "members: [get]")["things.py"]
-    has_line(text, "def _notes_push(self, *, id: int, body: BBody) -> B: ...")
-    has_line(text, "def _by_name_assign(self, *, id: int, body: dict[str, BBody]) -> dict[str, B]: ...")
-    written = rendered(own % "body: {text: string}")["things.py"]
-    has_line(written, "def _notes_push(self, *, id: int, body: ThingsBody) -> B: ...")
 
 
 def test_plan_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
@@ -393,18 +318,6 @@ def test_plan_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind()
     assert ["apart=" in files[name] for name in ("all.py", "tasks.py")] == [True, False]
 
 
-def test_plan_member_with_a_body_of_its_own_has_a_signature_of_its_own() -> None:
-    """`unshift` sends the request of `push`, and is typed apart from it where the spec gives it another body."""
-    text = of_resource("endpoints: {push: {body: {only: string}}}\n")
-    has_line(text, "def _push(self, *, body: ThingsPushBody) -> Thing: ...")
-    assert "_unshift" not in text
-    text = of_resource("endpoints: {push: {body: {only: string}}, unshift: {options: {timeout: 1s}, body: Thing}}\n")
-    has_line(text, "def _push(self, *, body: ThingsPushBody) -> Thing: ...")
-    has_line(text, "def _unshift(self, *, body: ThingBody) -> Thing: ...")
-    has_part(text, "push=_push")
-    has_part(text, "unshift=_unshift")
-
-
 def test_plan_defaults_that_calls_would_share_have_a_name() -> None:
     """A list or UUID stands before the class, once for all that have it; another one of that name says whose it is."""
     text = of_resource("""
@@ -443,98 +356,6 @@ def test_plan_bodies_that_lead_to_hundreds_of_others_take_any_mapping() -> None:
     text = rendered(f"entities: {json.dumps(entities)}\nresources: {json.dumps(resources)}\n")
     has_line(text["nears.py"], "next: dict[str, typing.Any] | E0 | int | None")
     has_line(text["fars.py"], "next: MereBody | Mere | int | None")
-
-
-@pytest.mark.parametrize(
-    ("paging", "type"),
-    [
-        ("pagination_field: page", "page: int"),
-        ("pagination_field: pageOffset", "pageOffset: int"),
-        ("pagination_field: at", "at: int | str"),
-        ("pagination_field: at, pagination: {style: page}", "at: int"),
-        ("pagination_field: at, pagination: {style: offset}", "at: int"),
-        ("pagination_field: at, pagination: {style: cursor, next: 'header:X-Next'}", "at: str"),
-        ("pagination_field: at, pagination: {style: cursor, next: last.made_at}", "at: datetime.datetime"),
-        ("pagination_field: at, pagination: {style: cursor, next: last.id}", "at: uuid.UUID"),
-        ("pagination_field: at, pagination: {style: cursor, next: last.owner.id}", "at: int"),
-        ("pagination_field: at, pagination: {style: cursor, next: last.free}", "at: str"),
-        ("pagination_field: page, pagination: {style: cursor, next: last.free}", "page: str"),
-        ("pagination_field: cursor, pagination: {style: link}", "cursor: str"),
-        ("pagination_field: page, pagination: {style: link}", "page: int"),
-        ("pagination_field: page, search_params: {page: 'string?'}", "page: str"),
-    ],
-)
-def test_plan_page_is_named_by_what_it_is(paging: str, type: str) -> None:
-    """Page numbers and offsets are numbers; a cursor is text, or has the type of the field that it is taken from."""
-    text = rendered(f"""
-        entities:
-          Owner: {{fields: {{id: integer}}}}
-          Thing: {{fields: {{id: uuid, made_at: datetime, free: any, owner: Owner?}}}}
-        resources:
-          things: {{path: /t/:id, schema: Thing, members: [get_list, get_page], {paging}}}
-        """)["things.py"]
-    assert f"def _get_page(self, *, {type}) -> Sequence[Thing]" in text
-
-
-def test_plan_cursor_in_the_response_has_its_type_there() -> None:
-    """Where the answer is an object, the cursor's member says what it is."""
-    text = rendered("""
-        resources:
-          things:
-            path: /t/:id
-            schema: {entity: Thing, fields: {id: integer}}
-            members: [get_list, get_page]
-            pagination_field: at
-            pagination: {style: cursor, next: meta.next}
-            endpoints:
-              get_list: {schema: {object: {items: {collection: [Thing]}, meta: {object: {next: "integer?"}}}}}
-        """)["things.py"]
-    has_line(text, "def _get_page(self, *, at: int) -> ThingsGetListResult: ...")
-
-
-def test_plan_path_parameter_has_the_type_of_its_field() -> None:
-    """Of `params`, else of the field of its name, at endpoints of one's own too; where neither is known, of both."""
-    text = rendered("""
-        resources:
-          things:
-            path: /shops/:shop/things/:id
-            schema: {entity: Thing, fields: {id: uuid, day: date, parts: [integer]}}
-            params: {shop: integer}
-            members: [get]
-            endpoints:
-              of_day: {path: "/things/:day/:parts/:other", schema: null}
-              copy: {method: POST, path: "/things/:id/copy", body: null}
-        """)["things.py"]
-    has_line(text, "def get(self, *, shop: int, id: uuid.UUID) -> Thing:")
-    has_line(text, "def copy(self, *, id: uuid.UUID) -> Thing:")
-    has_part(text, "day: datetime.date, parts: int | str, other: int | str")
-
-
-def test_plan_path_parameter_keeps_the_type_that_an_extended_endpoint_declares() -> None:
-    """A type that was written is inherited with the endpoint; one that was guessed is looked up for the new path."""
-    text = of_resource("""
-        endpoints:
-          version: {path: "/t/:id/versions/:number/:label", params: {number: integer}}
-          diff: {extends: version, path: "/t/:id/versions/:number/:label/diff"}
-        """)
-    has_part(text, "def version(self, *, id: int, number: int, label: int | str)")
-    has_part(text, "def diff(self, *, id: int, number: int, label: int | str)")
-
-
-def test_plan_returns_of_a_list_is_that_of_the_list_alone() -> None:
-    """What `process` makes of a list is no item, so what hangs on the list keeps its own types."""
-    text = rendered("""
-        entities: {A: {fields: {id: integer}}}
-        resources:
-          things:
-            path: /t/:id
-            schema: A
-            pagination_field: page
-            endpoints: {get_list: {process: "python:m:f", returns: [integer]}}
-        """)["things.py"]
-    has_line(text, "def get_list(self) -> Sequence[int]:")
-    has_line(text, "def _push(self, *, body: ABody) -> A: ...")
-    has_line(text, "def _get_page(self, *, page: int) -> Sequence[A]: ...")
 
 
 def test_plan_examples_are_python_that_can_be_pasted() -> None:
@@ -581,27 +402,6 @@ def test_plan_endpoints_stand_in_the_order_of_the_spec() -> None:
     assert names == ["get", "get_list", "update", "partial_update", "delete", "apple", "middle", "zebra"]
 
 
-def test_plan_hand_written_code_is_named_and_not_imported() -> None:
-    """Functions are looked up at their first call; classes are imported with the module that is built on them."""
-    text = rendered("""
-        resources:
-          things:
-            path: /t/:id
-            endpoint: python:my.api:Base
-            collection: python:my.lists:Sorted
-            schema:
-              entity: Thing
-              validate: python:my.checks:whole
-              fields: {id: integer, odd: {type: string, decode: python:my.codecs:in_, encode: python:my.codecs:out}}
-            endpoints: {get: {process: python:my.hooks:clean}}
-        """)["things.py"]
-    has_lines(text, "import my.api", "import my.lists")
-    has_part(text, 'decode=restencil.lazy_function("my.codecs:in_")')
-    has_part(text, 'process=restencil.lazy_function("my.hooks:clean")')
-    has_part(text, 'restencil.lazy_function("my.checks:whole")')
-    lacks(text, "import my.hooks")
-
-
 def test_plan_what_changes_a_list_requests_nothing_by_default() -> None:
     """Defaults, the page and what does not filter are the list's; non-filter arguments are named by Python name."""
     text = of_resource("""
@@ -624,35 +424,6 @@ def test_plan_prefix_without_scheme_is_a_mistake(level: str) -> None:
     """No request could be sent."""
     with pytest.raises(Exception, match="which has no scheme"):
         rendered(level + 'resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer}}}}')
-
-
-def test_plan_entity_that_is_only_sent_as_its_key_has_no_type_of_a_body() -> None:
-    """Bodies take the entity or its key, not what is in it."""
-    files = rendered("""
-        entities:
-          User: {fields: {id: integer, name: string}}
-          Note: {fields: {id: integer, author: {type: User, send: pk}}}
-        resources: {notes: {path: /notes/:id, schema: Note}}
-        """)
-    lacks(files["__init__.py"], "UserBody")
-
-
-def test_plan_items_of_a_list_in_an_object_are_typed() -> None:
-    """A function that no one runs says what they are; a plain list says it itself."""
-    text = rendered("""
-        resources:
-          things:
-            path: /t/:id
-            schema: {entity: Thing, fields: {id: integer}}
-            members: [get_list, get_page]
-            pagination_field: page
-            endpoints:
-              get_list: {schema: {object: {found: {collection: [Thing]}}}}
-              plain: {path: /plain, schema: {collection: [Thing]}}
-        """)["things.py"]
-    has_line(text, "def _item(self) -> Thing: ...")
-    assert text.count("items=_item") == 1
-    assert "_plain_item" not in text
 
 
 OPTIONAL_ALONE = """

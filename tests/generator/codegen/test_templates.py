@@ -16,7 +16,6 @@ from tests.generator.specs_at_random import loaded as loaded_spec
 import restencil_generator as generator
 from restencil_generator.codegen import context
 from restencil_generator.codegen.context import CONTEXT_VERSION
-from restencil_generator.codegen.format import format_text
 from restencil_generator.exceptions import Failure
 from restencil_generator.output.drift import compare, read_manifest, read_text
 from restencil_generator.output.manifest import Manifest
@@ -219,14 +218,6 @@ def test_templates_package_is_one_line() -> None:
     text = (TEMPLATES / "__init__.py").read_text()
     assert text.count("\n") == 1
     assert ast.get_docstring(ast.parse(text)) is not None
-
-
-def test_templates_black_has_the_last_word_on_templates(folder: Path) -> None:
-    """Everything that a user's templates give is as black wants it."""
-    text = (TEMPLATES / "resource.py.jinja").read_text()
-    (folder / "resource.py.jinja").write_text(FIRST + text.replace("\n\n\n", "\n").replace("    def", "    def  "))
-    files = build(SPEC, "blog.yaml", templates=folder).files
-    assert all(format_text(text) == text for path, text in files.items() if path.endswith(".py"))
 
 
 # ----------------------------------------------------------------------------------------------- what must be kept
