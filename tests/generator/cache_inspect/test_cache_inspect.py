@@ -41,23 +41,6 @@ def namespace(folder: Path) -> StoredNamespace:
     return namespace
 
 
-def test_cache_inspect_namespace_says_how_much_it_holds(folder: Path, namespace: StoredNamespace) -> None:
-    """By table; with the place of the API, the log and the leases."""
-    with closing(namespace):
-        summary = namespace.summary()
-    assert namespace.hash == next(folder.iterdir()).name
-    assert (summary.place, summary.first, summary.last) == (PLACE, 1, 2)
-    assert summary.tables == [
-        StoredTable("A", 1202, 1, sum(len(b"[%d]" % n) for n in range(1, 1203)), 1.0, 2000.0, False),
-        StoredTable("[A]", 1, 0, 2, 2000.0, 2000.0, False),
-    ]
-    assert (summary.results, summary.result_bytes, summary.bytes % 4096) == (700, 1400, 0)
-    assert [(lease.name, lease.owner) for lease in summary.leases] == [("l", "me")]
-    assert 0 < summary.leases[0].remaining <= 60_000
-    assert summary.committed is not None and abs(summary.committed - now()) < 20_000
-    assert abs(summary.begun - now()) < 20_000
-
-
 def test_cache_inspect_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace) -> None:
     """Rows by arrival, results by key, each with its last use."""
     with closing(namespace):
@@ -115,19 +98,6 @@ def test_cache_inspect_read_while_somebody_writes(folder: Path, namespace: Store
         assert namespace.summary().last == 3
 
 
-def test_cache_inspect_reset_from_outside_is_one_for_all(folder: Path, namespace: StoredNamespace) -> None:
-    """Whoever has the namespace open hears of it."""
-    with closing(sqlite_storage(folder, principal="a")) as storage:
-        before = storage.open(PLACE, now).epoch
-        with closing(namespace):
-            epoch = namespace.reset()
-            assert namespace.summary().last == 0
-        changes = storage.changes(2, 0)
-        assert (changes.epoch, changes.reset) == (epoch, epoch) and epoch > before
-        assert storage.load([("A", "1")]).rows == []
-    assert len(list(folder.glob("*/*.db"))) == 1
-
-
 def test_cache_inspect_damaged_file_is_reported(folder: Path, namespace: StoredNamespace) -> None:
     """What SQLite finds wrong is told, and what is no database raises; nothing is moved."""
     (file,) = folder.glob("*/*.db")
@@ -141,16 +111,6 @@ def test_cache_inspect_damaged_file_is_reported(folder: Path, namespace: StoredN
             namespace.summary()
         assert "is damaged" in namespace.damage()[0]
     assert file.exists()
-
-
-def test_cache_inspect_path_that_is_no_folder(tmp_path: Path) -> None:
-    """The text says what is there and what was expected; a folder of something else holds nothing."""
-    (tmp_path / "file").write_text("")
-    for name, what in (("file", "a file"), ("nowhere", "not there")):
-        with pytest.raises(StorageOff, match=f"{name} is {what}; expected the folder that a restencil.SQLiteStorage"):
-            namespaces(tmp_path / name)
-    (tmp_path / ("0" * 32)).mkdir()
-    assert namespaces(tmp_path) == []
 
 
 @needs_server

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from restencil_generator.diagnostics.explanations import explained
-from restencil_generator.diagnostics.format import render, summary
+from restencil_generator.diagnostics.format import render
 from restencil_generator.diagnostics.model import (
-    LIMIT,
     Place,
     Problem,
     Related,
@@ -60,13 +59,6 @@ def test_problems_are_sorted_by_file_line_and_column() -> None:
         ("a.yaml", 10),
         ("b.yaml", 1),
     ]
-
-
-def test_problems_at_most_fifty_problems_are_shown_and_the_rest_is_counted() -> None:
-    """The first in order are shown."""
-    selection = select([at(line) for line in range(1, 73)])
-    assert [problem.place.line for problem in selection.shown] == list(range(1, LIMIT + 1))
-    assert (selection.omitted, selection.total) == (22, 72)
 
 
 def test_problems_errors_are_shown_before_advice_where_not_all_fit() -> None:
@@ -126,50 +118,6 @@ def test_problems_strings_of_a_spec_cannot_disturb_a_terminal() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------- text
-
-
-def test_problem_shows_its_line_with_the_place_marked() -> None:
-    """The text of the contract, to the letter."""
-    assert render([PROBLEM], SOURCES) == (
-        "specs/blog.yaml:5:16: error[unknown-type]: unknown type 'strng' for field 'title' of entity 'Article'\n"
-        "    5 |         title: strng\n"
-        "      |                ^^^^^ did you mean 'string'?\n"
-        "1 error\n"
-    )
-
-
-def test_problems_related_place_is_shown_with_its_own_line() -> None:
-    """Both places of a name given twice are seen."""
-    assert render([RELATED], SOURCES) == (
-        "specs/blog.yaml:4:5: error[duplicate-key]: the key 'a' is given twice\n"
-        "    4 |     fields:\n"
-        "      |     ^^^^^^\n"
-        "specs/blog.yaml:2:1: note: first\n"
-        "    2 | entities:\n"
-        "      | ^^^^^^^^\n"
-        "1 error\n"
-    )
-
-
-def test_problems_what_is_not_shown_is_counted() -> None:
-    """The last line counts what is shown by severity, and the rest."""
-    problems = [at(1), at(2), at(3, severity="warning"), at(4, severity="note")]
-    assert render(problems, {}, limit=3).splitlines()[-1] == "2 errors, 1 warning; 1 more not shown"
-    assert summary(problems) == "2 errors, 1 warning, 1 note"
-
-
-def test_problems_nothing_is_said_where_there_is_nothing_to_say() -> None:
-    """No problems, no text."""
-    assert render([], {}) == ""
-    assert render([], {}, "github") == ""
-
-
-def test_problem_of_a_whole_file_shows_its_hint_alone() -> None:
-    """Line 0 is the file itself."""
-    problem = Problem("empty-spec", "the file is empty", Place(FILE), "write something")
-    assert render([problem], SOURCES) == (
-        "specs/blog.yaml: error[empty-spec]: the file is empty\n      = write something\n1 error\n"
-    )
 
 
 def test_problems_colors_mark_severity_and_place() -> None:

@@ -53,56 +53,6 @@ def field(written: str, head: str = HEAD) -> d.Field:
 
 
 @pytest.mark.parametrize(
-    ("written", "type", "default"),
-    [
-        ("string", STRING, ""),
-        ("integer", INTEGER, 0),
-        ("number", d.Scalar("number"), 0.0),
-        ("boolean", d.Scalar("boolean"), False),
-        ("datetime", d.Scalar("datetime"), d.MISSING),
-        ("date", d.Scalar("date"), d.MISSING),
-        ("time", d.Scalar("time"), d.MISSING),
-        ("decimal", d.Scalar("decimal"), d.MISSING),
-        ("uuid", d.Scalar("uuid"), d.MISSING),
-        ("any", d.Scalar("any"), None),
-        ("string?", d.Optional(STRING), None),
-        ("[string]", d.ListOf(STRING), []),
-        ("[string?]", d.ListOf(d.Optional(STRING)), []),
-        ("{values: integer}", d.ValuesOf(INTEGER), {}),
-        ("Status", d.EnumRef("Status"), d.MISSING),
-        ("Level", d.EnumRef("Level"), d.MISSING),
-        ("Money", d.ObjectRef("Money"), d.MISSING),
-        ("Money?", d.Optional(d.ObjectRef("Money")), None),
-        ("Item", d.EntityRef("Item"), d.MISSING),
-        ("Item?", d.Optional(d.EntityRef("Item")), None),
-        ("[Item]", d.ListOf(d.EntityRef("Item")), []),
-        ("{collection: [Item], nest: {owner: id}}", None, []),
-        ("{collection: {values: Item}, nest: {owner: id}}", None, {}),
-        ("{object: {a: string}}", None, d.MISSING),
-        ("{const: link}", d.Const("link"), "link"),
-        ("{const: 7}", d.Const(7), 7),
-        ("{const: true}", d.Const(True), True),
-        ("{type: string, optional: true}", d.Optional(STRING), None),
-        ("{type: [string], optional: true}", d.Optional(d.ListOf(STRING)), None),
-        ("{type: string, default: x}", STRING, "x"),
-        ("{type: Item, default: null}", d.Optional(d.EntityRef("Item")), None),
-        ("{type: string?, default: x}", d.Optional(STRING), "x"),
-        ("{type: Money, default: {amount: 1.5}}", d.ObjectRef("Money"), {"amount": 1.5}),
-        ("{type: datetime, default: 2020-01-31T12:00:00}", d.Scalar("datetime"), "2020-01-31T12:00:00"),
-        ("{type: decimal, default: 3}", d.Scalar("decimal"), 3),
-        ("{type: Status, default: closed}", d.EnumRef("Status"), "closed"),
-    ],
-)
-def test_check_field_has_a_type_and_a_default(written: str, type: d.Type | None, default: d.Json | d.Missing) -> None:
-    """A default follows from a type with an honest zero unless it is written; moments, enums and entities have none."""
-    found = field(written)
-    assert type is None or found.type == type
-    assert found.default == default
-    assert found.required == (default is d.MISSING)
-    assert found.written_default == ("default" in written)
-
-
-@pytest.mark.parametrize(
     ("written", "zero"),
     [
         ("string", ""),

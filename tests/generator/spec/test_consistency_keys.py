@@ -236,33 +236,6 @@ def test_consistency_keys_url_prefixes_of_endpoints_are_known_to_the_client() ->
 # ----------------------------------------------------------------------------------------------------------------- diff
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        ("done: boolean?", "done: {type: boolean?, filter: unknown}", "freshness-changed"),
-        ("done: boolean?", "done: {type: boolean?, field: done}", "identity-arguments-changed"),
-    ],
-)
-def test_consistency_keys_diff_reports_changes_of_search_parameters(old: str, new: str, rule: str) -> None:
-    """Another filter or field of a parameter is a change."""
-    assert {found.rule for found in compare(spec(tasks(old)), spec(tasks(new)))} == {rule}
-
-
-@pytest.mark.parametrize(
-    ("keys", "rule"),
-    [
-        ("expires: nothing", "freshness-changed"),
-        ("options: {needs: required}", "freshness-changed"),
-        ("options: {invalid_if_stale: false}", "freshness-changed"),
-        ("redirects: {cross_origin_body: true}", "answers-changed"),
-    ],
-)
-def test_consistency_keys_diff_reports_changes_of_endpoints(keys: str, rule: str) -> None:
-    """Each of the keys changes what calls return, and `diff` says so."""
-    text = "resources: {tasks: {path: /tasks/:id, schema: Task, endpoints: {put: {path: /x, method: PUT%s}}}}"
-    assert [found.rule for found in compare(spec(text % ""), spec(text % f", {keys}"))] == [rule]
-
-
 def test_consistency_keys_diff_null_is_the_default() -> None:
     """What a package has anyway is no change where it is written."""
     text = "options: {%s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"

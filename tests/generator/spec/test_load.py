@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil_generator.diagnostics.model import Place
 from restencil_generator.spec import model as d
 from restencil_generator.spec.digest import digest as digest_of
-from restencil_generator.spec.grammar.read import Reader
 from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.model import Json
-from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode, SequenceNode
 
 ROOT = Path(__file__).parents[3]
 BLOG = ROOT / "specs" / "blog.yaml"
@@ -273,27 +270,6 @@ def test_load_yaml_syntax_error_has_a_hint(text: str, hint: str) -> None:
     """The words of the parser do not say what to change; the hint does."""
     (problem,) = load_text(text).problems
     assert (problem.code, problem.hint) == ("yaml-syntax", hint)
-
-
-def test_load_part_of_a_scalar_is_placed_within_it() -> None:
-    """A mistake inside of a text is marked where it stands, with and without quotes."""
-    plain = ScalarNode("f", 3, 4, 3, 9, "/a/:b", True)
-    quoted = ScalarNode("f", 3, 4, 3, 11, "/a/:b", False)
-    folded = ScalarNode("f", 3, 4, 5, 2, "/a/:b", False)
-    assert plain.part(3, 2).column == 8
-    assert quoted.part(3, 2).column == 9
-    assert folded.part(3, 2) == folded.place
-
-
-def test_load_tree_becomes_json_with_the_place_of_every_part() -> None:
-    """Places are found by the path of a value, and those of keys beside them."""
-    root = MappingNode("f", 0, 0)
-    items = SequenceNode("f", 0, 3)
-    items.items.append(ScalarNode("f", 0, 4, 0, 5, "1", True))
-    root.entries["a"] = Entry(ScalarNode("f", 0, 0, 0, 1, "a", True), items)
-    places: dict[tuple[str | int, ...], Place] = {}
-    assert Reader([]).json(root, places) == {"a": [1]}
-    assert set(places) == {(), ("a",), ("a", ""), ("a", 0)}
 
 
 # -------------------------------------------------------------------------------------------------------------- digest

@@ -80,32 +80,3 @@ def test_no_type_in_an_attribute_is_forgotten(type: d.Type) -> None:
         for part in value if isinstance(value, tuple) else (value,):
             held += [part] if isinstance(part, d.Type) else [part.type] if isinstance(part, d.Field) else []
     assert tuple(held) == type.children()
-
-
-def test_types_walk_gives_outer_types_first_or_last() -> None:
-    """Every type in a type, itself included, in both orders."""
-    whole = d.Optional(d.ListOf(d.OneOf((TEXT, TASK))))
-    inside = [whole, whole.item, whole.item.children()[0], TEXT, TASK]
-    assert list(d.walk(whole)) == inside
-    assert list(d.walk(whole, order="post")) == [TEXT, TASK, *reversed(inside[:3])]
-
-
-def test_types_formatted_reaches_datetimes_but_no_members() -> None:
-    """A field's format counts for lists and alternatives of datetimes; members of objects have their own."""
-    unix = d.Scalar("datetime", "unix")
-    assert d.formatted(d.Optional(d.ListOf(AT)), "unix") == d.Optional(d.ListOf(unix))
-    assert d.formatted(d.OneOf((TEXT, AT)), "unix") == d.OneOf((TEXT, unix))
-    inner = d.ObjectType((MEMBER,), "Made")
-    assert d.formatted(inner, "unix") == inner
-
-
-def test_types_list_in_finds_a_list_among_alternatives() -> None:
-    """A list, a list that may be null, or the first list of several types; else nothing."""
-    assert d.list_in(d.Optional(d.ListOf(TEXT))) == d.ListOf(TEXT)
-    assert d.list_in(d.OneOf((TEXT, d.ListOf(AT)))) == d.ListOf(AT)
-    assert d.list_in(d.ValuesOf(TEXT)) is None
-
-
-def test_types_entities_in_names_those_of_unions_too() -> None:
-    """Every entity inside, with those that a union chooses from."""
-    assert list(d.entities_in(d.ObjectType((dataclasses.replace(MEMBER, type=UNION),), "Made"))) == ["Task", "Note"]
