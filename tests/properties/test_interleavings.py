@@ -325,7 +325,7 @@ def test_interleavings_three_overlapping_mutations_end_in_the_servers_state(
 
 def test_interleavings_four_overlapping_mutations_end_in_the_servers_state() -> None:
     """A sample of the schedules of four mutations shows base plus pending throughout and ends as the server does."""
-    assert play_all(FOUR, sample=0.0015, seed=4) > 150
+    assert play_all(FOUR, sample=0.0007, seed=4) > 70
 
 
 @pytest.mark.slow
@@ -362,7 +362,7 @@ def test_interleavings_mutations_within_one_millisecond_are_distinguished(whats:
             run(mutations, events, tick=0)
 
 
-@pytest.mark.parametrize("whats", [*itertools.combinations(PAIRS, 2)], ids=str)
+@pytest.mark.parametrize("whats", [*itertools.pairwise(PAIRS)], ids=str)
 def test_interleavings_after_a_reset_nothing_shows_that_started_before(whats: tuple[tuple[What, str], ...]) -> None:
     """Wherever a reset falls, what started before it is never visible after it."""
     for events in schedules(len(whats)):
@@ -375,7 +375,7 @@ def test_interleavings_after_a_reset_among_three_mutations_nothing_shows_that_st
     """The same for a sample of three overlapping mutations, with a clock that may stand still."""
     choose = random.Random(3)
     for whats in TRIPLES:
-        for mutations in assignments(whats):
+        for mutations in choose.sample([*assignments(whats)], 40):
             events = choose.choice(list(schedules(3)))
             place = choose.randrange(len(events) + 1)
             run(mutations, [*events[:place], ("reset", 0), *events[place:]], tick=choose.choice((0, 1)))

@@ -64,6 +64,7 @@ def settle(*processes: Controller) -> None:
 
 
 @needs_server
+@pytest.mark.slow
 def test_commit_stopped_server_loses_no_write(scene: Scene) -> None:
     """A server that is stopped twice for 3.6 seconds while 40 records are written has the last write of each."""
     writer, reader = scene.process(), scene.process()
@@ -97,7 +98,7 @@ def test_commit_idle_connections_cut_loses_no_write(scene: Scene) -> None:
         writer = scene.process(proxy.url)
         change_all(writer, "first")
         settle(writer)
-        for round in range(3):
+        for round in range(2):
             proxy.hold()
             writer.fetch(notes.partial_update, {"id": "0"}, {"text": "hangs"})
             time.sleep(0.2)

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 #: After these instructions Python looks whether a signal came.
 LOOKS: Final = {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
-STRIDE: Final = 1 if IS_NIGHT else 3
+STRIDE: Final = 1 if IS_NIGHT else 8
 
 
 class Item(Entity):

@@ -918,7 +918,7 @@ def test_sqlite_process_killed_at_any_statement_leaves_whole_commits(tmp_path: P
 @pytest.mark.parametrize("work", ["first", "again", "reset"])
 def test_sqlite_process_killed_at_some_statements_leaves_whole_commits(tmp_path: Path, work: str) -> None:
     """Some of them, while all are tried at night."""
-    _crash_everywhere(tmp_path, work, 17)
+    _crash_everywhere(tmp_path, work, 31)
 
 
 def _crash_everywhere(tmp_path: Path, work: str, step: int) -> None:

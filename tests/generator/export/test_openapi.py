@@ -51,7 +51,10 @@ def again(made: Any) -> Spec | None:
 
 @pytest.mark.parametrize(
     ("path", "version"),
-    [pytest.param(path, version, id=f"{path.stem}-{version}") for path in SPECS for version in VERSIONS],
+    [
+        *(pytest.param(path, "3.1", id=f"{path.stem}-3.1") for path in SPECS),
+        pytest.param(ROOT / "specs" / "market.yaml", "3.0", id="market-3.0"),
+    ],
 )
 def test_openapi_every_spec_gives_a_valid_document_and_comes_back(path: Path, version: Version) -> None:
     """In both versions, with `x-restencil` and without; what is read back has the digest of the spec."""

@@ -337,7 +337,7 @@ def test_write_killed_at_any_datetime_the_package_is_whole(published: Path) -> N
     """
     seen = set[bool]()
     for moment in range(0, 1000, 1 if IS_NIGHT else 5):
-        if moment >= 50 and seen == {True, False}:
+        if moment >= 25 and seen == {True, False}:
             break
         process = alternating(published)
         assert process.stdout is not None
