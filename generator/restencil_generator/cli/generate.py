@@ -36,6 +36,7 @@ def init(console: Console, directory: Path) -> Exit:
     for step in scaffold(directory):
         colour = {"wrote": "green", "added": "green", "kept": "yellow"}[step.done]
         console.say(f"{console.style(step.done, colour)} {step.path}" + (f": {step.note}" if step.note else ""))
+    console.note("next: run `restencil generate`" + ("" if directory == Path() else f" in {directory}"))
     return Exit.SUCCESS
 
 

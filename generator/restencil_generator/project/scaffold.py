@@ -14,20 +14,20 @@ Done: TypeAlias = Literal["wrote", "added", "kept"]
 _CONFIG: Final = """\
 [tool.restencil]
 specs = ["specs/*.yaml"]  # files or folders
-out = "src"               # the package of a spec goes to src/<package>/
+out = "src"               # the package of a spec is written to src/<package>/
 """
 
 _SPEC: Final = """\
 # yaml-language-server: $schema=./restencil.schema.json
-# `restencil schema > specs/restencil.schema.json` gives editors the words of this language.
+# `restencil schema > specs/restencil.schema.json` writes the schema with which editors complete and check this file.
 restencil: 1
 package: todo_app
 title: Todo API
 url_prefix: https://api.todo.example/v1
 
-options: {retries: 2}  # of reads and of PUT and DELETE, which do no harm when they are sent again
-# A client keeps what it fetched in memory, and where it is given a Store(storage=SQLiteStorage(…)) on disk as well.
-# `persist: false` among options, on an entity or on a field says what is not to be kept there.
+options: {retries: 2}  # for reads, PUT and DELETE, which are safe to repeat
+# Clients cache data in memory, and with Store(storage=SQLiteStorage(…)) also on disk.
+# `persist: false` in options, on an entity or on a field excludes data from the disk.
 
 resources:
   todos:
@@ -57,7 +57,7 @@ repos:
     hooks:
       - id: restencil-check
         name: restencil check
-        description: The generated packages are exactly what the specs give.
+        description: Verify that generated packages are up to date.
         entry: restencil check
         language: system
         pass_filenames: false
@@ -78,7 +78,7 @@ jobs:
           python-version: "3.13"
       - run: pip install "restencil[generator]"
       - run: restencil check --diff
-      - name: what the specs of a pull request break
+      - name: breaking changes of the specs
         if: github.event_name == 'pull_request'
         run: |
           git fetch --depth=1 origin "$GITHUB_BASE_REF"

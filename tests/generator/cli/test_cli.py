@@ -480,6 +480,7 @@ def test_cli_configuration_that_is_not_understood_is_reported(
 def test_cli_init_writes_what_a_project_needs(capsys: pytest.CaptureFixture[str]) -> None:
     """Configuration, example, .gitattributes and snippets; what it writes generates and checks at once."""
     assert run(["init", "app"]) == 0
+    assert capsys.readouterr().err == "next: run `restencil generate` in app\n"
     os.chdir("app")
     assert sorted(path.as_posix() for path in Path().rglob("*") if path.is_file()) == [
         ".gitattributes",
