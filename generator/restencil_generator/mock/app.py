@@ -18,7 +18,7 @@ from restencil_generator.mock.browsers import check_content_type, with_cors
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.documents import HOME, Documents
 from restencil_generator.mock.errors import CannotServe, Refusal
-from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
+from restencil_generator.mock.failures import Failure, Failures, add_all, body, preferred
 from restencil_generator.mock.parse_body import parse, unwrapped
 from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
@@ -180,7 +180,7 @@ class _Api:
             if not found:
                 raise Refusal(HTTPStatus.NOT_FOUND, f"the spec has no endpoint at {path}; GET / lists all")
             allowed = ", ".join(sorted(found))
-            message = f"{path} answers {allowed}, not {request.method}"
+            message = f"{path} accepts {allowed}, not {request.method}"
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, message, headers={"Allow": allowed})
         endpoint = found.route.endpoint
         self._check_headers(request, endpoint)
@@ -202,10 +202,10 @@ class _Api:
         wanted = preferred(request.headers.getlist("prefer"))
         if wanted is not None:
             headers = {"Preference-Applied": f"status={wanted}"}
-            raise Refusal(wanted, f"{phrase(wanted)}, as the header Prefer asks", headers=headers)
+            raise Refusal(wanted, "simulated by the header Prefer", headers=headers)
         planned = self.failures.status_of(endpoint)
         if planned is not None:
-            raise Refusal(planned, f"{phrase(planned)}, as --fail asks")
+            raise Refusal(planned, "simulated by --fail")
 
     def _check_headers(self, request: Request, endpoint: d.Endpoint) -> None:
         """Reject a call without a required header."""

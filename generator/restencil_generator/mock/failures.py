@@ -104,11 +104,6 @@ def preferred(values: Iterable[str]) -> int | None:
     return None
 
 
-def phrase(status: int) -> str:
-    """Return a status with its reason phrase, if it has one."""
-    return f"{status} {HTTPStatus(status).phrase}" if status in set(HTTPStatus) else str(status)
-
-
 # --------------------------------------------------------------------------------------------------------------- bodies
 
 

@@ -238,7 +238,7 @@ def test_mock_wrong_method_is_a_405_that_names_the_right_ones(blog: Api) -> None
     answer = blog("DELETE", "/articles")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "GET, HEAD, POST"
-    assert answer.json()["message"] == "/articles answers GET, HEAD, POST, not DELETE"
+    assert answer.json()["message"] == "/articles accepts GET, HEAD, POST, not DELETE"
 
 
 def test_mock_path_of_url_prefix_may_be_there_or_not(blog: Api) -> None:

@@ -134,7 +134,7 @@ def test_mock_failures_header_that_requests_no_error_is_rejected(prefer: str) ->
 def test_mock_failures_rare_status_can_be_requested() -> None:
     """Any status from 400 to 599, those included that no standard names."""
     answer = asked(api(text=SHOP.replace("errors: {404", "errors: {599: null, 404")), "GET", "/orders", "status=499")
-    assert (answer.status_code, answer.json()) == (499, {"error": "error", "message": "499, as the header Prefer asks"})
+    assert (answer.status_code, answer.json()) == (499, {"error": "error", "message": "simulated by the header Prefer"})
 
 
 # ------------------------------------------------------------------------------------------------------------ the shape
@@ -142,7 +142,7 @@ def test_mock_failures_rare_status_can_be_requested() -> None:
 
 def test_mock_failures_error_has_the_declared_shape() -> None:
     """Its first text is the message, wherever it is nested, and a number called status the status."""
-    said = "404 Not Found, as the header Prefer asks"
+    said = "simulated by the header Prefer"
     assert asked(api(), "GET", "/orders/1", "status=404").json() == {
         "kind": "problem",
         "status": 404,
@@ -151,7 +151,7 @@ def test_mock_failures_error_has_the_declared_shape() -> None:
     }
     assert asked(api(), "GET", "/orders/1", "status=410").json() == {
         "goneSince": "2024-01-01T09:00:00Z",
-        "why": "410 Gone, as the header Prefer asks",
+        "why": "simulated by the header Prefer",
     }
     assert asked(api(), "POST", "/orders/1/cancel", "status=404").json()["why"] == said
 
@@ -161,7 +161,7 @@ def test_mock_failures_error_without_a_string_or_without_a_shape_gets_a_response
     assert asked(api(), "GET", "/orders/1", "status=409").json() == {"code": 11}
     assert asked(api(), "GET", "/orders/1", "status=503").json() == {
         "error": "service_unavailable",
-        "message": "503 Service Unavailable, as the header Prefer asks",
+        "message": "simulated by the header Prefer",
     }
 
 
