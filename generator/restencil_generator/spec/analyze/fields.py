@@ -39,7 +39,7 @@ def read_fields(
     noun, use = _NOUNS.get(position, ("field", "field"))
     for name, entry in mapping or ():
         what = Subject(f"{noun} {quoted(name)}", owner)
-        usable = types.name(entry.key, what)
+        usable = types.name(entry.key, what, otherwise="" if position == "path_param" else _WIRED)
         context = Context(what, position, type_name + pascal_case(name) if usable else type_name, entity)
         field = _field(types, name, entry, context, use)
         if usable and field is not None:
@@ -47,6 +47,9 @@ def read_fields(
     types.distinct(found, owner)
     return tuple(found)
 
+
+_WIRED: Final = "write for instance '{suggested}', with 'wire: {name}'"
+"""The hint for a name that requests and responses may have, but Python may not."""
 
 _NOUNS: Final[Mapping[str, tuple[str, Use]]] = {
     "path_param": ("parameter", "parameter"),
