@@ -11,6 +11,7 @@ from tests.freshness import driver
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
 from tests.freshness.server import NOTHING, Response
+from tests.freshness.shapes import SHAPES
 from tests.freshness.small import package_of, small
 from tests.libraries import httpx
 from tests.storage.servers import needs_server
@@ -149,6 +150,18 @@ CASES: Final = {
 def test_case_that_once_failed_shows_no_difference(text: str, check_all: bool) -> None:
     """What counts as fresh in any of the stores is what the server says; comparing reads, which may hide something."""
     assert run(parse(text), check_all=check_all).differences == []
+
+
+def test_reference_that_another_response_of_the_same_moment_wrote_is_as_stale_as_its_mark() -> None:
+    """A list that was loaded does not know by its times which response wrote a field of its records."""
+    text = """
+        world sqlite, embeds_owner
+        users.get_list(name='ada')
+        me.partial_update(body={'best': 2}) -> whole
+        other.comments.get(post=1, id=4)
+        labels.create(body={'name': 'red', 'color': 'z'}) -> 204
+    """
+    assert run(parse(text), SHAPES, check_all=True).differences == []
 
 
 OVER_A_SERVER: Final = {

@@ -234,7 +234,7 @@ class _Judge:
         received = None if contents is None else contents.received
         self._parts = self._cells
         if contents is not None and fetched_at is not None:
-            self._parts = self._parts_of(contents, fetched_at)
+            self._parts = self._parts_of(contents, fetched_at, is_loaded=number != fetched_at)
         for cell in self._parts:
             if cell[1] == WHOLE_TABLE:
                 continue
@@ -310,11 +310,12 @@ class _Judge:
         meta = self._base.meta(*cell)
         return NEVER if meta is None else self._base.number(cell, meta)
 
-    def _parts_of(self, contents: Contents, fetched_at: float) -> Collection[EntityPath]:
+    def _parts_of(self, contents: Contents, fetched_at: float, *, is_loaded: bool) -> Collection[EntityPath]:
         """Return the parts of a result: the records and lists of its response, and later additions to its lists.
 
         Nested lists that the response did not contain are not part of it. Neither are records that appear only there,
         or only in fields of a record that the response omitted, unless a later response contained one of these fields.
+        Of a result that was loaded from a storage this is not known: its times are of another clock.
         """
         received, referred, _ = contents
         cells, collections = self._cells, self._collections
@@ -332,7 +333,7 @@ class _Judge:
             for cell in held.get(place, ()):
                 table, pk = cell
                 if pk not in received.get(table, ()):
-                    is_omitted = is_received and pk not in referred.get(table, ())
+                    is_omitted = is_received and not is_loaded and pk not in referred.get(table, ())
                     if table in collections or (is_omitted and self._omits(place, table, fetched_at)):
                         continue
                 if cell not in found:
