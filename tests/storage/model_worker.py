@@ -50,7 +50,7 @@ def picture(store: Store) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     tier: Any = store._persistence
     for endpoint, args in READS:
-        steps, answer = tier.steps(endpoint.request(args)), None
+        steps, answer = tier.reading(endpoint.request(args), bool), None
         try:
             while True:
                 answer = steps.send(answer).take(None)
