@@ -95,6 +95,33 @@ def test_search_argument_that_is_null_selects_nothing() -> None:
         assert session.requests("files.get", id=1, ref=None) == []
 
 
+@pytest.mark.parametrize("params", ["{}", "{post_id: {field: post}}"], ids=["unmapped", "mapped"])
+def test_parameter_of_the_path_or_of_a_field_selects_no_representation(params: str) -> None:
+    """What a path names identifies a record, whatever the field is called, and its responses are stored."""
+    spec = f"""
+entities: {{Comment: {{fields: {{id: integer, post: integer, text: string}}}}}}
+resources:
+  comments:
+    path: /posts/:post_id/comments/:id
+    schema: Comment
+    params: {params}
+    endpoints: {{named: {{path: "/comments/named/:name", params: {{name: {{field: text}}}}, schema: Comment}}}}
+"""
+    comment = {"id": 1, "post": 2, "text": "x"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return [comment] if target.endswith("/comments") else comment
+
+    with small(spec, answer, World(sqlite=True)) as session:
+        session.call("comments.get_list", post_id=2)
+        session.call("comments.named", name="x")
+        session.call("comments.get.fetch", post_id=2, id=1)
+        session.again(from_dump=False)
+        assert session.requests("comments.get_list", post_id=2) == []
+        assert session.requests("comments.get", post_id=2, id=1) == []
+        assert session.requests("comments.named", name="x") == []
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_live_reads_request_each_representation_once(asynchronous: bool) -> None:
     """The request of another representation is no reason to request one again; a change is."""

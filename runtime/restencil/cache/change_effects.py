@@ -257,7 +257,7 @@ class _Effects:
         rules = self._request.rules
         for _, schema in entities_of(rules.resource_item):
             if schema.table_key == cell[0]:
-                required = rules.required_fields(schema.model)[0]
+                required = rules.required_fields(schema.model)
                 if not required & before.keys() <= received.keys():
                     return False
         return True

@@ -464,7 +464,7 @@ class _Judge:
             return NEVER, STALE
         models = self._models.get(cell[0], ())
         for model in models:
-            if self._rules.required_fields(model)[0] <= whole.fields:
+            if self._rules.required_fields(model) <= whole.fields:
                 return whole.number, whole.expires_at
         return (NEVER, STALE) if models else (whole.number, whole.expires_at)
 

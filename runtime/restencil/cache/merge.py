@@ -127,7 +127,7 @@ def whole_after(
     number = times.fetched_at
 
     def has_needed(names: AbstractSet[str]) -> bool:
-        return rules is not None and rules.required_fields(node.wire_model)[0] <= names
+        return rules is not None and rules.required_fields(node.wire_model) <= names
 
     covers = len(record) == len(record_of(stored))
     if (covers or has_needed(record.keys())) and (number >= whole.fetched_at or not has_needed(whole.fields)):

@@ -548,32 +548,21 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: objec
     is_selected = kind_of(params) is dict and params.get(schema.attribute) is not None
     if request.rules.read.needs_own_response and not is_selected and has_several_tables(schema):
         return "entities of several tables may have this key, so only its own response says which one it is"
-    return _demand(request, entity, state.get(entity.table_key, pk), schema.attribute)
+    return _demand(request, entity, state.get(entity.table_key, pk))
 
 
-def _demand(request: Request, schema: EntitySchema, stored: object, attribute: object = None) -> str | None:
-    """Return, in words, why an entity cannot be used for a request; None if it can, or if no record is stored.
-
-    `attribute` is the parameter that selects the class of a union of entities.
-    """
+def _demand(request: Request, schema: EntitySchema, stored: object) -> str | None:
+    """Return, in words, why an entity cannot be used for a request; None if it can, or if no record is stored."""
     if not request.rules.params.names_entity:
         return "its path is below that of a record, so only its own response says which record it is"
-    needed, telling = request.rules.required_fields(schema.model)
+    needed = request.rules.required_fields(schema.model)
     if needed and stored is not None and not isinstance(stored, Sentinel):
         record: Mapping[str, Any] = record_of(stored)
         if isinstance(record, dict) and not needed <= record.keys():
             missing = ", ".join(sorted(needed - record.keys()))
             return f"the {schema.title} from other responses lacks required fields: {missing}"
-    params: Any = request.args[0] if request.args else None
-    if telling is not None and kind_of(params) is dict and not params.keys() <= telling:
-        own = [
-            str(name)
-            for name, value in params.items()
-            if value is not None and name not in telling and name != attribute
-        ]
-        if own:
-            return f"the call has additional query parameters: {', '.join(sorted(own))}"
-    return None
+    others = request.other_arguments
+    return f"the call has additional query parameters: {', '.join(sorted(map(str, others)))}" if others else None
 
 
 def _is_complete(query_key: Any) -> bool:

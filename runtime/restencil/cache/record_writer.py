@@ -120,7 +120,7 @@ class RecordWriter:
         if record is None:
             return False
         for model in rules.reach.models.get(table, ()):
-            if rules.required_fields(model)[0] <= record.keys():
+            if rules.required_fields(model) <= record.keys():
                 return True
         return False
 

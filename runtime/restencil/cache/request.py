@@ -222,7 +222,7 @@ class Rules:
         self.is_optimistic = side_effect and mutation.get_optimistic_response is not None
         """Whether a fetch shows an optimistic response at once."""
         self._analyses: dict[Callable[[Schema | None], int], tuple[int, int]] = {}
-        self._required: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
+        self._required: dict[EntityModel, frozenset[str]] = {}
 
     @cached_property
     def schema(self) -> Schema | None:
@@ -236,20 +236,11 @@ class Rules:
             found = self._analyses[judge] = definitions.count, judge(self.schema)
         return found[1]
 
-    def required_fields(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
-        """Return what an entity from other responses needs to be used for a request.
-
-        These are the JSON names that its record must have, and the parameters that only identify the entity; None: all.
-        """
+    def required_fields(self, model: EntityModel) -> frozenset[str]:
+        """Return the JSON names that the record of an entity must have to be used for a request."""
         found = self._required.get(model)
         if found is None:
-            needed = self._needed(model)
-            telling = (
-                None
-                if self.params.path_names is None
-                else self.params.path_names | model.telling | {*(self.params.fields or ())}
-            )
-            found = self._required[model] = needed, telling
+            found = self._required[model] = self._needed(model)
         return found
 
     def with_nulls(self, model: EntityModel, record: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +249,7 @@ class Rules:
         This is the meaning of `needs="required"` for records with all required fields; in other records, an optional
         field may be omitted for other reasons, as in a summary.
         """
-        required = self.required_fields(model)[0]
+        required = self.required_fields(model)
         if not required <= record.keys():
             return record
         absent = [field.in_json for field in model.fields.values() if field.in_json not in record]
@@ -298,12 +289,12 @@ class Rules:
 
     @cached_property
     def known_params(self) -> frozenset[str] | None:
-        """The parameters that only identify the entity, under the names of its fields; None if all do."""
+        """The parameters that only identify the entity; None if all do."""
         if self.params.path_names is None:
             return None
-        reach = self.reach
-        models = () if reach is None else (model for table in self.tables for model in reach.models[table])
-        return self.params.path_names.union(*(model.telling for model in models))
+        entities = () if self.schema is None else self.schema.entities.values()
+        telling: Iterable[frozenset[str]] = (entity.model.telling for entity in entities)
+        return self.params.path_names.union(self.params.fields or (), *telling)
 
     @cached_property
     def named_fields(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
@@ -434,20 +425,22 @@ class Request:
 
     @property
     def selects_representation(self) -> bool:
-        """Whether it reads one record with search arguments, such as a language, that may select another form of it.
+        """Whether it reads one record with search arguments, such as a language, that may select another form of it."""
+        rules, schema = self.rules, self.rules.schema
+        if rules.side_effect or not rules.read.counts_whole or schema is None or not schema.entities:
+            return False
+        return bool(self.other_arguments)
 
-        Those that are fields of its key only identify it.
-        """
-        rules = self.rules
-        if rules.side_effect or not rules.read.counts_whole or rules.schema is None or not rules.schema.entities:
-            return False
-        args = rules.entity_args(self.args)
-        params: Any = args[0] if args else None
-        known = rules.known_params
+    @property
+    def other_arguments(self) -> list[str]:
+        """The arguments that neither identify the record nor select its class: additional query parameters."""
+        params: Any = self.args[0] if self.args else None
+        known = self.rules.known_params
         if known is None or not is_mapping(params) or params.keys() <= known:
-            return False
-        known = known | {rules.schema.attribute}
-        return any(value is not None and name not in known for name, value in params.items())
+            return []
+        attribute = None if self.rules.schema is None else self.rules.schema.attribute
+        names = (name for name, value in params.items() if value is not None)
+        return [name for name in names if name not in known and name != attribute]
 
     @property
     def label(self) -> str:

@@ -43,7 +43,7 @@ def complete_response(tx: Transaction) -> None:
     body = request.args[-1] if rules.mutation.has_body and request.args else None
     if model is None or not is_mapping(response) or not is_mapping(body):
         return
-    if rules.required_fields(model)[0] <= response.keys():
+    if rules.required_fields(model) <= response.keys():
         return
     from ...schema.validation import fitting_members
 
