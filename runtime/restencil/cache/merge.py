@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, Meta, Sentinel, is_dict, is_list, same_json
 from ..schema.collection import append, overlay
-from ..schema.stored import PartialEntries, PartialKeys, is_collection, is_partial, record_of
+from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
 from .staleness import NEVER
 from .tables import Tables, Whole
 from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
@@ -189,15 +189,15 @@ def keep_representation(change: ChangeSet) -> list[EntityPath]:
     Returns the records. In each field, the request that was sent last wins, as always.
     """
     keep_whole(change)
-    number = change.times.fetched_at
-    cells: list[EntityPath] = []
-    for table, wholes in change.partial.items():
-        if table in change.collections or is_collection(table):
-            continue
-        for pk, stored in change.entities.get(table, {}).items():
-            if stored is not INVALID:
-                cells.append((table, pk))
-                wholes[pk] = wholes[pk]._replace(later=dict.fromkeys(record_of(stored), number))
+    cells = [
+        (table, pk)
+        for table in change.entities.keys() - change.collections
+        for pk, stored in change.entities[table].items()
+        if stored is not INVALID
+    ]
+    for table, pk in cells:
+        since = dict.fromkeys(record_of(change.entities[table][pk]), change.times.fetched_at)
+        change.partial[table][pk] = with_parts(change.partial[table][pk], since)
     return cells
 
 
