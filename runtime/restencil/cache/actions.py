@@ -59,6 +59,11 @@ class _OfRequest(Struct):
         return self.request.key
 
 
+def _may_be_stored(request: Request, validators: Validators | None) -> bool:
+    """Return whether a response may be stored: not with `no-store`, and not one of several representations."""
+    return (validators is None or validators.stored) and not request.selects_representation
+
+
 class Fetch(_OfRequest):
     """A fetch starts. The store keeps its optimistic response, if it has one, until the fetch ends.
 
@@ -101,8 +106,8 @@ class SetResponse(_OfRequest):
 
     @property
     def stored(self) -> bool:
-        """Whether it may be written to a storage: not with `no-store`, and not one of several representations."""
-        return (self.validators is None or self.validators.stored) and not self.request.selects_representation
+        """Whether it may be written to a storage."""
+        return _may_be_stored(self.request, self.validators)
 
 
 class SetError(_OfRequest):
@@ -136,8 +141,8 @@ class Freshen(_OfRequest):
 
     @property
     def stored(self) -> bool:
-        """Whether it may be written to a storage: not with `no-store`, and not one of several representations."""
-        return (self.validators is None or self.validators.stored) and not self.request.selects_representation
+        """Whether it may be written to a storage."""
+        return _may_be_stored(self.request, self.validators)
 
 
 class Set(Struct):
