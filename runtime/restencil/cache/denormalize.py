@@ -90,14 +90,11 @@ class CellTrace(_StateReader):
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
         """Trace the items of a list."""
         node = None if schema is None else schema.entity
-        is_followed = node is not None and node.has_inside
         for entry in stored:
-            if node is None or type(entry) is not str:
-                self.visit(schema, entry)
-            elif is_followed:
+            if node is not None and type(entry) is str:
                 self.entity(node, entry)
             else:
-                self._note((node.table_key, entry))
+                self.visit(schema, entry)
         return ReadOnlyList()
 
     def entity(self, schema: EntityNode, pk: Any) -> Any:
@@ -286,11 +283,7 @@ class Denormalization(_StateReader):
 
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
         """Return the objects for the items of a list, without missing and invalid ones; `None` stays."""
-        node = None if schema is None else schema.entity
-        if node is None:
-            found = [self.visit(schema, entry) for entry in stored]
-        else:
-            found = [self.entity(node, e) if type(e) is str else self.visit(schema, e) for e in stored]
+        found = [self.visit(schema, entry) for entry in stored]
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED and entry is not INVALID])
 
     # -- tables ----------------------------------------------------------------------------------------------------
