@@ -557,8 +557,9 @@ class EntityModel(Model):
     def typed_key(self, key: Any, decode: bool) -> Any:
         """Convert a primary key to the JSON type of its field, or with `decode` to its Python value."""
         name = self.to_python.get(self.pk_name or "", self.pk_name or "")
-        if type(key) is str and self.kinds.get(name) in (int, int | None) and key.removeprefix("-").isdecimal():
-            return int(key)
+        typed = self.typed_value(self.pk_name or "", key)
+        if typed is not key:
+            return typed
         codec = self.codecs.get(name) if decode else None
         return key if codec is None or key is None else self.decode(name, codec, key, None)
 
@@ -594,8 +595,8 @@ class EntityModel(Model):
 
     def typed_value(self, name: str, value: Any) -> Any:
         """Convert a path parameter to the type of the field with this JSON name: an integer if the field is one."""
-        is_number = self.kinds.get(self.to_python.get(name, name)) in (int, int | None)
-        return int(value) if is_number and type(value) is str and value.removeprefix("-").isdecimal() else value
+        is_number = type(value) is str and value.removeprefix("-").isdecimal() and _is_integer(self, name)
+        return int(value) if is_number else value
 
     @cached_property
     def telling(self) -> frozenset[str]:
@@ -839,6 +840,11 @@ def is_other_name(model: EntityModel, params: Mapping[str, Any]) -> bool:
     text = None if name is None else params.get(name)
     if name is None or type(text) is not str or text.removeprefix("-").isdecimal():
         return False
+    return _is_integer(model, name)
+
+
+def _is_integer(model: EntityModel, name: str) -> bool:
+    """Whether the field with this JSON name, or Python name, is an integer."""
     return model.kinds.get(model.to_python.get(name, name)) in (int, int | None)
 
 
