@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Final
 
 from restencil_generator.diagnostics.model import nearest, quoted
 from restencil_generator.lint.common import Finding, declared_here, operations
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import response_entities
-
-METHODS: Final = ("GET", "QUERY", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
-"""The standard methods; an API may define others."""
 
 
 def find_stdlib_package(spec: d.Spec) -> Iterator[Finding]:
@@ -26,7 +22,7 @@ def find_misspelled_methods(spec: d.Spec) -> Iterator[Finding]:
     """Find methods that are similar to a standard one, and at most one letter longer or shorter."""
     for operation in operations(spec):
         method = operation.endpoint.method
-        meant = None if method in METHODS else nearest(method, METHODS)
+        meant = None if method in d.METHODS else nearest(method, d.METHODS)
         if meant is not None and abs(len(meant) - len(method)) <= 1:
             message = f"the method {quoted(method)} of {operation} is not a standard one"
             yield Finding(message, operation.endpoint.place, f"did you mean {quoted(meant)}?")

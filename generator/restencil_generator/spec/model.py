@@ -348,6 +348,9 @@ SELF: Final = "self"
 NOTHING: Final = "nothing"
 """As `expires`, instead of a list: the change makes nothing stale."""
 
+METHODS: Final = ("GET", "QUERY", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
+"""The methods of OpenAPI, in the order of the operations of a path; an API may define others."""
+
 BODILESS: Final = ("GET", "DELETE", "HEAD", "OPTIONS")
 """Methods that send a body only if the spec declares one for the endpoint itself."""
 

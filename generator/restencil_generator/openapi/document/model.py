@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from restencil_generator.diagnostics.model import Severity
 
@@ -25,9 +25,6 @@ ContentKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes", "
 
 ParameterPlace: TypeAlias = Literal["path", "query", "header", "cookie", "querystring"]
 """The location of a parameter. `querystring` is the whole query, as a string."""
-
-METHODS: Final = ("GET", "QUERY", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
-"""The methods of OpenAPI, in the order of the operations of a path."""
 
 
 class Where(NamedTuple):

@@ -15,7 +15,6 @@ from restencil_generator.openapi.document.content import Contents
 from restencil_generator.openapi.document.json_schema import OneOf, shape
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import (
-    METHODS,
     Body,
     Content,
     Finding,
@@ -34,6 +33,7 @@ from restencil_generator.openapi.document.pointer import child, within
 from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
 from restencil_generator.openapi.document.select import Choice, OperationKey
+from restencil_generator.spec.model import METHODS
 
 _PLACES: Final[Mapping[str, ParameterPlace]] = {
     "path": "path", "query": "query", "header": "header", "cookie": "cookie", "querystring": "querystring"

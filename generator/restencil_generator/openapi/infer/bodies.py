@@ -20,9 +20,6 @@ from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.patterns import HTTP_WORD
 
-NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
-
-
 _MEDIA_TYPE: Final = re.compile(rf"{HTTP_WORD}/{HTTP_WORD}(?:\s*;[\x20-\x7e]*)?\Z")
 
 

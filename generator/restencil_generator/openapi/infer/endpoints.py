@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 from restencil_generator.openapi.document.model import Operation, Part, Response
 from restencil_generator.openapi.infer.auth_servers import is_usable
-from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
+from restencil_generator.openapi.infer.bodies import Bodies
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists, names_in
@@ -131,10 +131,10 @@ class Endpoints:
         python = self.lists.queries(endpoint, queries, set(names.values()), listed)
         self._headers(endpoint, operation, set(names.values()))
         if operation.body is not None and not (
-            call.method in NO_BODY and not self.bodies.has_members(operation.body.content)
+            call.method in d.BODILESS and not self.bodies.has_members(operation.body.content)
         ):
             self.bodies.body(endpoint, resource)
-        elif call.method not in NO_BODY:
+        elif call.method not in d.BODILESS:
             values["body"] = None
         self._reads(endpoint)
         if collection is not None and (call.method == "GET" or "side_effect" in values):
