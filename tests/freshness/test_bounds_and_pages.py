@@ -318,43 +318,33 @@ def test_value_beside_a_list_that_another_response_contained_is_requested(place:
         assert sum_in(session.call("sales.get_list", shop=1)) == 12
 
 
-def test_value_beside_a_list_is_stale_after_a_change_of_a_record_that_is_no_member() -> None:
-    """A list of the open todos may have the number of those that are done beside it, and so may one of two lists."""
+def test_value_beside_lists_of_two_entities_is_stale_after_a_change_of_either() -> None:
+    """A number beside them may count the records of each."""
     spec = """
-entities: {Todo: {fields: {id: integer, done: boolean}}}
+entities: {Todo: {fields: {id: integer}}, User: {fields: {id: integer}}}
 resources:
-  todos:
-    path: /todos/:id
-    schema: Todo
-    search_params: {done: boolean?}
+  todos: {path: /todos/:id, schema: Todo}
+  users: {path: /users/:id, schema: User}
+  board:
     endpoints:
-      get_list: {schema: {items: {collection: [Todo]}, done: integer}}
-      board: {path: /board, schema: {open: {collection: [Todo]}, closed: {collection: [Todo]}, done: integer}}
+      all: {path: /board, schema: {todos: {collection: [Todo]}, users: {collection: [User]}, count: integer}}
 """
-    done = {1: True, 2: False, 3: True}
+    rows: dict[str, dict[int, dict[str, int]]] = {name: {1: {"id": 1}, 2: {"id": 2}} for name in ("todos", "users")}
 
     def answer(method: str, target: str, body: Any) -> Any:
-        if method == "DELETE":
-            del done[int(target.rpartition("/")[2])]
-            return NOTHING
-        if method == "POST":
-            done[4] = body["done"]
-            return {"id": 4, "done": body["done"]}
-        sides = {
-            side: [{"id": key, "done": side} for key, one in done.items() if one is side] for side in (True, False)
-        }
-        count = len(sides[True])
         if target == "/board":
-            return {"open": sides[False], "closed": sides[True], "done": count}
-        return {"items": sides["true" in target], "done": count}
+            lists = {name: [*found.values()] for name, found in rows.items()}
+            return {**lists, "count": sum(map(len, lists.values()))}
+        _, name, key = target.split("/")
+        del rows[name][int(key)]
+        return NOTHING
 
     with small(spec, answer) as session:
-        for change, arguments, count in (("delete", {"id": 3}, 1), ("create", {"body": {"done": True}}, 2)):
-            session.call("todos.get_list", done=False)
-            session.call("todos.board")
-            session.call(f"todos.{change}", **arguments)
-            assert session.call("todos.get_list", done=False)["done"] == count
-            assert session.call("todos.board")["done"] == count
+        assert session.call("board.all")["count"] == 4
+        session.call("todos.delete", id=1)
+        assert session.call("board.all")["count"] == 3
+        session.call("users.delete", id=2)
+        assert session.call("board.all")["count"] == 2
 
 
 def test_total_does_not_count_what_joins_a_nested_list() -> None:
