@@ -175,7 +175,7 @@ class Hydrator(Provenance):
                 write_entry(intake.other, cell, held)
                 return
         if cell not in self._write_behind.capture.local_only:
-            self.is_memory_only(cell)
+            self.mark_memory_only(cell)
 
     def _forget_absent(self) -> None:
         """Forget which rows are absent, unless memory has a value."""
@@ -206,7 +206,7 @@ class Hydrator(Provenance):
             pk = row.pk
             value = values.get(pk, UNDEFINED)
             if value is UNDEFINED:
-                self._is_unusable(row)
+                self._note_unusable(row)
                 continue
             if kind_of(value) is dict:  # partial collections have other types
                 node = nodes.get((table, pk))
@@ -256,9 +256,9 @@ class Hydrator(Provenance):
             return
         value = self._value_of(row) if times is not None else UNDEFINED
         if times is None or value is UNDEFINED:
-            self._is_unusable(row)
+            self._note_unusable(row)
             if before is not UNDEFINED and not is_pending:
-                self.is_memory_only(cell)  # others have another value of it
+                self.mark_memory_only(cell)  # others have another value of it
             return
         self.unusable.discard(cell)
         self.dangling.discard(cell)
@@ -278,7 +278,7 @@ class Hydrator(Provenance):
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
         elif unverified is not None and not (row.rev > unverified >= 0 or (times.date >= earlier.date and not missing)):
-            self.is_memory_only(cell)
+            self.mark_memory_only(cell)
             return
         elif not was_known and unverified is None:
             stored, times, whole = _joined(base, cell, StoredEntry(value, times, whole), node)
@@ -291,7 +291,7 @@ class Hydrator(Provenance):
         change = intake.new if before is UNDEFINED or stored is before else intake.other
         write_entry(change, cell, StoredEntry(stored, times, whole))
 
-    def _is_unusable(self, row: StoredRow) -> None:
+    def _note_unusable(self, row: StoredRow) -> None:
         """Note that memory cannot use a row: a write replaces it, or is merged with it if it only lacks members."""
         cell = row.table, row.pk
         self.unusable.add(cell)
@@ -319,7 +319,7 @@ class Hydrator(Provenance):
         try:
             record, left, details = row_value(row.value)
         except ValueError:
-            self._is_broken(cell)
+            self._note_broken(cell)
             return UNDEFINED
         if details is not None:
             self._whole_notes[cell] = details
@@ -329,7 +329,7 @@ class Hydrator(Provenance):
                 return UNDEFINED
         return record
 
-    def _is_broken(self, place: EntityPath | str) -> None:
+    def _note_broken(self, place: EntityPath | str) -> None:
         if self._connection.storage.writable:
             self._write_behind.queue.take(deletion_of((place,), self._store.now()))
             self._write_behind.thread.wake()
@@ -457,7 +457,7 @@ class Hydrator(Provenance):
                 continue
             known.note(table, pk, 0, "")
             if base.get(table, pk) is not UNDEFINED and not self._write_behind.is_pending(cell):
-                self.is_memory_only(cell)
+                self.mark_memory_only(cell)
         self._store_state.hot_results.clear()
 
     # -- results -----------------------------------------------------------------------------------------------------
@@ -577,7 +577,7 @@ class Hydrator(Provenance):
         try:
             parts = result_parts(result.value, times)
         except ValueError:
-            self._is_broken(key)
+            self._note_broken(key)
             return None
         if parts.validator is not None:
             self.validators[key] = result.rev, parts.validator

@@ -109,7 +109,7 @@ class Provenance:
         for row in loaded.rows:
             load_mark_of(marks, row, number_of_event)
 
-    def is_memory_only(self, cell: EntityPath) -> None:
+    def mark_memory_only(self, cell: EntityPath) -> None:
         """Mark a cell as stale that only memory has."""
         self._store_state.mark_stale([cell], ELSEWHERE)
         self.memory_only.add(cell)
