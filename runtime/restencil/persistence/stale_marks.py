@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..cache.freshness import record_path_above
+from ..cache.freshness import read_places, record_path_above
 from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
 from ..schema.collection import identity_of_text, is_selected
 from ..schema.stored import is_collection
@@ -102,10 +102,9 @@ def wanted_marks(request: Request) -> list[Mark]:
         if reach is not None and not reach.models:
             places = (record_path_above(request) or "", EVERY_RECORD)
             found += [("values", rules.resource, place) for place in places]
+    found += [("read", name, values) for name, values in read_places(request)]
     path = request.path
     if path is not None:
-        if rules.siblings is not None:
-            found += [("read", name, values) for name, values in rules.siblings.read_places(path)]
         found += [("path", path, ""), ("spared", request.key, "")]
         found += [("tree", above, "") for above in paths_above(path)]
     return found
