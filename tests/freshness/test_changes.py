@@ -487,6 +487,34 @@ def test_expires_adds_to_what_a_change_makes_stale() -> None:
         assert not fresh(session, "items.get", id=1)
 
 
+@pytest.mark.parametrize("path", ["/folders/:id", "/drives/:drive/folders/:id"], ids=["alone", "below another"])
+def test_expires_of_the_own_resource_names_all_its_records(path: str) -> None:
+    """A folder that is renamed renames what it contains: `expires: [folders]` reaches other keys than its own."""
+    spec = f"""
+resources:
+  folders:
+    path: {path}
+    schema: {{entity: Folder, fields: {{id: integer, drive: integer, place: string}}}}
+    endpoints: {{partial_update: {{expires: [folders]}}, get_list: {{}}}}
+"""
+    places = {1: "/a", 2: "/a/b"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            places.update({1: body["place"], 2: body["place"] + "/b"})
+        records = [{"id": id, "drive": 7, "place": place} for id, place in places.items()]
+        key = target.rpartition("/")[2]
+        return records if key == "folders" else records[int(key) - 1]
+
+    drive = {"drive": 7} if "drive" in path else {}
+    with small(spec, answer) as session:
+        session.call("folders.get", id=2, **drive)
+        session.call("folders.get_list", **drive)
+        session.call("folders.partial_update", id=1, body={"place": "/c"}, **drive)
+        assert session.call("folders.get", id=2, **drive).place == "/c/b"
+        assert [one.place for one in session.call("folders.get_list", **drive)] == ["/c", "/c/b"]
+
+
 def test_expires_nothing_leaves_all_fresh() -> None:
     """`expires: nothing` says that the call changes nothing that is read."""
     with small(EXPIRES.replace("EXPIRES", "nothing"), item_or_team) as session:

@@ -256,7 +256,7 @@ def _target(name: str, resource: d.Resource) -> str:
     """Return a name in `expires` for the runtime: an endpoint of the same resource without the resource's name."""
     owner, _, member = name.partition(".")
     if not member:
-        return name
+        return name if name == d.SELF else python_name(name, "resource")
     python = python_name(member, "endpoint")
     return python if owner == resource.name else f"{python_name(owner, 'resource')}.{python}"
 

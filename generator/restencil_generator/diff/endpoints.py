@@ -450,7 +450,7 @@ def _expires(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 def _renamed_target(at: At, target: str) -> str:
     """Return a target of `expires` with the new name of its resource."""
     resource, dot, member = target.partition(".")
-    return f"{at.specs.resources.get(resource, resource)}{dot}{member}" if dot else target
+    return f"{at.specs.resources.get(resource, resource)}{dot}{member}"
 
 
 def use_text(use: d.Use) -> str:

@@ -172,6 +172,12 @@ class ResourceContext:
         get = self._get
         return path in (self._resource.__options__.get("path"), None if get is None else get.path)
 
+    @cached_property
+    def _key_name(self) -> str | None:
+        """The last parameter of the path of `get`; None if there is none."""
+        names = [] if self._get is None else [*_heads(self._get.path)]
+        return names[-1] if names else None
+
     @property
     def item_schema(self) -> Any:
         """The schema of one item of the resource."""
@@ -242,8 +248,8 @@ class ResourceContext:
         A place has the path parameters of the mutation that also belong to the read. A parameter does if both paths are
         equal up to it: `:id` of `/orders/:id/pay` and of `/orders/:id` is the same order, and `:id` of `/users/:id` is
         not. All records of a table become stale if a read of one record has no such parameter. A name is a member,
-        `resource.member`, or a resource of the client for all its reading endpoints. An unknown name is logged as a
-        warning.
+        `resource.member`, or a resource of the client for all its reading endpoints; the name of the own resource
+        means all its records, as `self` means the one. An unknown name is logged as a warning.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
         heads = {} if self._own is None else _heads(self._own.path)
@@ -257,9 +263,10 @@ class ResourceContext:
                     self.title,
                     name,
                 )
+            names_own = locator is not None and locator.resource(name) is self._resource
+            equal = {of: head for of, head in heads.items() if of in given and not (names_own and of == self._key_name)}
             for endpoint in found or ():
-                own = _heads(endpoint.path).items()
-                shared = takewhile(lambda item: item[0] in given and heads.get(item[0]) == item[1], own)
+                shared = takewhile(equal.items().__contains__, _heads(endpoint.path).items())
                 values = [given[name] for name, _ in shared]
                 places.add(_place(endpoint, values))
                 entity = as_entity(schema_of(endpoint.schema))

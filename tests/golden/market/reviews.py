@@ -144,7 +144,7 @@ class Reviews(
         wrap=None,
         send_body=True,
         unwrap=None,
-        expires=("get", "get_list", "count", "newest", "waiting"),
+        expires=("reviews",),
         body=schema.Object({"ids": None}),
     )
     def forget(self, *, body: ReviewsForgetBody) -> typing.Any:

@@ -29,7 +29,7 @@ def resolve_expires(
     written: Mapping[str, Mapping[str, RawEndpoint]],
     known: Collection[str],
 ) -> dict[str, d.Resource]:
-    """Resolve `expires` of all endpoints to `self` and `resource.member`.
+    """Resolve `expires` of all endpoints to `self`, `resource.member`, and the own resource's name.
 
     `known` are the names of all resources, including invalid ones.
     """
@@ -55,19 +55,19 @@ def resolve_expires(
 
 
 def _meant(resources: Mapping[str, d.Resource], owner: str, target: str) -> Iterator[str]:
-    """Yield what a name refers to within a resource: `self`, or reading endpoints as `resource.member`."""
-    if target == d.SELF:
-        yield target
-        return
+    """Yield what a name refers to within a resource: `self`, itself, or reading endpoints as `resource.member`."""
     resource, dot, member = target.partition(".")
     if not dot and target in resources[owner].endpoints:
         resource, member = owner, target
-    if resource not in resources:
-        return
-    endpoints = resources[resource].endpoints
-    for name, endpoint in endpoints.items():
-        if not endpoint.side_effect and member in ("", name):
-            yield f"{resource}.{name}"
+    if target == d.SELF:
+        yield target
+    elif resource in resources:
+        endpoints = resources[resource].endpoints.items()
+        reads = [name for name, endpoint in endpoints if not endpoint.side_effect and member in ("", name)]
+        if reads and resource == owner and not member:
+            yield owner
+        else:
+            yield from (f"{resource}.{name}" for name in reads)
 
 
 def _judge(

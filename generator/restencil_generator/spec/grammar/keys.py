@@ -902,7 +902,8 @@ ROWS: Final = (
     Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
         "What a mutation makes stale in addition: `self` for the entity that the path identifies, a member, "
         "`resource.member`, or a resource for all its reads; of reads whose path has a parameter of the mutation's "
-        "path, those with its value. `nothing` if the mutation makes nothing stale, whatever its response contains."),
+        "path, those with its value. The own resource's name means all its records, such as all folders of a tree "
+        "whose folder is deleted. `nothing` if the mutation makes nothing stale, whatever its response contains."),
     Row("spec endpoint", "redirects", Subsection("redirects", "write {cross_origin_body: true}"),
         "The redirects that are followed."),
     Row("redirects", "cross_origin_body", Flag(),
