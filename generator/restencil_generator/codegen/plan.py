@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from http import HTTPStatus
 from typing import Final, TypeVar
 
 from restencil_generator.codegen.annotations import object_types
@@ -55,7 +54,7 @@ from restencil_generator.codegen.record_classes import (
 from restencil_generator.codegen.resource_class import body_types, plan_resource, result_types
 from restencil_generator.exceptions import Failure
 from restencil_generator.spec import model as d
-from restencil_generator.spec.error_classes import BASE, CLASSES, shapes
+from restencil_generator.spec.error_classes import BASE, CLASSES, reason_phrase, shapes
 
 _REACH: Final = 50
 """Maximum number of entity TypedDicts that a body may refer to, directly or indirectly."""
@@ -152,7 +151,7 @@ class _Plan:
         found = [ErrorClass(BASE, (scope.restencil(BASE),), _error_data(alike, scope))]
         for name, statuses in CLASSES.items():
             first, last = statuses[0], statuses[-1]
-            phrase = HTTPStatus(first).phrase if first == last else ""
+            phrase = reason_phrase(first) if first == last else ""
             bases = (BASE, scope.restencil(name))
             data = _error_data(() if alike else kinds[name], scope)
             found.append(ErrorClass(name, bases, data, first, last, phrase))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from restencil_generator.spec import model as d
@@ -25,6 +26,20 @@ BASE: Final = "StatusError"
 
 DEFAULT: Final = "default"
 """The key of `errors` for all statuses."""
+
+
+_PHRASES: Final = {
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
+"""The reason phrases of RFC 9110 that Python has since 3.13; what is generated must not depend on the interpreter."""
+
+
+def reason_phrase(status: int) -> str:
+    """Return the reason phrase of a status, such as `Not Found`; raises ValueError for an unknown one."""
+    return _PHRASES.get(status) or HTTPStatus(status).phrase
 
 
 def covers(key: str, other: str) -> bool:

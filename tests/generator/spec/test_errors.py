@@ -9,7 +9,7 @@ from tests.generator.declared import declared
 
 from restencil_generator.api import generate
 from restencil_generator.spec import model as d
-from restencil_generator.spec.error_classes import BASE, CLASSES, covers, laid_over
+from restencil_generator.spec.error_classes import BASE, CLASSES, covers, laid_over, reason_phrase
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.model import shape_at
 
@@ -197,3 +197,16 @@ def test_errors_of_a_status_without_a_class_are_not_imported() -> None:
     """What only a status has that no class represents is in no annotation of the module, and not imported by it."""
     text = files(f"errors: {{410: Problem}}{ORDERS}")["_errors.py"]
     assert "Problem" not in text
+
+
+def test_errors_phrases_do_not_depend_on_the_version_of_python() -> None:
+    """Python 3.13 replaced four phrases by those of RFC 9110; a package is the same on older ones."""
+    renamed = {
+        413: "Content Too Large",
+        414: "URI Too Long",
+        416: "Range Not Satisfiable",
+        422: "Unprocessable Content",
+    }
+    assert {status: reason_phrase(status) for status in renamed} == renamed
+    text = files(f"errors: {{422: Problem}}{ORDERS}")["_errors.py"]
+    assert '"""The server responded with 422 Unprocessable Content."""' in text

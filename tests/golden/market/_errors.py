@@ -65,7 +65,7 @@ class PreconditionFailedError(StatusError, restencil.PreconditionFailedError):
 
 
 class UnprocessableEntityError(StatusError, restencil.UnprocessableEntityError):
-    """The server responded with 422 Unprocessable Entity."""
+    """The server responded with 422 Unprocessable Content."""
 
     data: Problem | None
 

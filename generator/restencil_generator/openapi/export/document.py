@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from http import HTTPStatus
 from typing import Any, Final
 
 from restencil_generator.openapi.export.embed import Placed, embed
@@ -14,6 +13,7 @@ from restencil_generator.openapi.export.types import Schema, Types, Version
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
 from restencil_generator.spec import model as d
+from restencil_generator.spec.error_classes import reason_phrase
 from restencil_generator.spec.page_styles import STYLES
 
 VERSIONS: Final[Mapping[Version, str]] = {"3.0": "3.0.4", "3.1": "3.1.1"}
@@ -389,6 +389,6 @@ def _phrase(status: str) -> str:
     if status.endswith("XX"):
         return "Client error" if status[0] == "4" else "Server error"
     try:
-        return HTTPStatus(int(status)).phrase
+        return reason_phrase(int(status))
     except ValueError:
         return "Error"
