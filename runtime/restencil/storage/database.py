@@ -211,6 +211,12 @@ class Database:
             if connection is not None:
                 connection.close()
 
+    def __del__(self) -> None:
+        """Close the connections of a storage that no one has any more, without the warning of Python 3.13."""
+        for connection in (self._writer, self._reader):
+            if connection is not None:
+                connection.close()
+
     def _latest(self) -> float:
         return time.monotonic() + self._timeout / 1000
 
