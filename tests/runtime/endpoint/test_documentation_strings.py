@@ -46,7 +46,8 @@ def test_documentation_strings_help_shows_the_parameters_and_the_text_of_a_membe
     assert str(inspect.signature(bound)).startswith(parameters)
     assert said in (inspect.getdoc(bound) or "")
     shown = pydoc.render_doc(bound, renderer=cast(Any, pydoc).plaintext)
-    assert f"{bound.__name__}{parameters}" in shown
+    one_line = shown.replace("(\n    ", "(").replace(",\n    ", ", ")  # Python 3.13 lays long signatures out
+    assert f"{bound.__name__}{parameters}" in one_line.replace(",\n)", ")")
     assert said in shown
 
 
