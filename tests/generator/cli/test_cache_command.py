@@ -179,7 +179,7 @@ def test_cache_command_clear_asks(folder: Path, answer: str, code: int, left: in
     command = [sys.executable, "-m", "restencil_generator", "cache", "clear", str(folder)]
     ran = subprocess.run(command, input=answer, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == code
-    assert ran.stderr.startswith("Clear this namespace? Data will be fetched again. [y/N]: ")
+    assert ran.stderr.startswith("Clear this namespace? Data will be fetched again. [y/N]:")
     assert ran.stderr.endswith({0: "", 1: "nothing cleared\n", 2: "pass --yes to clear without confirmation\n"}[code])
     with closing(sqlite_storage(folder)) as storage:
         assert storage.open(PLACE, now).number == left

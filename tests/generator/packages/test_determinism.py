@@ -228,7 +228,7 @@ def check_bytes_of(python: str, folder: Path) -> None:
     subprocess.run([python, "-m", "venv", str(environment)], check=True, timeout=PATIENCE)
     own = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
     subprocess.run(
-        [str(own), "-m", "pip", "install", "--quiet", "black>=26.1,<27", "click>=8.1", "jinja2>=3.1", "pyyaml>=6.0.1"],
+        [str(own), "-m", "pip", "install", "--quiet", "black>=26.1,<27", "click>=8.2", "jinja2>=3.1", "pyyaml>=6.0.1"],
         check=True,
         timeout=PATIENCE,
     )
