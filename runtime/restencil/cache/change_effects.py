@@ -165,6 +165,9 @@ class _Effects:
         for table, written in entities.items():
             if table in self.tables or is_collection(table):
                 continue
+            if not writer.is_certain:
+                for pk in written:
+                    self.mark_record((table, pk), existence=False)
             records = [(writer.record_before(table, pk), known_record(stored)) for pk, stored in written.items()]
             if any(before is None and record is not None for before, record in records):
                 self._mark_lists(table, known)

@@ -23,7 +23,7 @@ from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ...schema.protocol import Schema
     from ..request import Request
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 def complete_response(tx: Transaction) -> None:
-    """Fill omitted fields in the response of a creation or an update from the request body."""
+    """Fill omitted fields in the response of a creation or an update from the request body.
+
+    A response that omits a value that was sent, or has null in its place, does not confirm its records.
+    """
     if tx.is_expected:
         return
     request, rules, response = tx.request, tx.request.rules, tx.response
@@ -41,6 +44,8 @@ def complete_response(tx: Transaction) -> None:
         return
     model = rules.completed_model
     body = request.args[-1] if rules.mutation.has_body and request.args else None
+    if rules.mutation.marks_changes and _has_null_for_value(body, response):
+        tx.writer.is_certain = False
     if model is None or not is_mapping(response) or not is_mapping(body):
         return
     if rules.required_fields(model) <= response.keys():
@@ -52,6 +57,28 @@ def complete_response(tx: Transaction) -> None:
     if not sent.keys() <= response.keys():
         tx.writer.is_certain = False
         tx.response = {**sent, **response}
+
+
+def _has_null_for_value(body: object, response: object) -> bool:
+    """Return whether a response has null in a member that has a value in the request body, at any depth in both.
+
+    The server may have stored the value without returning it. Members are compared by name alone, because the response
+    may have another envelope than the body.
+    """
+    sent = {name for name, value in _members(body) if value is not None}
+    return bool(sent) and any(value is None and name in sent for name, value in _members(response))
+
+
+def _members(value: object) -> Iterator[tuple[str, object]]:
+    """Yield the members of all objects in a JSON value."""
+    values = [value]
+    while values:
+        one = values.pop()
+        if is_mapping(one):
+            yield from one.items()
+            values += one.values()
+        elif is_list(one):
+            values += one
 
 
 def follow_change(tx: Transaction) -> None:
