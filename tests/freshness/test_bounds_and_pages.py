@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -10,7 +11,9 @@ import pytest
 from tests.freshness.driver import CHANGES, RUNS, Session, run
 from tests.freshness.programs import PAGED, Step, World, parse
 from tests.freshness.server import NOTHING, Response
-from tests.freshness.small import Answer, small
+from tests.freshness.small import Answer, package_of, small
+from tests.freshness.spec import client_class
+from tests.libraries import httpx
 
 import restencil
 
@@ -817,6 +820,28 @@ CHANGED_RUNS = {
         next 9
         items.delete_many(body={'ids': [2]}) -> whole
     """,
+    "a delete that ends after the last page": """
+        world
+        run 9: items.by_page.pages()
+        next 9
+        start 22: items.delete(id=2) -> whole
+        next 9
+        serve 22
+        next 9
+    """,
+    "a delete under way for several pages": """
+        world
+        items.create(body={'team': 1}) -> whole
+        items.create(body={'team': 1}) -> whole
+        items.create(body={'team': 1}) -> whole
+        run 9: items.by_page.pages()
+        next 9
+        start 22: items.delete(id=1) -> whole
+        next 9
+        next 9
+        serve 22
+        next 9
+    """,
     "a delete under way, and a 404 of the same item": """
         world
         run 13: items.by_url.pages()
@@ -844,3 +869,49 @@ def test_run_over_pages_gives_every_item_whatever_changes_meanwhile(name: str) -
     """An item that was received again after a change counts as moved by the next one; a deletion comes first."""
     api = CHANGES if "delete under way" in name else RUNS
     assert run(parse(CHANGED_RUNS[name]), api).differences == []
+
+
+UPLOADS: Final = """
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer}}
+    pagination_field: page
+    pagination: {style: page}
+    endpoints: {upload: {method: POST, path: /items/upload, body: bytes, schema: {sent: string}}}
+"""
+
+
+def uploaded(request: httpx.Request) -> httpx.Response:
+    """Two pages with three items, and what was sent."""
+    if request.method == "POST":
+        return httpx.Response(200, json={"sent": request.content.decode()})
+    pages = {None: [1, 2], "2": [3]}
+    return httpx.Response(200, json=[{"id": pk} for pk in pages.get(request.url.params.get("page"), [])])
+
+
+def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items() -> None:
+    """The change would wait for the run."""
+    with client_class(package_of(UPLOADS), asynchronous=False)(
+        client=httpx.Client(transport=httpx.MockTransport(uploaded))
+    ) as client:
+        sent = (str(item.id).encode() for item in client.items.get_list.iterate())
+        assert client.items.upload(body=sent)["sent"] == "123"
+
+
+def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items_async() -> None:
+    """The same in asyncio, where the run could wait without blocking a thread."""
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        return uploaded(request)
+
+    async def upload() -> Any:
+        async with client_class(package_of(UPLOADS), asynchronous=True)(
+            client=httpx.AsyncClient(transport=httpx.MockTransport(handle))
+        ) as client:
+            return await client.items.upload(
+                body=(str(item.id).encode() async for item in client.items.get_list.iterate())
+            )
+
+    assert asyncio.run(upload())["sent"] == "123"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.errors import NetworkError, response_status
 from ..base.logs import logger
 from ..base.transport import public_url
-from ..base.values import INVALID, UNDEFINED, described, kind_of, same_json
+from ..base.values import described, kind_of, same_json
 from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.page_styles import PageUrl, pagination_of
-from ..schema.record import class_record, identity_of, to_wire
-from ..schema.stored import known_record
-from .in_flight import InFlight, page_of
+from ..schema.record import identity_of, to_wire
+from .in_flight import page_of
+from .met_items import MetItems, cell_of, count_moves, identity_in_run
 from .page_requests import FetchedPage, PageRequests, member_of
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from ..base.response import Page
     from ..base.steps import StepsOf
-    from ..cache.entity_events import EntityEvents
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.page_styles import Pagination
     from .core import Core
+    from .met_items import Move
 
 _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
@@ -41,51 +41,6 @@ _hinted: set[str] = set()
 """The endpoints for which the hint to write `style: url` was logged."""
 
 
-class _Met:
-    """An item of a run: the cell of its entity, if it is one, and what was stored of it when its page was received."""
-
-    __slots__ = ("_number", "_record", "cell", "counted")
-
-    def __init__(self, cell: tuple[str, str] | None, stored: Any, number: float) -> None:
-        self.cell = cell
-        self._record = known_record(stored)
-        self._number = number
-        self.counted: set[str | int] = set()
-        """The kinds of events that were counted, each once, so that a run comes to an end."""
-
-    def move(self, seen: EntityEvents) -> _Move | None:
-        """Return an event after which it may be at another position or, first of all, not in the list.
-
-        None if all were counted.
-        """
-        is_marked = seen.changed >= self._number
-        moves: list[_Move] = []
-        if seen.stored is INVALID or (seen.stored is UNDEFINED and is_marked):  # a deletion may be evicted as well
-            moves.append(_Move(self, "deleted", is_deletion=True))
-        elif seen.removed >= self._number:
-            moves.append(_Move(self, "maybe deleted", is_deletion=True))
-        elif is_marked or self._differs(known_record(seen.stored)):
-            moves.append(_Move(self, "changed", is_deletion=False))
-        moves += [_Move(self, fetch_id, deletes) for fetch_id, deletes in seen.in_flight.items()]
-        new = (move for move in moves if move.kind not in self.counted)
-        return min(new, key=lambda move: not move.is_deletion, default=None)
-
-    def _differs(self, record: Mapping[str, Any] | None) -> bool:
-        if record is None or self._record is None or record is self._record:
-            return False
-        return any(not same_json(record.get(name), value) for name, value in self._record.items())
-
-
-class _Move(NamedTuple):
-    """An item that was, or may have been, deleted or changed after its page was received."""
-
-    met: _Met
-    kind: str | int
-    """What happened to it, or the fetch id of a mutation in flight."""
-    is_deletion: bool
-    """Whether it may have left the list."""
-
-
 class _Ahead(NamedTuple):
     """A fetched page that is not the current one yet; without a page the list has ended before its position."""
 
@@ -93,11 +48,6 @@ class _Ahead(NamedTuple):
     page: FetchedPage | None
     goes_back: bool
     """Whether it may begin before the end of the current page."""
-
-
-def _count(moves: list[_Move]) -> None:
-    for met, kind, _ in moves:
-        met.counted.add(kind)
 
 
 class Pages:
@@ -127,6 +77,7 @@ class Pages:
             name, value = pagination.size
             params.setdefault(name, value)
         of_page = {field, *(pagination.size or ())[:1], *(endpoint.path_names or ())}
+        self._signal = endpoint.signal
         self._selects = any(value is not None and name not in of_page for name, value in params.items())
         """Whether arguments select the items of the list, or their order."""
         self.args: tuple[Any, ...] = with_page_params(endpoint, args, params) if params or args else ()
@@ -156,12 +107,14 @@ class Pages:
         self._sent_before: Any = None
         """The items in the response of the current page."""
         self.longest = 0
-        self._met: dict[Any, _Met] = {}
-        """The items on all pages of this run, by identity."""
-        self._moves: list[_Move] = []
+        self._met = MetItems(core)
+        """The items on all pages of this run."""
+        self._moves: list[Move] = []
         """The moves that the position of the next page considers."""
-        self._late: list[_Move] = []
+        self._late: list[Move] = []
         """The moves that happened while the current page was under way; they are counted already."""
+        self._is_overlapped = False
+        """Whether changes of items were under way together with the current page."""
         self._is_extended = False
         """Whether the current page is the stored list with further pages, which the run will request again."""
         self._used: set[Any] = set()
@@ -189,7 +142,7 @@ class Pages:
         These are the items of the pages so far that may have left their position. If some did while the last page was
         under way, the server may have sent it after that, so that the next page begins before it.
         """
-        if not self._late:
+        if not self._late and not (self._is_overlapped and self._moves):
             return len(self._moves)
         return len(self._moves) + (max(self.longest, 1) if self._style.counts_pages else self.count)
 
@@ -294,7 +247,12 @@ class Pages:
         return True
 
     def _fetch_ahead(self) -> StepsOf[_Ahead | None]:
-        """Steps: fetch the page after the current one; None if there is none."""
+        """Steps: fetch the page after the current one; None if there is none.
+
+        Changes of items that are under way end before it is requested, or before the list ends: the server may make
+        them between two pages.
+        """
+        yield from self._met.wait_for_changes(self._counts, self._signal)
         moves = self._moves = self._moves_before_next()
         if self._ended and not moves:
             return None
@@ -302,9 +260,10 @@ class Pages:
         if found is None:
             return None
         position, page = found
-        _count(moves)
-        self._late = self._all_moves() if self._style.is_counted else []
-        _count(self._late)
+        count_moves(moves)
+        self._late = self._met.moves() if self._style.is_counted else []
+        count_moves(self._late)
+        self._is_overlapped = self._style.is_counted and self._met.has_changes_in_flight(self._counts)
         return _Ahead(position, page, bool(moves) or (self._style.is_counted and position <= self._number))
 
     def _next(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
@@ -391,16 +350,7 @@ class Pages:
             self._is_extended = False
         else:
             self.longest = max(self.longest, self.count)
-        store, in_flight = self._core.store, page.in_flight
-        number = in_flight.fetched_at if isinstance(in_flight, InFlight) else store.next_number()
-        new = {_identity(item): _cell(item) for item in items}
-        known = store.events_of([cell for cell in new.values() if cell is not None])
-        for identity, cell in new.items():
-            stored = UNDEFINED if cell is None else known[cell].stored
-            met = _Met(cell, stored, number)
-            if identity in self._met:  # earlier events are older than this page, but a mutation may still be in flight
-                met.counted = {kind for kind in self._met[identity].counted if isinstance(kind, int)}
-            self._met[identity] = met
+        self._met.meet(items, page.in_flight)
         if items:
             self._last = items[-1]
         self._ended = self._is_last(page)
@@ -428,23 +378,17 @@ class Pages:
         before = self._style.count_before(self)
         if before is not None:
             return before + self.count
-        return self._total_count if self._is_plain else len(self._met) - len(self._all_moves())
+        return self._total_count if self._is_plain else len(self._met) - len(self._met.moves())
 
-    def _moves_before_next(self) -> list[_Move]:
+    def _moves_before_next(self) -> list[Move]:
         """Return the moves that change the position of the next page, or with URLs may change it."""
-        if self._style.is_counted:
-            return [*self._late, *self._all_moves()]
-        if not self._style.is_url:
-            return []
-        # A run begins again for these, so it does not for a change that only a list in order of changes would move.
-        return [move for move in self._all_moves() if move.is_deletion or self._selects]
+        # With URLs a run begins again, so it does not for a change that only a list in order of changes would move.
+        moves = (move for move in self._met.moves() if self._counts(move.is_deletion))
+        return [*self._late, *moves]
 
-    def _all_moves(self) -> list[_Move]:
-        """Return the moves of entities of this run that were not counted yet."""
-        known = {met.cell: met for met in self._met.values() if met.cell is not None}
-        found = self._core.store.events_of(known)
-        moves = (known[cell].move(seen) for cell, seen in found.items())
-        return [move for move in moves if move is not None]
+    def _counts(self, is_deletion: bool, /) -> bool:
+        """Return whether the position of the next page depends on such changes of items."""
+        return self._style.is_counted or (self._style.is_url and (is_deletion or self._selects))
 
     def items(self) -> Iterator[Any]:
         """Yield the items of the current page in their current state, each entity once in all pages."""
@@ -452,7 +396,7 @@ class Pages:
         while self._next_item < len(items):
             item = items[self._next_item]
             self._next_item += 1
-            identity = _identity(item)
+            identity = identity_in_run(item)
             if identity in self._yielded and not (self._is_plain and identity_of(item) is None):
                 continue
             self._yielded.add(identity)
@@ -489,7 +433,7 @@ class Pages:
         items = self._page.items
         if self._is_plain:
             return self._next_item == len(items)
-        return all(_identity(item) in self._yielded for item in items)
+        return all(identity_in_run(item) in self._yielded for item in items)
 
 
 class _Run:
@@ -646,7 +590,7 @@ def _hashable(value: Any) -> Any:
 
 def _content(page: FetchedPage, *, is_plain: bool) -> Any:
     """Return what equal pages have in common: the values of the response, or the entities of a collection."""
-    return page.sent_items if is_plain else {_identity(item) for item in page.items}
+    return page.sent_items if is_plain else {identity_in_run(item) for item in page.items}
 
 
 def _indicates_more(pagination: Pagination, page: FetchedPage, count: int) -> bool:
@@ -655,23 +599,12 @@ def _indicates_more(pagination: Pagination, page: FetchedPage, count: int) -> bo
     return (isinstance(total, int) and count < total) or bool(pagination.more and page.at(pagination.more))
 
 
-def _cell(item: Any) -> tuple[str, str] | None:
-    """Return the key of the table and the primary key of an entity; None for other items."""
-    pk = identity_of(item)
-    return None if pk is None else (cast(Any, class_record(kind_of(item))).key, pk)
-
-
-def _identity(item: Any) -> Any:
-    pk = identity_of(item)
-    return (type(item), repr(item)) if pk is None else (type(item), pk)
-
-
 def _current(store: Store, item: Any) -> Any:
     """Return the current state of the item, or None if it was deleted.
 
     If it, or a record that it refers to, was evicted, the item of the response is returned.
     """
-    cell = _cell(item)
+    cell = cell_of(item)
     if cell is None:
         return item
     current = store.query(type(item), (cell[1],))

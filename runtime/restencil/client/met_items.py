@@ -1,0 +1,135 @@
+"""The items that a run over pages has received: which of them may have another position now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..base.steps import current_call
+from ..base.values import INVALID, UNDEFINED, kind_of, same_json
+from ..schema.record import class_record, identity_of
+from ..schema.stored import known_record
+from .in_flight import LOOP_CHECK, InFlight
+from .timers import Pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from ..base.abort import AbortSignal
+    from ..base.steps import StepsOf
+    from ..cache.entity_events import EntityEvents
+    from .core import Core
+
+
+class _Met:
+    """An item of a run: the cell of its entity, if it is one, and what was stored of it when its page was received."""
+
+    __slots__ = ("_number", "_record", "cell", "counted")
+
+    def __init__(self, cell: tuple[str, str] | None, stored: Any, number: float) -> None:
+        self.cell = cell
+        self._record = known_record(stored)
+        self._number = number
+        self.counted: set[str] = set()
+        """The kinds of events that were counted, each once, so that a run comes to an end."""
+
+    def move(self, seen: EntityEvents) -> Move | None:
+        """Return how it may have changed its position or left the list; None if it did neither, or that was counted."""
+        is_marked = seen.changed >= self._number
+        if seen.stored is INVALID or (seen.stored is UNDEFINED and is_marked):  # a deletion may be evicted as well
+            move = Move(self, "deleted", is_deletion=True)
+        elif seen.removed >= self._number:
+            move = Move(self, "maybe deleted", is_deletion=True)
+        elif is_marked or self._differs(known_record(seen.stored)):
+            move = Move(self, "changed", is_deletion=False)
+        else:
+            return None
+        return None if move.kind in self.counted else move
+
+    def _differs(self, record: Mapping[str, Any] | None) -> bool:
+        if record is None or self._record is None or record is self._record:
+            return False
+        return any(not same_json(record.get(name), value) for name, value in self._record.items())
+
+
+class Move(NamedTuple):
+    """An item that was, or may have been, deleted or changed after its page was received."""
+
+    met: _Met
+    kind: str
+    """What happened to it."""
+    is_deletion: bool
+    """Whether it may have left the list."""
+
+
+class MetItems:
+    """The items on all pages of a run, by identity."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._items: dict[Any, _Met] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def meet(self, items: Iterable[Any], in_flight: object) -> None:
+        """Add the items of a page, which the response to this request contained; earlier events are older than it."""
+        store = self._core.store
+        number = in_flight.fetched_at if isinstance(in_flight, InFlight) else store.next_number()
+        new = {identity_in_run(item): cell_of(item) for item in items}
+        known = store.events_of([cell for cell in new.values() if cell is not None])
+        for identity, cell in new.items():
+            self._items[identity] = _Met(cell, UNDEFINED if cell is None else known[cell].stored, number)
+
+    def moves(self) -> list[Move]:
+        """Return the moves of entities that were not counted yet."""
+        known = {met.cell: met for met in self._items.values() if met.cell is not None}
+        moves = (known[cell].move(seen) for cell, seen in self._core.store.events_of(known).items())
+        return [move for move in moves if move is not None]
+
+    def wait_for_changes(self, counts: Callable[[bool], bool], signal: AbortSignal | None) -> StepsOf[None]:
+        """Steps: wait until no change is under way that may move an item.
+
+        `counts` returns whether changes matter, given whether they may delete an item.
+        """
+        store = self._core.store
+        while (change := next(self._changes_in_flight(counts), None)) is not None:
+            # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
+            yield Pause(store.scheduler, None if change.loop is None else LOOP_CHECK, signal, change)
+            if change.orphaned:
+                change.sender.abandon(change)
+
+    def has_changes_in_flight(self, counts: Callable[[bool], bool]) -> bool:
+        """Return whether a change is under way that may move an item."""
+        return next(self._changes_in_flight(counts), None) is not None
+
+    def _changes_in_flight(self, counts: Callable[[bool], bool]) -> Iterator[InFlight]:
+        """Yield the sent changes in flight that may move an item, except those that would wait for the run."""
+        store, outer = self._core.store, current_call.get()
+        if not store.in_flight.mutations:
+            return
+        for seen in store.events_of([met.cell for met in self._items.values() if met.cell is not None]).values():
+            for fetch_id, deletes in seen.in_flight.items():
+                change = store.in_flight.by_id.get(fetch_id)
+                if not isinstance(change, InFlight) or not change.is_sent or not counts(deletes):
+                    continue
+                waits_for_run = change.owned_here and (self._core.is_blocking or change.loop is None)
+                if not waits_for_run and (outer is None or outer.owner is not change):
+                    yield change
+
+
+def count_moves(moves: list[Move]) -> None:
+    """Count these moves, so that each is considered once."""
+    for met, kind, _ in moves:
+        met.counted.add(kind)
+
+
+def cell_of(item: Any) -> tuple[str, str] | None:
+    """Return the key of the table and the primary key of an entity; None for other items."""
+    pk = identity_of(item)
+    return None if pk is None else (cast(Any, class_record(kind_of(item))).key, pk)
+
+
+def identity_in_run(item: Any) -> Any:
+    """Return what identifies an item among those of a run: its type, and its primary key or value."""
+    pk = identity_of(item)
+    return (type(item), repr(item)) if pk is None else (type(item), pk)
