@@ -42,6 +42,50 @@ def test_primary_keys_last_parameter_counts_per_parent(path: str, member: str, s
     assert comment(result, f"entities.{name}.pk") == said
 
 
+@pytest.mark.parametrize(
+    ("run_id", "pk", "said"),
+    [
+        ("string", ["job_id", "run_id"], "check: pk: counts per {job_id}"),
+        ({"type": "string", "format": "uuid"}, "run_id", "pk: named like {run_id}"),
+        ("integer", "run_id", "pk: named like {run_id}"),
+    ],
+)
+def test_primary_keys_string_with_its_own_name_counts_per_owner(run_id: Any, pk: Any, said: str) -> None:
+    """Two jobs may have a run `2024-01-01` each: clients choose such keys, other than numbers and UUIDs."""
+    run = record("run_id", job_id="string", run_id=run_id)
+    result = made({"/jobs/{job_id}/runs/{run_id}": {"get": operation(run), "delete": operation()}})
+    (entity,) = whole(result)["entities"]
+    assert whole(result)["entities"][entity]["pk"] == pk
+    assert comment(result, f"entities.{entity}.pk") == said
+
+
+def test_primary_keys_string_with_its_own_name_is_to_be_checked_without_the_owner() -> None:
+    """A task that does not contain its job may be a record of the job alone, or of all of them."""
+    result = made({"/jobs/{job_id}/tasks/{task_id}": {"get": operation(record("task_id", task_id="string"))}})
+    assert comment(result, "entities.Task.pk") == "pk: named like {task_id}; check: it may count per {job_id}"
+
+
+def test_primary_keys_number_of_the_thing_counts_per_owner() -> None:
+    """The first try of one task is not that of another."""
+    attempt = record("try_number", task_id="string", try_number="integer", state="string")
+    path = "/tasks/{task_id}/tries/{task_try}"
+    result = made({path: {"get": operation(attempt), "delete": operation()}})
+    assert written(result, "entities", "Try", "pk") == ["task_id", "try_number"]
+    assert written(result, "resources", "tries", "params", "task_try")["field"] == "try_number"
+
+
+def test_primary_keys_parameter_that_gives_way_to_a_search_parameter_keeps_its_field() -> None:
+    """Beside a filter `number`, the last parameter is `issue_number`, which is still the field `number`."""
+    issue = record("number", repo="string", number="integer")
+    paths = {
+        "/repos/{repo}/issues": {"get": operation(many(issue), query={"number": "integer"})},
+        "/repos/{repo}/issues/{number}": {"get": operation(issue)},
+    }
+    issues = spec(paths)["resources"]["issues"]
+    assert issues["path"] == "/repos/:repo/issues/:issue_number"
+    assert issues["params"]["issue_number"] == {"field": "number"}
+
+
 def test_primary_keys_last_word_of_a_parameter_is_the_field() -> None:
     """`issue_number` beside a member `number` is `{field: number}`."""
     answer = record("id", id="integer", number="integer")
@@ -188,6 +232,14 @@ def test_primary_keys_required_query_parameter_is_to_be_checked() -> None:
         "/properties/{key}": {"get": operation(item, parameters=query)},
     }
     assert comment(made(paths), "entities.Property.pk").endswith("; check: it may count per {accountId}")
+
+
+def test_primary_keys_query_parameter_with_the_name_of_a_member_is_to_be_checked() -> None:
+    """`?version=1` and `?version=2` of one source are different records."""
+    source = record("source_id", source_id="string", number="integer", text="string")
+    get = operation(source, query={"number": "integer"})
+    result = made({"/health": {"get": operation()}, "/users": {"get": operation()}, "/sources/{source_id}": {"get": get}})
+    assert comment(result, "entities.Source.pk").endswith("; check: it may count per {number}")
 
 
 def test_primary_keys_kind_in_the_query_of_a_singleton_is_to_be_checked() -> None:

@@ -75,7 +75,7 @@ class Paths:
             elif rule == 3 and place.name == place.thing and self._same_type(resource, part.wires[0]):
                 fixed[last] = name
                 return f"check: {{{place.parameter}}} is taken for the {name}"
-        elif rule in (4, 7) and part.wires and name != place.name:
+        elif rule in (1, 4, 5, 7) and part.wires:
             fields[last] = name
         return ""
 

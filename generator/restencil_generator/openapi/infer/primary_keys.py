@@ -126,11 +126,17 @@ class Keys:
             return all(self.shapes.has_scalar(record, name) for record in records)
 
         key = _strong(has, lambda name: records[0].by_name[name], place)
+        if key is not None and key.rule == 1 and self._is_text(records, key.alone):
+            key = _of_owners(has, records[0].by_name, place, key)
         if key is None or not has("id") or key.alone in ("", records[0].by_name["id"]):
             return key
         # A required `id` takes precedence over an optional member.
         lacks, has_id = not self._is_required(records, key.alone), self._is_required(records, records[0].by_name["id"])
         return Key(3, (KeyPart((records[0].by_name["id"],)),), "pk: the id") if lacks and has_id else key
+
+    def _is_text(self, records: list[Record], wire: str) -> bool:
+        schemas = (self.shapes.of(record.members[wire].parts[0]) for record in records)
+        return all(schema.type == "string" and not schema.format for schema in schemas)
 
     def _is_required(self, records: list[Record], wire: str) -> bool:
         return all(wire in each.members and each.members[wire].required for each in records)
@@ -141,8 +147,13 @@ class Keys:
         for thing in dict.fromkeys(things):
             for ending in endings:
                 name = f"{thing}_{ending}"
-                if all(self.shapes.has_scalar(record, name) for record in records):
-                    return Key(5, (KeyPart((records[0].by_name[name],)),), f"pk: {name} of {thing_of(place, thing)}")
+                if not all(self.shapes.has_scalar(record, name) for record in records):
+                    continue
+                part, comment = KeyPart((records[0].by_name[name],)), f"pk: {name} of {thing_of(place, thing)}"
+                if place.owners and ending not in GLOBAL:
+                    parts = (*self._owners(records, place, part.wires[0]), part)
+                    return Key(5, parts, f"{comment}, counts per {_braced(place.owners)}")
+                return Key(5, (part,), comment)
         return None
 
     def _guessed(self, records: list[Record], place: Place) -> Key | None:
@@ -235,6 +246,19 @@ def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place
         doubt = "check: " if has("id") or is_foreign else ""
         return Key(4, parts, f"{doubt}pk: counts per {_braced(place.owners)}")
     return None
+
+
+def _of_owners(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place, key: Key) -> Key:
+    """Return the key of rule 1 for a string such as `run_id` below an owner: clients may have chosen it per owner.
+
+    It counts per owner if the record has the owners too, which makes the longer key certain; otherwise this is a doubt.
+    """
+    if not place.owners or place.name in GLOBAL:
+        return key
+    parts = tuple(_parents(has, by_name, place, key.alone))
+    if any(part.parameter for part in parts):
+        return key.doubted(f"it may count per {_braced(place.owners)}")
+    return Key(1, (*parts, *key.parts), f"check: pk: counts per {_braced(place.owners)}")
 
 
 def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place, own: str) -> Iterator[KeyPart]:

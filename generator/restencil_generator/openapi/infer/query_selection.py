@@ -36,11 +36,11 @@ class Selection:
         self.layout = layout
         self.shapes = shapes
 
-    def doubted(self, key: Key, found: Route, at: Mapping[str, Call]) -> Key:
-        """Return a key with a comment if its operations make it doubtful."""
+    def doubted(self, key: Key, record: Record, found: Route, at: Mapping[str, Call]) -> Key:
+        """Return the key of a record with a comment if its operations make it doubtful."""
         get = at.get("GET") or next(iter(at.values()))
         mutations = [call for method, call in at.items() if method in MUTATIONS]
-        if query := self._selecting(get, mutations, is_in_path=not key.wires):
+        if query := self._selecting(get, mutations, record, key):
             return key.doubted(f"it may count per {{{query}}}")
         parts = {part.parameter for part in key.parts}
         for each in get.operation.parameters:
@@ -66,11 +66,11 @@ class Selection:
         found = [self.layout.many(response, lambda part: False) for response in layout]
         return frozenset(self.shapes.of(many.items).at for many in found if many is not None)
 
-    def _selecting(self, get: Call, mutations: list[Call], *, is_in_path: bool) -> str:
+    def _selecting(self, get: Call, mutations: list[Call], record: Record, key: Key) -> str:
         """Return the query parameter that all operations of an item use to select its record; "" for none.
 
-        If only the path is the key, a parameter may select one of several kinds of a record:
-        `/users/{id}/token?type=…`.
+        A parameter that is called like a member selects one of the records of a path: `/sources/{dag}?version=…`. If
+        only the path is the key, it may also select one of several kinds of a record: `/users/{id}/token?type=…`.
         """
         everywhere = [{each.name for each in call.operation.parameters} for call in mutations]
         for each in get.operation.parameters:
@@ -78,8 +78,9 @@ class Selection:
             if each.place != "query" or name in NO_PARENTS or self._frequency[each.name] * 2 >= len(self.calls):
                 continue
             is_shared = bool(everywhere) and all(each.name in names for names in everywhere)
-            is_kind = is_in_path and len(self.shapes.of(each.schema).enum) > 1
-            if each.required or is_kind or (is_shared and name.split("_")[-1] in (*GLOBAL, "key", "name")):
+            is_member = self.shapes.has_scalar(record, name) and record.by_name[name] not in key.wires
+            is_kind = not key.wires and len(self.shapes.of(each.schema).enum) > 1
+            if each.required or is_member or is_kind or (is_shared and name.split("_")[-1] in (*GLOBAL, "key", "name")):
                 return each.name
         return ""
 
