@@ -238,7 +238,9 @@ def test_primary_keys_query_parameter_with_the_name_of_a_member_is_to_be_checked
     """`?version=1` and `?version=2` of one source are different records."""
     source = record("source_id", source_id="string", number="integer", text="string")
     get = operation(source, query={"number": "integer"})
-    result = made({"/health": {"get": operation()}, "/users": {"get": operation()}, "/sources/{source_id}": {"get": get}})
+    result = made(
+        {"/health": {"get": operation()}, "/users": {"get": operation()}, "/sources/{source_id}": {"get": get}}
+    )
     assert comment(result, "entities.Source.pk").endswith("; check: it may count per {number}")
 
 

@@ -10,6 +10,7 @@ from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.lint.common import Finding, operations
 from restencil_generator.lint.headers import header_params
 from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import records_within, response_entities
 
 SECRETS: Final = frozenset(
     (
@@ -78,7 +79,8 @@ def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
     owners: list[tuple[str, d.Entity | d.Object]] = [
         (f"entity {quoted(entity.name)}", entity) for entity in spec.entities.values() if _is_kept(spec, entity)
     ]
-    owners += [(f"object {quoted(one.name)}", one) for one in spec.objects.values()]
+    stored = _stored_objects(spec)
+    owners += [(f"object {quoted(one.name)}", one) for one in spec.objects.values() if one.name in stored]
     for what, owner in owners:
         for field in _secret_in(owner.fields, secrets):
             if isinstance(owner, d.Entity) and field.name in owner.pk:
@@ -91,6 +93,14 @@ def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
                     f"the field {quoted(field.name)} of {what} has the name of a secret, so storages do not keep it, "
                 )
                 yield Finding(f"{message}and records without it are fetched again", field.place, hint)
+
+
+def _stored_objects(spec: d.Spec) -> set[str]:
+    """Return the names of the objects in records and in responses of reads; a storage has no others."""
+    types = [field.type for entity in spec.entities.values() for field in entity.fields]
+    endpoints = (operation.endpoint for operation in operations(spec))
+    types += [each.schema for each in endpoints if each.schema is not None and not each.side_effect]
+    return set(records_within(spec, types)[0])
 
 
 def _plain(name: str) -> str:
@@ -119,6 +129,8 @@ def find_stored_credentials(spec: d.Spec) -> Iterator[Finding]:
         if endpoint.options.persist is not None or endpoint.method in ("DELETE", "HEAD") or key in reported:
             continue
         words = {word.lower() for text in (endpoint.path.text, operation.name) for word in _WORD.findall(text)}
+        if endpoint.side_effect and not response_entities(spec, endpoint):
+            continue  # of the response to a change, only records are stored
         if words & _CREDENTIALS and (endpoint.schema is not None or endpoint.content in (None, "json")):
             reported.add(key)
             yield Finding(

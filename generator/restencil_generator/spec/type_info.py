@@ -123,20 +123,25 @@ def response_entities(known: _Known, endpoint: d.Endpoint) -> list[str]:
     """Return the names of all entities in the responses of an endpoint, including nested ones."""
     if endpoint.schema is None or isinstance(endpoint.schema, d.InvalidateOf):
         return []
-    found: dict[str, None] = {}
-    objects: set[str] = set()
-    pending: list[d.Type] = [endpoint.schema]
+    return list(records_within(known, [endpoint.schema])[1])
+
+
+def records_within(known: _Known, types: Iterable[d.Type]) -> tuple[dict[str, None], dict[str, None]]:
+    """Return the names of all objects and of all entities in some types, including nested ones."""
+    objects: dict[str, None] = {}
+    entities: dict[str, None] = {}
+    pending = [*types]
     while pending:
         for part in d.walk(pending.pop()):
             if isinstance(part, d.ObjectRef) and part.name not in objects and part.name in known.objects:
-                objects.add(part.name)
+                objects[part.name] = None
                 pending += [field.type for field in known.objects[part.name].fields]
             names = d.entities_in(part) if isinstance(part, d.EntityRef | d.UnionOf) else ()
             for name in names:
-                if name not in found and name in known.entities:
-                    found[name] = None
+                if name not in entities and name in known.entities:
+                    entities[name] = None
                     pending += [field.type for field in known.entities[name].all_fields]
-    return list(found)
+    return objects, entities
 
 
 def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
