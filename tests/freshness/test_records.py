@@ -626,3 +626,26 @@ def test_action_that_returns_part_of_a_new_record_makes_the_lists_stale() -> Non
         session.call("users.clone", id=1)
         session.call("users.get", id=1)
         assert [user.id for user in session.call("users.get_list")] == [1, 2, 3]
+
+
+TRASH = """
+resources:
+  users:
+    path: /users/:id
+    schema: {entity: User, fields: {id: integer, name: string}}
+    endpoints:
+      retire: {method: POST, path: "/users/:id/retire", body: null, schema: {invalidate: User}}
+"""
+
+
+@pytest.mark.parametrize("said", [{"id": 1}, {"id": 1, "name": "ada"}, 1], ids=["key", "record", "scalar"])
+def test_invalidate_removes_the_record_that_its_response_names(said: Any) -> None:
+    """Also if the response is the arguments of the call again, and the path is one below the record."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return said if method == "POST" else [{"id": 1, "name": "ada"}, {"id": 2, "name": "bo"}]
+
+    with small(TRASH, answer) as session:
+        session.call("users.get_list")
+        assert session.call("users.retire", id=1).name == "ada"
+        assert [user.id for user in session.bound("users.get_list").cached()] == [2]
