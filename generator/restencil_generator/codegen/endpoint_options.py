@@ -106,7 +106,8 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, s
     found["body_fields"] = _value(_body_fields(body))
     found["header_params"] = _header_params(endpoint.header_params, scope)
     found["without"] = _value(endpoint.without)
-    deprecated = {one.python: one.deprecated for one in endpoint.params if one.deprecated is not None}
+    arguments = (*endpoint.params, *endpoint.search_params)
+    deprecated = {one.python: one.deprecated for one in arguments if one.deprecated is not None}
     found["deprecated_params"] = _value(deprecated)
     found |= _search_options(endpoint, scope)
     placed = (*_keywords(endpoint), *(param.field for one in family for param in one.header_params))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import uuid
+import warnings
 from typing import Any
 
 import httpx
 import pytest
+from tests.freshness.spec import generated
 from tests.runtime.worlds import BOTH, client_of, running
 
 import market
@@ -116,3 +118,25 @@ def test_parameters_at_work_persist_of_options_is_in_packages() -> None:
         generated.get.rules.persistence.persist,
         generated.get_list.rules.persistence.persist,
     ] == [0, 1, 2]
+
+
+OLD_ARGUMENT = """
+restencil: 1
+package: old_argument
+url_prefix: https://old.example
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: OldItem, fields: {id: integer}}
+    search_params: {q: {type: string, optional: true, deprecated: use search}, limit: integer?}
+"""
+
+
+def test_parameters_at_work_deprecated_search_parameter_warns_where_it_is_given() -> None:
+    """As a path or header parameter does."""
+    client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=[{"id": 1}])))
+    with client, generated(OLD_ARGUMENT, "old_argument").OldArgument(client=client) as items:
+        with warnings.catch_warnings(action="error"):
+            items.items.get_list(limit=3)
+        with pytest.warns(DeprecationWarning, match="the parameter 'q' of .* is deprecated: use search"):
+            items.items.get_list(q="x")
