@@ -23,8 +23,10 @@ from restencil_generator.spec.grammar.type_words import FORMS, POSITIONS, SCALAR
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
 
 _INTRODUCTION: Final = (
-    "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are strings or plain numbers. A key that is in "
-    "no table below is an error. `restencil schema` prints the language as a JSON Schema, for editors.\n"
+    "A spec is YAML 1.2: `on`, `yes`, `1:30` and `2020-01-01` are strings, and `012` is the integer 12. A key that is "
+    "in no table below is an error. `python:package.module:name` refers to [your own "
+    "code](../how-to/spec.md#your-own-code). `restencil schema` prints the language as a JSON Schema, [for "
+    "editors](../how-to/spec.md#editor-support).\n"
 )
 
 _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -63,9 +65,53 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "error_choice",
         "example",
     ),
-    "Forms of types": tuple(form_section(word) for word in FORMS),
+    "Types": tuple(form_section(word) for word in FORMS),
 }
 """The order of the sections on the page."""
+
+_AUTHENTICATION: Final = "[Authentication](../how-to/authentication.md)"
+_BODIES: Final = "[Request and response bodies](../how-to/request-and-response-bodies.md)"
+_CACHE_HEADERS: Final = "[ETags, Cache-Control and lost updates](../how-to/conditional-requests.md)"
+_CLIENT: Final = "[Parameters of the client, and servers](../how-to/parameters.md#parameters-of-the-client-and-servers)"
+_FILES: Final = "[File uploads, downloads and streaming](../how-to/files.md)"
+_FILTERS: Final = "[Filtered and sorted lists](../how-to/filtered-lists.md)"
+_PAGES: Final = "[Pagination styles](../how-to/pagination-styles.md)"
+_PARAMETERS: Final = "[Query parameters, path parameters and headers](../how-to/parameters.md)"
+_SPEC: Final = "[Writing a spec](../how-to/spec.md)"
+_TYPES: Final = "[Union types, field options and primary keys](../how-to/union-types-and-primary-keys.md)"
+
+_GUIDES: Final[Mapping[str, str]] = {
+    "spec": _SPEC,
+    "auth": _AUTHENTICATION,
+    "scheme": _AUTHENTICATION,
+    "oauth2": _AUTHENTICATION,
+    "client_header": _CLIENT,
+    "client_param": _CLIENT,
+    "server": _CLIENT,
+    "server_freshness": _CACHE_HEADERS,
+    "concurrency": _CACHE_HEADERS,
+    "search_style": _PARAMETERS,
+    "options": f"[Semantics](semantics.md), [Retries and timeouts](../how-to/retries.md), {_CACHE_HEADERS}",
+    "entity": f"{_TYPES}, [Summary and detail responses](../how-to/summary-and-detail.md)",
+    "entity_field": _TYPES,
+    "resource": f"{_SPEC}, {_FILTERS}, [Optimistic updates](../how-to/optimistic-updates.md)",
+    "endpoint": f"{_BODIES}, [Optimistic updates](../how-to/optimistic-updates.md), {_FILES}",
+    "path_param": _PARAMETERS,
+    "search_param": f"{_PARAMETERS}, {_FILTERS}",
+    "header_param": _PARAMETERS,
+    "body": f"{_BODIES}, {_FILES}",
+    "file_field": _FILES,
+    "collection": _FILTERS,
+    "pagination": _PAGES,
+    "request": _BODIES,
+    "response": _BODIES,
+    "error_choice": "[Error handling](../how-to/error-handling.md)",
+    "example": "[Mock server](../how-to/mock-server.md)",
+    "one_of_form": _TYPES,
+    "collection_form": _FILTERS,
+    "query_form": "[Filtering on the client](../how-to/filtered-lists.md#filtering-on-the-client)",
+}
+"""The guides to a section of the language."""
 
 
 def pages() -> dict[str, str]:
@@ -86,7 +132,7 @@ def language_page() -> str:
     ]
     for chapter, places in _CHAPTERS.items():
         parts.append(f"## {chapter}\n")
-        if chapter == "Forms of types":
+        if chapter == "Types":
             parts.append(_types())
         parts.extend(_section(place) for place in places)
     return "\n".join(parts)
@@ -133,7 +179,8 @@ def _section(name: str) -> str:
     known = rows(name).values()
     table = _table(("key", "value", "default", "description"), map(_cells, known))
     rules = [f"- {rule.doc()}\n" for rule in place.rules]
-    return f"### {place.title}\n\n{place.help}\n\n```yaml\n{example}\n```\n\n{table}" + (
+    guides = f" See {_GUIDES[name]}." if name in _GUIDES else ""
+    return f"### {place.title}\n\n{place.help}{guides}\n\n```yaml\n{example}\n```\n\n{table}" + (
         "\n" + "".join(rules) if rules else ""
     )
 
@@ -159,13 +206,13 @@ def _absent(row: Row) -> str:
 
 def _types() -> str:
     scalars = _table(
-        ("type", "description", "Python", "default"),
+        ("type", "description", "Python", "value of a missing field"),
         (
             (
                 f"`{name}`",
                 scalar.help,
                 f"`{'.'.join(filter(None, scalar.python))}`",
-                f"`{json.dumps(scalar.zero)}`" if scalar.honest else "none",
+                f"`{json.dumps(scalar.zero)}`" if scalar.honest else "an error" if scalar.word else "",
             )
             for name, scalar in SCALARS.items()
         ),
@@ -187,7 +234,9 @@ def _types() -> str:
     return (
         "A type is a word, the name of an enum, an object or an entity, a list `[X]` of another type, or a form. "
         "A `?` after a word or a name allows null and absence, a `!` after the type of a field of an entity or object "
-        "means that bodies require it.\n\n"
+        "means that bodies require it. A field that is missing in all responses is an empty list for `[X]`, an empty "
+        "mapping for `{values: X}`, and an error for enums, objects and entities, unless the field has a `default`; "
+        "`absent` of the spec changes this.\n\n"
         f"{scalars}\nA form is a mapping that has one of the words below, and no keys except those of its form. Not "
         f"every type is allowed everywhere:\n\n{positions}"
     )

@@ -336,9 +336,9 @@ def test_language_link_on_a_page_leads_to_a_section() -> None:
     """What a kind refers to has a heading with that anchor."""
     page = reference.language_page()
     anchors = {
-        "".join(char for char in line.removeprefix("### ").lower() if char.isalnum() or char in " -_").replace(" ", "-")
+        "".join(char for char in line.lstrip("# ").lower() if char.isalnum() or char in " -_").replace(" ", "-")
         for line in page.splitlines()
-        if line.startswith("### ")
+        if line.startswith(("## ", "### "))
     }
     assert set(re.findall(r"\(#([^)]*)\)", page)) <= anchors
 

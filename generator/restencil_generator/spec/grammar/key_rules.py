@@ -152,24 +152,24 @@ class NotBoth(Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Excludes(Rule):
-    """A key excludes these other keys."""
+    """Each of these keys excludes these others."""
 
-    key: str
+    keys: tuple[str, ...]
     others: tuple[str, ...]
     code: str
     message: str
 
     def check(self, reader: ValueReader, section: ParsedSection, what: Subject, at: Node | Place) -> None:
-        for key in self.others if self.key in section else ():
-            if key in section:
+        for key in self.others:
+            if key in section and any(one in section for one in self.keys):
                 message = self.message.format(owner=what, key=quoted(key))
                 reader.report(self.code, message, section.key(key), "remove it")
 
     def json_schema(self) -> Schema:
-        return {"if": {"required": [self.key]}, "then": {"not": any_given(self.others)}}
+        return {"if": any_given(self.keys), "then": {"not": any_given(self.others)}}
 
     def doc(self) -> str:
-        return f"`{self.key}` excludes {codes(self.others, 'and')}."
+        return f"{codes(self.keys, 'and')} exclude{'' if len(self.keys) > 1 else 's'} {codes(self.others, 'and')}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

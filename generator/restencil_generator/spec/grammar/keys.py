@@ -160,28 +160,31 @@ CREDENTIALS: Final = ("client_id", "client_secret", "refresh_token", "access_tok
 _SECRETS: Final = (*CREDENTIALS, "token", "secret", "password", "username", "user", "api_key", "value")
 
 
-def _without_prefix(*kinds: str) -> tuple[Excludes, ...]:
-    """Return rules that exclude `prefix` for kinds of schemes that send the secret unchanged."""
+def _without_prefix(*kinds: str) -> Excludes:
+    """Return the rule that excludes `prefix` for kinds of schemes that send the secret unchanged."""
     message = "'prefix' of {owner} has a meaning for 'header' and 'cookie' alone"
-    return tuple(Excludes(kind, ("prefix",), "key-not-here", message) for kind in kinds)
+    return Excludes(kinds, ("prefix",), "key-not-here", message)
 
 
-CONST_EXCLUDES: Final = ("type", "default", "optional", "decode", "encode")
+def _field_rules(*extra: str) -> tuple[Rule, ...]:
+    """Return the rules of fields that have a type or a constant; `extra` are more keys that a constant excludes."""
+    return (OneOrMore(("type", "const"), "add 'type: …'"), _const_alone("type", "default", "optional", *extra))
 
-_CONST_ALONE: Final = Excludes(
-    "const", CONST_EXCLUDES, "const-alone", "{owner} is fixed by 'const', so it takes no {key}"
-)
-_FIELD_RULES: Final = (OneOrMore(("type", "const"), "add 'type: …'"), _CONST_ALONE)
+
+def _const_alone(*keys: str) -> Excludes:
+    return Excludes(("const",), keys, "const-alone", "{owner} is fixed by 'const', so it takes no {key}")
+
+
 _NOT_REQUIRED: Final = {"required": OF_OTHERS["required"]}
 _NO_FILTER: Final = {"filter": "write it at a search parameter of the list that it filters"}
 _BOTH: Final = "the {owner} is both %s and %s"
 _DECLARED_RULES: Final[tuple[Rule, ...]] = (
-    *_FIELD_RULES,
+    *_field_rules("decode", "encode"),
     *(
         NotBoth(one, other, "field-both-ways", _BOTH % (one, other))
         for one, other in (("read_only", "write_only"), ("required", "optional"))
     ),
-    Excludes("write_only", ("default", "decode"), "key-not-here", "{owner} is write_only, so it has no {key}"),
+    Excludes(("write_only",), ("default", "decode"), "key-not-here", "{owner} is write_only, so it has no {key}"),
 )
 
 _TYPED: Final = (OneOrMore(("type",), "add 'type: …'"),)
@@ -194,8 +197,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "spec": Section(
         "A spec",
         "The resources of an API, and the generated package. A spec is one file, or a folder whose `*.yaml` and "
-        "`*.yml` files, in subfolders too, are merged: they may share the four tables. Names that begin with a dot "
-        "are ignored.",
+        "`*.yml` files, in subfolders too, are merged: each may add to `enums`, `objects`, `entities` and `resources`, "
+        "and every other key is given once. Files and folders whose names begin with a dot are ignored.",
         """
         restencil: 1
         package: shop
@@ -209,7 +212,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
         """,
         rules=(
             Excludes(
-                "servers",
+                ("servers",),
                 ("url_prefix",),
                 "key-not-here",
                 "{key} and 'servers' exclude each other",
@@ -218,8 +221,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "auth": Section(
         "`auth`",
-        "How the client authenticates. The secret is never written in a spec: the client gets it as an argument, a "
-        "string or a function, or reads the environment variable `env`.",
+        "How the client authenticates. The secret is never written in a spec: the client gets it as the argument "
+        "`token`, a string or a function, or reads the environment variable `env`.",
         """
         auth: {header: Access-Token, env: SHOP_TOKEN}
         """,
@@ -227,21 +230,20 @@ SECTIONS: Final[Mapping[str, Section]] = {
             ExactlyOne(
                 (*AUTH_KINDS, "schemes"),
                 "auth-kind",
-                "'auth' needs one of 'header', 'bearer', 'basic', 'cookie' and 'query'",
+                "'auth' needs one of 'header', 'bearer', 'basic', 'cookie', 'query' and 'schemes'",
                 "keep one",
             ),
-            Excludes("schemes", ("env", "prefix"), "key-not-here", "{key} of {owner} belongs to each of its schemes"),
-            *(
-                Excludes(kind, ("use",), "key-not-here", "'use' of {owner} has a meaning for 'schemes' alone")
-                for kind in AUTH_KINDS
+            Excludes(
+                ("schemes",), ("env", "prefix"), "key-not-here", "{key} of {owner} belongs to each of its schemes"
             ),
-            *_without_prefix("bearer", "basic", "query"),
+            Excludes(AUTH_KINDS, ("use",), "key-not-here", "'use' of {owner} has a meaning for 'schemes' alone"),
+            _without_prefix("bearer", "basic", "query"),
         ),
         secrets=_SECRETS,
     ),
     "scheme": Section(
         "A scheme",
-        "One of several ways to authenticate. The client has a keyword argument with its name for the credential.",
+        "One of several ways to authenticate. Its name is also that of the client's argument for the credential.",
         """
         auth:
           schemes:
@@ -260,7 +262,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
                 "{owner} needs one of 'header', 'bearer', 'basic', 'cookie', 'query' and 'oauth2'",
                 "keep one",
             ),
-            *_without_prefix("bearer", "basic", "query", "oauth2"),
+            _without_prefix("bearer", "basic", "query", "oauth2"),
             MappingWith(
                 "env",
                 "oauth2",
@@ -272,7 +274,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "oauth2": Section(
         "`oauth2`",
         "Tokens that the client requests from `token_url`, and renews before they expire and after a 401, with one "
-        "request for all waiting calls. The client gets a `restencil.OAuth2`, or reads the environment.",
+        "request for all waiting calls. The client gets a `restencil.OAuth2` with the credentials, or reads them from "
+        "the environment.",
         """
         auth:
           schemes:
@@ -300,7 +303,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "freshness": Section(
         "`freshness`",
-        "Data is fresh as long as the server says. The other values of `freshness` are `client` and `server`.",
+        "The option `freshness: server` with bounds.",
         """
         options: {freshness: {server: {at_least: 5s, at_most: 1h}}}
         """,
@@ -316,7 +319,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "concurrency": Section(
         "`concurrency`",
         "Concurrent updates do not overwrite each other: a request contains the ETag of the version that it changes, "
-        "and the server rejects it with a 412 if there is a newer version. The short form is `concurrency: etag`.",
+        "and the server rejects it with a 412 if there is a newer version. With the short form, `concurrency: etag`, "
+        "a change is sent without an ETag if none is known.",
         """
         options: {concurrency: {etag: required}}
         """,
@@ -331,11 +335,11 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "search_style": Section(
         "`search_style`",
-        "How lists and objects are written in search strings, unless a parameter has its own `style`; a single word "
-        "applies only to lists. The nearest level wins, and `null` resets an inherited style. `[1, 2]` with the name "
-        "`a` becomes `a=1,2` with `comma`, `a=1 2` with `space`, `a=1|2` with `pipe`, `a=1&a=2` with `repeat`, "
-        "`a[]=1&a[]=2` with `brackets`, `a[0]=1&a[1]=2` with `deep`, and `a=[1,2]` with `json`. `{b: 1}` becomes "
-        '`a[b]=1` with `brackets` and `deep`, `b=1` with `form`, and `a={"b":1}` with `json`.',
+        "How lists and objects are written in search strings, unless a parameter has its own `style`. A single word in "
+        "place of the mapping applies to lists. The nearest level wins, and `null` resets an inherited style. `[1, 2]` "
+        "with the name `a` becomes `a=1,2` with `comma`, `a=1 2` with `space`, `a=1|2` with `pipe`, `a=1&a=2` with "
+        "`repeat`, `a[]=1&a[]=2` with `brackets`, `a[0]=1&a[1]=2` with `deep`, and `a=[1,2]` with `json`. `{b: 1}` "
+        'becomes `a[b]=1` with `brackets` and `deep`, `b=1` with `form`, and `a={"b":1}` with `json`.',
         """
         search_style: {lists: repeat, objects: deep}
         """,
@@ -343,9 +347,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "request": Section(
         "`request`",
-        "How bodies are sent. Settings of the spec apply to all resources, those of a resource to all its endpoints, "
-        "key by key; the nearest level wins, and `null` resets an inherited value. With `in_key` a search by POST has"
-        " a key, and so a list, for each body.",
+        "How bodies are sent. Settings of the spec apply to all resources, those of a resource to all its endpoints; "
+        "the nearest level wins, key by key, and `null` resets an inherited value.",
         """
         request: {content_type: application/merge-patch+json, envelope: article}
         """,
@@ -390,9 +393,10 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "resource": Section(
         "A resource",
-        "A group of endpoints that share a path and an entity. They determine `get`, `get_list`, `create`, `update`, "
-        "`partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource with "
-        "neither path nor entity is a group of endpoints, each with its own path.",
+        "A path and an entity give a resource its standard members: the endpoints `get`, `get_list`, `create`, "
+        "`update`, `partial_update` and `delete`, and the list operations `get_list.push`, `unshift`, `assign` and "
+        "`get_page`. A `singleton` has one record at its path, and no list. A resource without path and entity is a "
+        "group of endpoints, each with its own path.",
         """
         resources:
           articles:
@@ -427,8 +431,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "endpoint": Section(
         "An endpoint",
-        "One member of a resource: changes to a standard member, or an additional endpoint, which extends the "
-        "resource or another member.",
+        "Under the name of a standard member, changes to it; under another name, an additional endpoint. Keys that are "
+        "not given are inherited from the member in `extends`, else from the resource.",
         """
         endpoints:
           get_list: {options: {poll_frequency: 30s}}
@@ -442,7 +446,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "collection": Section(
         "`collection` of a resource",
-        "How the lists of a resource are distinguished.",
+        "Which arguments distinguish the lists of a resource, and whether the lists follow changes.",
         """
         search_params: {order_by: string?}
         collection: {non_filter_arguments: [order_by]}
@@ -468,14 +472,14 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "page_size": Section(
         "`size` of a pagination",
-        "The number of items of a page, as a search parameter.",
+        "A parameter that requests the number of items of a page, and the value that is sent unless a call passes one.",
         """
         size: {param: limit, value: 50}
         """,
     ),
     "body": Section(
-        "A wrapped body",
-        "Bodies that are not sent as JSON. Any other mapping is a JSON body with these fields.",
+        "A form or multipart body",
+        "A body that is not sent as JSON. A mapping without `form` and `multipart` is a JSON body with these fields.",
         """
         body: {multipart: {title: string, photo: bytes}}
         """,
@@ -520,7 +524,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
         """
         body: {title: string, note: {type: string, optional: true}}
         """,
-        rules=_FIELD_RULES,
+        rules=_field_rules(),
         family="field",
         instead=_NOT_REQUIRED | _NO_FILTER,
     ),
@@ -530,7 +534,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
         """
         body: {form: {user: string, remember: {type: boolean, default: false}}}
         """,
-        rules=_FIELD_RULES,
+        rules=_field_rules(),
         family="field",
         instead=_NOT_REQUIRED | _NO_FILTER,
     ),
@@ -541,22 +545,23 @@ SECTIONS: Final[Mapping[str, Section]] = {
         """
         body: {multipart: {title: {type: string, optional: true}, photos: [bytes]}}
         """,
-        rules=_FIELD_RULES,
+        rules=_field_rules(),
         family="field",
         instead=_NOT_REQUIRED | _NO_FILTER,
     ),
     "path_param": Section(
         "A parameter of a path",
-        "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a string or "
-        "an integer, or has the type of the entity's field with the same name.",
+        "A scalar, an enum or a list of them, whose items are joined with commas, or a mapping that describes the "
+        "parameter. Without an entry a parameter has the type of the entity's field with the same name, else it is a "
+        "string or an integer.",
         """
         params: {id: {type: uuid, description: Which one.}}
         """,
         rules=(
             OneOrMore(("type", "const", "field"), "add 'type: …'"),
-            _CONST_ALONE,
+            _const_alone("type"),
             Excludes(
-                "slashes", ("field",), "key-not-here", "{owner} has 'slashes', so it is not a field: it has no {key}"
+                ("slashes",), ("field",), "key-not-here", "{owner} has 'slashes', so it is not a field: it has no {key}"
             ),
         ),
         family="field",
@@ -568,7 +573,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
         """
         search_params: {author: string?, order_by: {type: string, optional: true, wire: sort}}
         """,
-        rules=_FIELD_RULES,
+        rules=_field_rules(),
         family="field",
         instead=_NOT_REQUIRED,
     ),
@@ -591,8 +596,9 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "client_header": Section(
         "A header parameter of the spec",
-        "A header that is an argument of the client, sent with every request to the API's own origin. It is not part "
-        "of the key. An endpoint with the same header replaces it.",
+        "A header that is an argument of the client, sent with every request to the API's own origin. An endpoint with "
+        "the same header replaces it, and `header_params: null` of an endpoint leaves it out. Keys do not contain it. "
+        "With `auto` it is an argument of each call instead, and only then `in_key` and `partition` have an effect.",
         """
         header_params: {tenant: {type: uuid, wire: X-Tenant-Id, env: SHOP_TENANT}}
         """,
@@ -602,8 +608,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "client_param": Section(
         "A search parameter of the spec",
-        "A search parameter that is an argument of the client, sent with every request to the API's own origin. It is"
-        " not part of the key. An endpoint with the same parameter replaces it.",
+        "A search parameter that is an argument of the client, sent with every request to the API's own origin. An "
+        "endpoint with the same parameter replaces it. Keys do not contain it.",
         """
         search_params: {api_version: {type: string, default: "2024-06", wire: api-version}}
         """,
@@ -613,8 +619,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "server": Section(
         "A server",
-        "A server of the API: a URL, or a mapping with a URL that has variables. The first server is the default, and"
-        " keys contain its URL, whichever server is selected.",
+        "A server of the API: a URL, or a mapping with a URL that has variables. `Shop(server='region', region='us')` "
+        "selects one; the first is the default. Keys contain the URL of the default, whichever is selected.",
         """
         servers:
           production: https://api.shop.example/v1
@@ -636,15 +642,15 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "values_form": Section(
         "`{values: X}`",
-        "An object with free keys, whose values are of one type: `dict[str, X]`.",
+        "An object with any keys, whose values are of one type: `dict[str, X]`.",
         """
         views: {values: integer}
         """,
     ),
     "object_form": Section(
         "`{object: {…}}`",
-        "An object with declared members, a TypedDict. In the schema of an endpoint the word may be omitted if no "
-        "member has the name of a form.",
+        "An object with declared members, a TypedDict. In the schema of an endpoint, `{a: X, b: Y}` is short for "
+        "`{object: {a: X, b: Y}}` if no member has the name of a form, such as `values`.",
         """
         schema: {object: {values: [Article], next: string}, wire: {next: "@odata.nextLink"}, optional: [next]}
         """,
@@ -679,14 +685,15 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "collection_form": Section(
         "`{collection: …}`",
-        "A list or mapping of entities that the store keeps as one unit, so that items can be added to it.",
+        "A list or mapping of entities that others can join and leave: a created entity is added to it. The list of a "
+        "resource is a collection by default; this form is for lists inside of objects, and for those of an entity.",
         """
         todos: {collection: [Todo], nest: {user: id}, non_filter_arguments: [order_by]}
         """,
     ),
     "all_form": Section(
         "`{all: …}`",
-        "All entities of a type in the store.",
+        "All entities of a type that are in the store, whichever responses contained them.",
         """
         schema: {all: {link: Link, post: Post}, attribute: type}
         """,
@@ -694,7 +701,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "invalidate_form": Section(
         "`{invalidate: …}`",
-        "The response removes the entity from the store.",
+        "A response that removes an entity from the store and from all lists: the one that the response names, as a "
+        "record or as its primary key, else the one that the path or the body identifies.",
         """
         schema: {invalidate: Todo}
         """,
@@ -753,10 +761,15 @@ class Row:
         return Subject(self.label or f"'{self.key}'", None if self.where == "spec" else owner)
 
 
+_DEPRECATED: Final = "Whether it is deprecated, or why, in docstrings and warnings."
+_PERSIST: Final = OrNull(Either((Whole(least=1), Flag(others="an integer from 1 on"))))
+_PERSIST_NUMBER: Final = "Increase a number if data that is stored already would be misread; `true` is 1."
+
 _ALL: Final = "spec resource endpoint"
 _ENTITY: Final = "entity entity_form"
 _DECLARED: Final = "entity_field object_field"
-_SENT: Final = "body_field form_field file_field search_param"
+_OF_BODIES: Final = "body_field form_field file_field"
+_SENT: Final = f"{_OF_BODIES} search_param"
 _OF_CALLS: Final = "header_param client_header"
 _OF_CLIENTS: Final = "client_header client_param"
 _ARGUMENTS: Final = "header_param client_header client_param"
@@ -771,16 +784,19 @@ ROWS: Final = (
     Row("spec", "package", Name("the package", taken=TAKEN_PACKAGES), "The import name of the generated package.",
         required=True, default="", add="add 'package: name'", check=not_a_library),
     Row("spec", "title", Text(), "The name of the API.", default=""),
-    Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase"),
-    Row("spec", "wire_names", Word(get_args(d.WireNames)), "The style of names in JSON.", default="as_is"),
+    Row("spec", "client", Name("the client"),
+        "The name of the client class. The asynchronous client has `Async` before it.",
+        otherwise="`package` in PascalCase"),
+    Row("spec", "wire_names", Word(get_args(d.WireNames)),
+        "The style of names in JSON and in search strings: with `camelCase`, `created_at` is sent as `createdAt`.",
+        default="as_is"),
     Row("spec", "absent", Word(get_args(d.Absent)),
         "Reading a missing field without `default`: `raise` raises `MissingFieldError` for all types, `zero` returns "
         "the zero value of the type.",
         otherwise="zero for strings, numbers, booleans, lists and mappings, an error for other types"),
     Row("spec", "auth", Subsection("auth", "write for example {header: NAME}"), "How the client authenticates."),
     Row("spec", "servers", Table("", Either((Subsection("server"), Text(empty=False, pattern=patterns.URL)))),
-        "The servers of the API by name, instead of `url_prefix`: an argument of the client; the first is the "
-        "default."),
+        "The servers of the API by name, instead of `url_prefix`."),
     Row("server", "url", Text(empty=False, pattern=patterns.URL), "Its URL, in which `{name}` represents a variable.",
         required=True),
     Row("server", "variables", Fields("server_variable"), "The variables in its URL, by name."),
@@ -794,8 +810,8 @@ ROWS: Final = (
         "The response header with the ID of the request: `request_id` of responses and errors.",
         otherwise="the first of the common ones, such as `X-Request-Id`"),
     Row("spec", "inert_headers", Texts(noun="header", pattern=patterns.HEADER),
-        "Headers that do not change responses, in addition to the common ones: views with them share the client's "
-        "store."),
+        "Headers that do not change responses, in addition to common ones such as `X-Request-Id`: "
+        "`with_options(headers=…)` with them uses the client's own store."),
     # ------------------------------------------------------------------------------------------------------------ auth
     Row("auth scheme", "header", Text(empty=False, pattern=patterns.HEADER), "The secret is sent under this header."),
     Row("auth scheme", "bearer", Fixed(value=True, hint="the secret itself is never written in a spec"),
@@ -814,7 +830,7 @@ ROWS: Final = (
         Either((Pairs(CREDENTIALS, patterns.VARIABLE), Text(empty=False, pattern=patterns.VARIABLE))),
         "The environment variable with the credential, if the client gets none as argument; for `oauth2` a mapping "
         "from the names of its credentials to variables."),
-    Row("scheme", "deprecated", Reason(), "Whether it is deprecated, or why."),
+    Row("scheme", "deprecated", Reason(), _DEPRECATED),
     Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write for example {header: NAME}")),
         "Authentication schemes by name, which is also the client's keyword argument."),
     Row("auth", "use", Use(whole=True),
@@ -834,32 +850,39 @@ ROWS: Final = (
     # ------------------------------------------------------------------- what the spec, a resource and an endpoint have
     Row("endpoint", "extends", Text(empty=False), "The member that it inherits from.", otherwise="the resource"),
     Row("resource", "path", PathText(), "The path of one entity, with at least one parameter; that of a singleton "
-        "may have none.", otherwise="a group of endpoints"),
+        "may have none.", otherwise="none: the resource is a group of endpoints"),
     Row("endpoint", "path", PathText(), "The path: `:name` is a parameter, `:name?` an optional one.",
         otherwise="inherited"),
     Row("resource", "schema", OneEntity(), "The value of `get`: an entity, or one of a union.",
-        otherwise="a group of endpoints"),
+        otherwise="none: the resource is a group of endpoints"),
     Row("resource", "singleton", Flag(), "Whether there is one record at its path: `get`, `update`, `partial_update` "
         "and `delete`, and no list.", default=False),
     Row("resource", "class", Name("a class"), "The name of its class.",
-        otherwise="its key in PascalCase; for a singleton with the name of its entity followed by `Resource`"),
+        otherwise="its key in PascalCase; if that is the name of a singleton's entity, followed by `Resource`"),
     Row("resource", "members", Texts(words=MEMBERS), "The standard members; `push` adds `create`.",
         otherwise="all that fit, without `move` and `remove`", check=standard_members),
     Row("endpoint", "members", Texts(words=d.EXTENDERS), "The list operations, if its schema contains a collection.",
         otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check=list_operations),
     Row("endpoint", "method", Text(empty=False, pattern=patterns.METHOD), "The HTTP method.",
         otherwise="inherited; POST with `side_effect: true`"),
-    Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "The prefix of every path.", others=("base_url", "server")),
-    Row(_ALL, "headers", Headers(), "Static headers. Secrets are never written in a spec."),
-    Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
+    Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "The prefix of the paths; the nearest level wins.",
+        others=("base_url", "server")),
+    Row(_ALL, "headers", Headers(),
+        "Headers that requests send: those of the spec, the resource and the endpoint; of several with one name the "
+        "nearest level wins. Secrets are never written in a spec."),
+    Row("spec resource", "endpoint", Code(), "The class of its endpoints, derived from `restencil.RestEndpoint`."),
     Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
         others=("path_params",)),
     Row("spec", "header_params", Fields("client_header"), "Headers that are arguments of the client."),
     Row("resource endpoint", "header_params", Fields("header_param", nullable=True),
-        "Headers that are arguments of the call; merged with those of the resource, one by one."),
+        "Headers that are arguments of the call. Those of an endpoint are merged with those of its resource, one by "
+        "one."),
     Row("spec", "search_params", Fields("client_param"), "Search parameters that are arguments of the client."),
-    Row("resource endpoint", "search_params", Fields("search_param"), "The parameters after the `?`.",
+    Row("resource", "search_params", Fields("search_param"),
+        "The parameters after the `?` of its list: of `get_list`, its list operations, and endpoints that extend it.",
         others=("query_params", "query")),
+    Row("endpoint", "search_params", Fields("search_param"),
+        "The parameters after the `?`, in place of all inherited ones.", others=("query_params", "query")),
     Row(_ALL, "search_style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
         "How lists and objects are written in search strings.", otherwise="lists `comma`",
         others=("collection_format", "array_format")),
@@ -868,13 +891,14 @@ ROWS: Final = (
         otherwise="not supported"),
     Row("resource endpoint", "body", Body(("form", "multipart"), BODY_WORDS),
         "The request body: `null` for none, an entity's name for its fields.",
-        otherwise="the fields of the resource's entity"),
+        otherwise="inherited; the fields of the resource's entity; none for GET and DELETE"),
     Row("endpoint", "schema", Response(), "The type of responses; `null` for none.",
         otherwise="inherited"),
     Row("endpoint", "returns", Type("returns"), "The type of the value, if `process` changes it.",
         otherwise="the type of the schema; `any` without one"),
-    Row("endpoint", "content", Word(get_args(d.Content)), "The content of responses.",
-        otherwise="depends on the response"),
+    Row("endpoint", "content", Word(get_args(d.Content)),
+        "How responses are read; `stream` is a body that is not read yet.",
+        otherwise="depends on `Content-Type`"),
     Row("endpoint", "side_effect", Flag(),
         "Whether a call changes something on the server, so that its response is never cached.",
         otherwise="inherited; if `method` is given, false for GET only"),
@@ -883,7 +907,7 @@ ROWS: Final = (
         otherwise="inherited, else false"),
     Row("resource", "collection",
         Either((Subsection("collection"), Code())),
-        "How its lists are distinguished: by settings, or by a class."),
+        "Settings of its lists, or the class of its collections."),
     Row("resource endpoint", "pagination_field",
         Name("the pagination field of {owner}", keyword=True, otherwise=_PAGED),
         "The parameter for the page; with `in: body`, a member of the body.",
@@ -900,10 +924,11 @@ ROWS: Final = (
     Row(_ALL, "response", OrNull(Subsection("response", "write {empty: none}")),
         "The position of the value in responses, and the value of empty responses."),
     Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
-        "What a mutation makes stale in addition: `self` for the entity that the path identifies, a member, "
-        "`resource.member`, or a resource for all its reads; of reads whose path has a parameter of the mutation's "
-        "path, those with its value. The own resource's name means all its records, such as all folders of a tree "
-        "whose folder is deleted. `nothing` if the mutation makes nothing stale, whatever its response contains."),
+        "What a mutation makes stale in addition: `self` is the entity that the path identifies, `get_list` a member "
+        "of the resource, `orders.get` one of another resource, and `orders` all that this resource reads. If both "
+        "paths have a parameter with the same name, only reads with the same value become stale; but the name of the "
+        "own resource means all its records, such as all folders of a tree whose folder is deleted. `nothing` if the "
+        "mutation makes nothing stale, whatever its response contains."),
     Row("spec endpoint", "redirects", Subsection("redirects", "write {cross_origin_body: true}"),
         "The redirects that are followed."),
     Row("redirects", "cross_origin_body", Flag(),
@@ -914,13 +939,18 @@ ROWS: Final = (
     Row("error_choice", "one_of", Texts(least=2, noun="object"),
         "The possible objects: the first whose constants all match, else the first with all required fields.",
         required=True),
-    Row("endpoint", "process", Code(), "Converts a response to its value."),
-    Row("endpoint", "update", Code(), "Changes other cached responses after success; name them in `expires` too, since "
-        "it does not run if the outcome of the change is not known."),
-    Row("endpoint", "get_optimistic_response", Code(), "Predicts the response before the server responds."),
+    Row("endpoint", "process", Code(), "A function `process(value, *args)` that converts the JSON of a response before "
+        "it is stored and returned. `args` are the parameters of the call as a dict, and the body, with JSON names."),
+    Row("endpoint", "update", Code(), "A function `update(value, *args)` that changes other cached results after a "
+        "success: it returns a mapping from keys to functions of the old result. Name these results in `expires` too, "
+        "since it does not run if the outcome of the change is not known."),
+    Row("endpoint", "get_optimistic_response", Code(),
+        "A function `(snapshot, *args)` that returns the expected response, which is visible until the server "
+        "responds."),
     Row("resource", "endpoints", Table("endpoint_name", Subsection("endpoint")),
         "Changes to standard members, and additional endpoints, by name."),
-    Row("resource", "examples", Table("", Subsection("example", "write {response: …}")), "Example calls, by endpoint."),
+    Row("resource", "examples", Table("", Subsection("example", "write {response: …}")),
+        "An example call of each endpoint, by name."),
     # --------------------------------------------------------------------------------------------------------- entities
     Row("entity_form", "entity", EntityName(new=True), "The name of the entity.", required=True),
     Row(_ENTITY, "fields", Fields("entity_field"), "The fields, in order.",
@@ -929,35 +959,43 @@ ROWS: Final = (
         "The primary key: a field, or a list of fields; dots for fields in objects. `[]` if there is only one record.",
         otherwise="`id`, or the pk of the base entity", others=("primary_key",)),
     Row(_ENTITY, "pk_optional", Flag(),
-        "Whether a record without a pk is allowed: it is in no table, instead of an error.", default=False),
-    Row(_ENTITY, "key", Text(empty=False), "The name of its table.",
+        "Whether a record without a primary key is allowed, which is not shared between responses; otherwise it is an "
+        "error.", default=False),
+    Row(_ENTITY, "key", Text(empty=False), "The name of its table in the store. Entities with the same `key` share "
+        "their records.",
         otherwise="that of the nearest base entity that declares one, else its own name"),
     Row(_ENTITY, "extends", EntityName(), "The base entity, whose fields it inherits.", others=("inherits", "base")),
     Row(_ENTITY, "abstract", Flag(), "Whether it is only a base for other entities.", default=False),
-    Row(_ENTITY, "indexes", Texts(), "Fields for lookups, in addition to the pk."),
-    Row(_ENTITY, "validate", Code(), "Validates a record: if it returns a string, the record is not stored."),
+    Row(_ENTITY, "indexes", Texts(noun="field"),
+        "Fields whose value identifies a record, as the primary key does: `get(slug=…)` finds it in the store."),
+    Row(_ENTITY, "validate", Code(),
+        "A function `validate(record)` that returns an error message or `None`. With a message the call raises a "
+        "`ProcessingError`, and nothing of its response is stored."),
     # ------------------------------------------------------------------------------------------------------ the tables
-    Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name."),
-    Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name."),
+    Row("spec", "enums", Table("type_name", EnumValues()),
+        "Types with known values, by name. Other values from the server are kept."),
+    Row("spec", "objects", Table("type_name", Fields("object_field")),
+        "Values without an identity, by name: they are part of the record that contains them."),
     Row("spec", "entities", Table("type_name", Subsection("entity")), "Records with an identity, by name."),
     Row("spec", "resources", Table("resource_name", Subsection("resource")), "The resources of the API, by name."),
     # --------------------------------------------------------------------------------------------------------- options
     Row("options", "data_expiry_length", OrNull(Duration()), "How long a response is fresh.", otherwise="1m",
         others=("ttl", "max_age", "stale_time")),
-    Row("options", "error_expiry_length", OrNull(Duration()), "How long an error is kept.", otherwise="1s"),
+    Row("options", "error_expiry_length", OrNull(Duration()),
+        "How long the error of a read is raised again without a request.", otherwise="1s"),
     Row("options", "poll_frequency", OrNull(Duration(least=1)),
         "How often a live read sends a request.", otherwise="never", others=("refetch_interval",)),
     Row("options", "invalid_if_stale", OrNull(Flag()),
-        "Whether a call waits for fresh data if the cached data is stale; `false` returns stale data once and fetches"
-        " in the background (stale-while-revalidate).",
+        "Whether a call waits for fresh data if the cached data is stale; `false` returns the stale data and fetches "
+        "in the background (stale-while-revalidate).",
         otherwise="true"),
     Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
-        "The fields that a response must have for a record to be complete: `all` declared ones, the `required` ones "
-        "(those without `?` and `default`, for servers that omit null values: a field that is missing in such a "
-        "response is null), or a list of fields.",
+        "The fields that a record from another response must have, so that `get` returns it without a request: `all` "
+        "that are declared, a list of them, or `required`: those without `?` and `default`, for servers that omit null "
+        "values, where each other field that is missing is null.",
         otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
-        "Whether requests for a response with an ETag or a date are conditional.", otherwise="true",
+        "Whether the next request for a response with `ETag` or `Last-Modified` is conditional.", otherwise="true",
         others=("etag", "etags", "if_none_match")),
     Row("options", "freshness", OrNull(Either((Subsection("freshness"), Word(get_args(d.Freshness))))),
         "How long a response is fresh: as `data_expiry_length` declares (`client`), or as the response declares "
@@ -972,12 +1010,17 @@ ROWS: Final = (
     Row("concurrency", "etag", Word(("required",)), "Updates without a known ETag are not sent."),
     Row("concurrency", "field", Text(empty=False), "The field of the entity with its ETag."),
     Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
-        "Whether cached data is still shown after an error.", otherwise="hard"),
+        "What a read does with cached data after an error: `hard` raises the error, `soft` returns the data, "
+        "`soft_on_server_error` returns it after a status from 500 on or a failed connection. A function gets the "
+        "error, and returns `'hard'` or `'soft'`.", otherwise="hard"),
     Row("options", "validate", OrNull(Word(get_args(d.Validate))),
         "What happens to responses that do not fit the declared types: `strict` makes them errors, `warn` logs each "
         "kind once.", otherwise="off"),
-    Row("options", "timeout", OrNull(Duration(least=1)), "The timeout of a request."),
-    Row("options", "retries", OrNull(Whole()), "The number of retries of a failed request."),
+    Row("options", "timeout", OrNull(Duration(least=1)),
+        "The limit of an attempt, from connecting to the end of the body.",
+        otherwise="that of the client, else 5s for each step"),
+    Row("options", "retries", OrNull(Whole()), "The number of retries of a failed request.",
+        otherwise="that of the client, else 0"),
     Row("options", "strict_shape", OrNull(Flag()),
         "Whether an object instead of a list, or a list instead of an object, is an error.", otherwise="true"),
     Row("options", "replace", OrNull(Flag()), "Whether a response replaces the record instead of being merged into it.",
@@ -990,7 +1033,8 @@ ROWS: Final = (
     Row("request", "style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
         "How lists and objects are written in a form.", otherwise="lists `repeat`, objects `brackets`"),
     Row("request", "in_key", OrNull(Flag()),
-        "Whether the body is part of the key of a reading endpoint.", otherwise="false"),
+        "Whether the body is part of the key of a reading endpoint: a search by POST then has a result for each body.",
+        otherwise="false"),
     Row("response", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
         "The position of the value in a response: names of members, and indexes of items, with dots. For a resource "
         "or the spec, it applies to responses that are a single entity or object."),
@@ -1001,10 +1045,10 @@ ROWS: Final = (
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
         "The value of an empty response: an error, nothing (`none`), or, for mutations, the request body (`merge`).",
         otherwise="`error` for reads; `merge` for `update`, `partial_update` and `create`; else `none`"),
-    Row(f"options {_ENTITY} {_DECLARED}", "persist",
-        OrNull(Either((Whole(least=1), Flag(others="an integer from 1 on")))),
-        "Whether a storage keeps it: `false`, or a number to increase when older stored data would be misread.",
-        otherwise="true"),
+    Row("options", "persist", _PERSIST, f"Whether a storage keeps the results. {_PERSIST_NUMBER}", otherwise="true"),
+    Row(_ENTITY, "persist", _PERSIST, f"Whether a storage keeps its records. {_PERSIST_NUMBER}", otherwise="true"),
+    Row(_DECLARED, "persist", _PERSIST, f"Whether a storage keeps its values. {_PERSIST_NUMBER}",
+        otherwise="true, but false for names of secrets such as `password`"),
     # ------------------------------------------------------------------------------------- collections, pages, examples
     Row("pagination", "style", Word(tuple(STYLES)),
         f"How requests name a page: {'; '.join(f'`{style.name}`: {style.help}' for style in STYLES.values())}.",
@@ -1022,9 +1066,12 @@ ROWS: Final = (
     Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
         otherwise=", ".join(f"{style.start} for `{style.name}`" for style in STYLES.values() if style.is_counted)),
     Row("pagination", "size", Either((Subsection("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
-        "The number of items per page: a search parameter, or its position in the response."),
-    Row("pagination", "remove_cursor", Code(), "Removes the cursor from the arguments of a list."),
-    Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
+        "The number of items per page: the parameter that requests it, or its position in the response."),
+    Row("pagination", "remove_cursor", Code(),
+        "A function `(*args)` that returns the arguments of a list without the position of a page, as a list.",
+        otherwise="removes `pagination_field`"),
+    Row("page_size", "param", Name("{label}", keyword=True), "The parameter; with `in: body`, a member of the body.",
+        required=True),
     Row("page_size", "value", Whole(least=1), "Its value.", required=True),
     Row("body", "form", Fields("form_field"), "Fields that are sent as a form, URL-encoded."),
     Row("body", "multipart", Fields("file_field"), "Fields and files that are sent as a multipart body."),
@@ -1038,10 +1085,15 @@ ROWS: Final = (
     Row(_SENT, "type", Type(), "Its type.", others=("schema",)),
     Row("path_param", "type", Type(), "Its type.", otherwise="that of `field`"),
     Row("path_param", "field", Text(empty=False),
-        "The field of the entity that it identifies, with dots for fields in objects: it determines the type of the "
-        "parameter, and identifies the entity.", otherwise="the field with its name"),
-    Row("search_param body_field form_field", "field", Text(empty=False),
-        "The field of the entity that it identifies, with dots for fields in objects: calls find the entity by it.",
+        "The field of the entity that has its value, with dots for fields in objects: it gives the parameter its type, "
+        "and identifies the record.", otherwise="the field with its name"),
+    Row("search_param", "field", Text(empty=False),
+        "The field of the entity that has its value, with dots for fields in objects. A read of one record finds the "
+        "record in the store by it, if it is written.",
+        otherwise="for the filters of a list the field with its name"),
+    Row("body_field form_field", "field", Text(empty=False),
+        "The field of the entity that has its value, with dots for fields in objects: it identifies the record that a "
+        "call changes.",
         otherwise="the field with its name"),
     Row("search_param", "filter", Word(get_args(d.Filter)),
         "How it filters a list: `equals` selects entities whose field has exactly this value, so that the client can "
@@ -1073,11 +1125,17 @@ ROWS: Final = (
     Row(_OF_CALLS, "secret", Flag(), "Whether its value is hidden in keys, logs and errors.", default=False),
     Row(_OF_CALLS, "auto", Word(("uuid",)),
         "The generated value if a call gives none: a UUID, the same in retries. The call may then be repeated."),
-    Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The constant value, as a discriminator.",
+    Row(_DECLARED, "const", Literal(), "The constant value, which distinguishes the types of a union.",
         others=("literal",)),
-    Row(f"{_DECLARED} {_SENT}", "default", Json(), "The default value, as in JSON, with Python names.",
-        otherwise="depends on the type"),
-    Row(f"{_DECLARED} {_SENT}", "wire", Text(empty=False), "Its name in JSON.", otherwise="as in `wire_names`",
+    Row(f"{_SENT} path_param", "const", Literal(), "The only value that a call may pass.", others=("literal",)),
+    Row(_DECLARED, "default", Json(), "The value of a missing field, as in JSON, with Python names.",
+        otherwise="depends on the [type](#types)"),
+    Row("search_param", "default", Json(), "The value that is sent if a call passes none, as in JSON."),
+    Row(_OF_BODIES, "default", Json(),
+        "The value that the server assumes, as in JSON: a body may leave the member out, and it is not sent."),
+    Row(_DECLARED, "wire", Text(empty=False), "Its name in JSON.", otherwise="as in `wire_names`",
+        others=("alias", "json_name")),
+    Row(_SENT, "wire", Text(empty=False), "Its name in the request.", otherwise="as in `wire_names`",
         others=("alias", "json_name")),
     Row(f"{_DECLARED} {_SENT}", "optional", Flag(), "Whether it may be null or absent, like `?` after the type.",
         default=False, others=("nullable",)),
@@ -1105,11 +1163,13 @@ ROWS: Final = (
     Row("union_form", "union", Choices(), "The entities, by value of the attribute.", required=True),
     Row("collection_form", "collection", Items(), "The contents: `[Entity]` or `{values: Entity}`.", required=True),
     Row("collection_form", "nest", Renames("arguments to fields"),
-        "The owner: arguments of the list, each with the field that contains its value.", position="entity_field"),
-    Row("collection collection_form", "non_filter_arguments", Texts(),
-        "Arguments that do not filter the list, such as its order."),
+        "Whose list it is: arguments of the list, each with the field of this entity that has its value, such as "
+        "`{user: id}` in an entity `User`.",
+        position="entity_field"),
+    Row("collection collection_form", "non_filter_arguments", Texts(noun="argument"),
+        "Arguments that do not filter the list, such as its order: entities join and leave it whatever their values."),
     Row("collection collection_form", "follow", Flag(),
-        "Whether entities are added to and removed from its lists as they change.", default=True),
+        "Whether created, changed and deleted entities join and leave its lists.", default=True),
     Row("all_form", "all", Choices(or_one=True), "An entity, or the entities of a union.", required=True),
     Row("union_form", "attribute", Either((Code(), Text(empty=False))),
         "The field that distinguishes the entities, or a function.", required=True, label="the attribute",
@@ -1119,23 +1179,26 @@ ROWS: Final = (
     Row("invalidate_form", "invalidate", OneEntity(), "The removed entity.", required=True),
     Row("query_form", "query", Source(("collection", "all")), "A collection, or all entities of a type.",
         required=True),
-    Row("query_form", "process", Code(), "Computes the view.", required=True, need="{owner} needs 'process'",
+    Row("query_form", "process", Code(),
+        "A function `process(value, *args)` that computes the view.", required=True, need="{owner} needs 'process'",
         add="add 'process: python:…'"),
     Row("query_form", "returns", Type("returns"), "The type of the view.", otherwise="`any`"),
     # ------------------------------------------------------------------------------------- documentation and direction
     Row(f"{_ALL} {_ENTITY} {_EVERY_FIELD} server", "description", Text(),
         "The description, which is used in docstrings.", default="", others=("doc", "help", "summary")),
-    Row(f"resource endpoint {_ENTITY} {_EVERY_FIELD} server", "deprecated", Reason(),
-        "Whether it is deprecated, or why."),
+    Row(f"resource endpoint {_ENTITY} path_param search_param {_ARGUMENTS} server_variable server", "deprecated",
+        Reason(), _DEPRECATED),
+    Row(f"{_DECLARED} {_OF_BODIES}", "deprecated", Reason(), "Whether it is deprecated, or why, in docstrings."),
     Row(_DECLARED, "read_only", Flag(), "Whether it is omitted from bodies.", default=False),
     Row(_DECLARED, "write_only", Flag(),
         "Whether only bodies have it, so that it is not an attribute of the class.", default=False),
     Row("entity_field", "param", Text(empty=False),
         "The path parameter that provides its value if the record does not have it; it is never sent.", default=""),
     Row(_DECLARED, "send", Word(("pk",)),
-        "How bodies contain the entity: with `pk` as its primary key.", otherwise="as given"),
-    Row(_DECLARED, "decode", Code(), "Converts JSON to its value."),
-    Row(_DECLARED, "encode", Code(), "Converts its value to JSON."),
+        "With `pk`, bodies contain the primary key of the entity instead of the entity.",
+        otherwise="the value as given"),
+    Row(_DECLARED, "decode", Code(), "A function from JSON to its value."),
+    Row(_DECLARED, "encode", Code(), "A function from its value to JSON."),
 )
 # fmt: on
 

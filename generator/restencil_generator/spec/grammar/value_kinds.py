@@ -662,7 +662,7 @@ class Type(Structure):
         return {"anyOf": [type, *required_type(name)]} if self.must else type
 
     def doc(self, link: Link) -> str:
-        return "a type"
+        return "a [type](#types)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -681,7 +681,7 @@ class Fields(Structure):
 
     def doc(self, link: Link) -> str:
         nullable = "; `null` resets one, or all" if self.nullable else ""
-        return f"a mapping from names to types, or to descriptions of {link(self.position)}{nullable}"
+        return f"a mapping from names to [types](#types), or to descriptions of {link(self.position)}{nullable}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -692,7 +692,7 @@ class Members(Structure):
         return parts.table(ref(parts.type_name(position)), ref("name"))
 
     def doc(self, link: Link) -> str:
-        return "a mapping from names to types"
+        return "a mapping from names to [types](#types)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -703,7 +703,7 @@ class Alternatives(Structure):
         return {"type": "array", "items": ref(parts.alternative_name(position)), "minItems": 2}
 
     def doc(self, link: Link) -> str:
-        return "a list of two or more types"
+        return "a list of two or more [types](#types)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -807,7 +807,8 @@ class Body(Structure):
         return ref("body")
 
     def doc(self, link: Link) -> str:
-        return f"a name, a mapping of fields, `[X]`, {_forms(self.wrapped)}, {codes(self.words, 'or')}; or `null`"
+        fields = f"a mapping from names to [types](#types), or to descriptions of {link('body_field')}"
+        return f"the name of an entity or object, {fields}, `[X]`, {link('body')}, {codes(self.words, 'or')}; or `null`"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -849,4 +850,4 @@ class Response(Structure):
         return {"anyOf": [NULL, ref(parts.type_name("schema"))]}
 
     def doc(self, link: Link) -> str:
-        return "a type or a form; or `null`"
+        return "a [type](#types); or `null`"
