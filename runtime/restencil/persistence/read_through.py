@@ -218,8 +218,6 @@ class ReadThrough:
                 is_loaded = bool(self._connection.known.key_revs.get(key))
             if key in hydrator.unusable_keys:
                 return False
-            if is_loaded:
-                self._write_behind.use((key, *ahead))
         if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
             return True
         if schema is None or is_plain(schema):
@@ -242,7 +240,7 @@ class ReadThrough:
         """Collect the read set and load its unknown rows until all are known; False for a dangling reference."""
         store_state, hydrator = self._store_state, self.hydrator
         asks = self._connection.may_be_read
-        key, is_loaded = None if request is None else request.key, listed is not None
+        key = None if request is None else request.key
         for _ in range(_AGAIN):
             if state is None:
                 store_state.refresh()
@@ -273,8 +271,6 @@ class ReadThrough:
             if found is None or generation != hydrator.generation:
                 asks = self._connection.may_be_read
                 continue
-            if is_loaded:
-                self._write_behind.use(walk.touched)
             if not found:
                 self._connection.count["holes"] += 1
             elif request is not None:

@@ -44,9 +44,8 @@ class BatchRow(NamedTuple):
 class WriteBatch:
     """Actions that are committed together."""
 
-    def __init__(self, actions: list[PendingWrite], used: list[Place]) -> None:
+    def __init__(self, actions: list[PendingWrite]) -> None:
         self.actions = actions
-        self.used = used
         self.sent: Batch | None = None
         """The batch that was sent without a response so far; it is sent again unchanged until its outcome is known."""
         self.epoch = 0
@@ -197,7 +196,7 @@ class WriteBatch:
             (*stale, *spared),
             -1 if number is None else known.timeline.commit_of(number),
         )
-        if not (rows or results or drop or index or listed or misses or release or stale or self.used):
+        if not (rows or results or drop or index or listed or misses or release or stale):
             return None
         return Batch(
             self.epoch,
@@ -208,7 +207,6 @@ class WriteBatch:
             dict(self.versions),
             sorted(listed),
             sorted(misses),
-            self.used,
             release,
             entry,
             tuple(stale),
