@@ -16,6 +16,7 @@ from ..cache.marking import mark_record
 from ..cache.staleness import ELSEWHERE, StaleSet
 from ..cache.tables import EMPTY, ResultMeta
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
+from ..cache.write_set import PutList
 from ..schema.stored import is_collection
 from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
 from .stored_validators import is_bare
@@ -43,25 +44,14 @@ class ChangeCapture:
         self._store_state = store_state
         self._connection = connection
         self._registry = registry
-        self.local_only: set[EntityPath] = set()
-        """Cells whose value in memory is never stored."""
-        self.unstored_keys: set[str] = set()
-        """Keys whose results are never stored."""
-        self.own_keys: set[str] = set()
-        """Keys with a response that only this process has."""
+        self._only_here = connection.known.only_here
         self._under_error: dict[str, Meta] = {}
         """By key, the times of the result that an error replaced."""
 
     def clear(self) -> None:
         """Forget all cells and keys, as memory is empty."""
-        for kept in (
-            self.local_only,
-            self.unstored_keys,
-            self.own_keys,
-            self._under_error,
-            self._registry.unstored_lists,
-        ):
-            kept.clear()
+        self._only_here.clear()
+        self._under_error.clear()
 
     # -- called by actions
 
@@ -155,7 +145,7 @@ class ChangeCapture:
         results = {
             key: Result(UNDEFINED, ResultMeta(Meta(meta.fetched_at, moment, 0), invalidated=True))
             for key, meta in (transition.metas if isinstance(transition, RecordKeys) else EMPTY).items()
-            if key not in self.unstored_keys and self._registry.keeps_key(key)
+            if self.keeps_key(key)
         }
         if not results:
             return self._marked(transition, Meta(moment, moment, 0))
@@ -181,7 +171,7 @@ class ChangeCapture:
         return pending
 
     def _leave_out(self, pending: PendingWrite) -> None:
-        self.local_only.update(pending.all_cells())
+        self._only_here.update(pending.all_cells())
         pending.leave_out()
 
     # -- called by consumers
@@ -232,7 +222,7 @@ class ChangeCapture:
 
     def keeps_key(self, key: str) -> bool:
         """Whether the result of a key is stored."""
-        return key not in self.unstored_keys and key not in self.own_keys and self._registry.keeps_key(key)
+        return key not in self._only_here and self._registry.keeps_key(key)
 
     def keeps_list(self, cell: EntityPath) -> bool:
         """Whether a list is stored."""
@@ -248,15 +238,12 @@ class ChangeCapture:
         lists = {cell for cell in pending.all_cells() if is_collection(cell[0])}
         records = {table: written for table, written in pending.cells.items() if not is_collection(table)}
         if request.rules.side_effect:
-            self.unstored_keys |= keys
+            self._only_here |= keys
         else:
-            self.own_keys -= keys
-            registry.unstored_lists -= lists
+            self._only_here.difference_update(keys, _complete_lists(pending))
         if all(registry.keeps_whole(table, written) for table, written in records.items()):
             return
-        self.own_keys |= keys
-        self.local_only |= lists
-        registry.unstored_lists |= lists
+        self._only_here |= keys | lists
         pending.cells, pending.joins = records, ()
         if request.rules.side_effect:
             return
@@ -276,14 +263,10 @@ class ChangeCapture:
     def _keep_out(self, pending: PendingWrite, request: Request) -> None:
         """Store nothing of a response; delete the stored result if the server forbids storing."""
         if pending.is_answer or not request.rules.persistence.persist:
-            cells = [(table, pk) for table, written, _ in pending.tables for pk in written]
-            self.local_only.update(cells)
-            self._registry.unstored_lists.update(cell for cell in cells if is_collection(cell[0]))
+            self._only_here.update((table, pk) for table, written, _ in pending.tables for pk in written)
         pending.forget_values()
-        if not request.rules.persistence.persist:
-            self.unstored_keys.add(request.key)
-        else:
-            self.own_keys.add(request.key)
+        self._only_here.add(request.key)
+        if request.rules.persistence.persist:
             pending.drop = {request.key: None}
 
     def _is_error(self, pending: PendingWrite) -> bool:
@@ -322,6 +305,15 @@ class ChangeCapture:
             times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
             meta = ResultMeta(times, invalidated=meta.invalidated, terms=meta.terms)
         return Result(value, meta, None if request is None else request.rules)
+
+
+def _complete_lists(pending: PendingWrite) -> Iterator[EntityPath]:
+    """Yield the lists that a response contained completely, and that memory has as it contained them."""
+    for piece in () if pending.write_set is None else pending.write_set.collections:
+        cell = piece.table, piece.pk or ""
+        is_complete = isinstance(piece, PutList) and not piece.is_page
+        if is_complete and pending.writes(cell) and pending.times_of(*cell) == pending.times:
+            yield cell
 
 
 def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:

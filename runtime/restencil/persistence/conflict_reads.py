@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 class ConflictReads:
     """Loads the rows that a batch depends on."""
 
-    def __init__(
-        self, store_state: StoreState, connection: StorageConnection, queue: WriteQueue, local_only: set[EntityPath]
-    ) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection, queue: WriteQueue) -> None:
         self._store_state = store_state
         self._connection = connection
         self._queue = queue
-        self._local_only = local_only
 
     def look_through(self, batch: WriteBatch) -> bool:
         """Load the rows that a batch depends on; False if the storage does not respond."""
@@ -35,10 +32,10 @@ class ConflictReads:
         with connection.lock:
             known, bases = connection.known, queue.bases
             needed: list[EntityPath] = []
-            if self._local_only or known.unverified:
-                local_only, is_unverified = self._local_only, known.is_unverified
+            if known.only_here or known.unverified:
+                only_here, is_unverified = known.only_here, known.is_unverified
                 needed += (
-                    cell for cell in batch.cells() if (cell in local_only or is_unverified(cell)) and cell not in bases
+                    cell for cell in batch.cells() if (cell in only_here or is_unverified(cell)) and cell not in bases
                 )
             needed += self._overlapping(batch)
             self._forget_overlaps(batch)

@@ -65,6 +65,8 @@ class VersionMap:
         """Tables whose rows in memory are not in the order of the storage."""
         self.left_out: dict[tuple[str, str], LeftOut] = {}
         """The members that were left out of rows."""
+        self.only_here: set[tuple[str, str] | str] = set()
+        """Cells and keys whose value in memory is never stored, until memory evicts them or the key is stored again."""
         self.came_meanwhile: dict[tuple[str, str], int] = {}
         """The revs of rows that were loaded while requests were in flight, whose responses may be older or newer."""
         self.epoch = 0

@@ -134,9 +134,8 @@ class _Dumping:
                 registry.register(meta.rules.schema)
         for node in self._base.set_as:
             registry.register(node)
-        capture = None if persistence is None else persistence.write_behind.capture
         self._unstored: set[EntityPath | str] = self._base.unstored | (
-            set() if capture is None else capture.local_only | capture.unstored_keys | capture.own_keys
+            set() if persistence is None else persistence.connection.known.only_here
         )
 
     def fill(self) -> None:

@@ -174,7 +174,7 @@ class Hydrator(Provenance):
             if held.stored is not UNDEFINED:
                 write_entry(intake.other, cell, held)
                 return
-        if cell not in self._write_behind.capture.local_only:
+        if cell not in known.only_here:
             self.mark_memory_only(cell)
 
     def _forget_absent(self) -> None:

@@ -321,6 +321,7 @@ class LogConsumer:
         known, store = self._connection.known, self._store
         known.begin_epoch(found.epoch, found.reset, found.number)
         self._write_behind.drop_all()
+        self._write_behind.capture.clear()
         self._hydrator.begin_anew()
         self._store_state.commit(StartOver())
         store.changed()

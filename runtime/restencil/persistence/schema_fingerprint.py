@@ -10,7 +10,7 @@ import enum
 import hashlib
 import json
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -185,14 +185,19 @@ class _KnownClasses(NamedTuple):
 class SchemaRegistry:
     """The entity classes that a store uses, by table, with their bases and subclasses of the same table."""
 
-    def __init__(self, secrets: Iterable[str] = (), registered: Callable[[str], object] = bool) -> None:
+    def __init__(
+        self,
+        secrets: Iterable[str] = (),
+        registered: Callable[[str], object] = bool,
+        only_here: Container[EntityPath | str] = (),
+    ) -> None:
         self.secrets = frozenset(map(plain_name, secrets))
         """Names of secrets besides the usual ones, as returned by `plain_name`."""
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._complete: dict[int, tuple[Schema, int, tuple[str, ...]]] = {}
         """By id, the schemas whose classes are all registered, with the count of definitions then, and their tables."""
-        self.unstored_lists: set[EntityPath] = set()
-        """Lists of responses whose records are not stored with all their members."""
+        self._only_here = only_here
+        """Lists that are never stored are among these."""
         self._known: dict[str, _KnownClasses] = {}
         """By table, what its classes say, until there are others."""
         self._registered = registered
@@ -268,7 +273,7 @@ class SchemaRegistry:
 
     def keeps_list(self, cell: EntityPath) -> bool:
         """Whether a list is stored."""
-        return cell not in self.unstored_lists and self.keeps(cell)
+        return cell not in self._only_here and self.keeps(cell)
 
     def keeps_index(self, entry: IndexEntry, pk: str) -> bool:
         """Whether an index entry that leads to a primary key is stored."""

@@ -46,7 +46,7 @@ class StoragePersistence:
         self._is_warned = False
         numbers = store_state.next_number, lambda: store_state.last_number
         self.connection = connection = StorageConnection(storage, store.lock, store.now, numbers, self)
-        self.registry = registry = SchemaRegistry((), self._load_again)
+        self.registry = registry = SchemaRegistry((), self._load_again, connection.known.only_here)
         self.write_behind = write_behind = WriteBehind(store, store_state, connection, registry)
         waiters = Waiters()
         self.read_through = ReadThrough(store, store_state, connection, write_behind, registry, waiters)
@@ -217,6 +217,7 @@ class StoragePersistence:
         """Forget the revisions of rows and results that memory has evicted."""
         self.connection.drain_capture()
         known = self.connection.known
+        known.only_here.difference_update(paths, keys)
         for table, pk in paths:
             known.forget(table, pk)
         for key in keys:

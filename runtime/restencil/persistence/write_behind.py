@@ -69,7 +69,7 @@ class WriteBehind:
         self.is_joined = queue.is_joined
         self.moved_lists = queue.moved_lists
         self.date_of = queue.date_of
-        self._conflict_reads = ConflictReads(store_state, connection, queue, capture.local_only)
+        self._conflict_reads = ConflictReads(store_state, connection, queue)
         self._bulk_invalidator = BulkInvalidator(store_state, connection, registry)
         self._batch: WriteBatch | None = None
         self._goes_alone = False
@@ -104,7 +104,7 @@ class WriteBehind:
     @property
     def is_open(self) -> bool:
         """Whether any writes are pending (locked)."""
-        return bool(self.queue, capture.local_only)
+        return bool(self.queue)
 
     def over(self, cell: EntityPath, loaded: StoredEntry) -> StoredEntry:
         """Rebase pending writes onto a row that was just loaded, and return the value for memory."""
@@ -251,7 +251,7 @@ class WriteBehind:
                 with self._store.lock:
                     if self._batch is not batch:
                         return True  # there was a reset meanwhile
-                    batch.make(self._store_state, self.connection, self.queue, capture.local_only)
+                    batch.make(self._store_state, self.connection, self.queue)
                 encoded = batch.encoded(self.connection, self._registry)
                 if batch.unstorable or batch.is_too_big:
                     self._leave_out(batch)
@@ -362,7 +362,7 @@ class WriteBehind:
                     self._warned.add(pending.label)
                     why = "is too big" if batch.is_too_big else "has no exact JSON form"
                     logger.warning("%s: the response is not stored, as it %s", pending.label, why)
-                self.capture.local_only.update(pending.all_cells())
+                self.connection.known.only_here.update(pending.all_cells())
                 self.queue.leave_out(pending)
 
     def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
@@ -403,7 +403,7 @@ class WriteBehind:
             self.connection.hook_failed(cell)
             batch.given_up.add(cell)
             return
-        if held is not None and cell not in self.capture.local_only:
+        if held is not None and cell not in self.connection.known.only_here:
             entering[cell] = held
             base = self.queue.bases.get(cell)
             if base is not None and not is_collection(cell[0]):

@@ -133,7 +133,7 @@ class WriteQueue:
         deletion = deletion_of(places, self._store_state.clock())
         self._queue.appendleft(deletion)  # before the values are dropped, as an interrupt may come anywhere
         for pending in actions:
-            self._capture.local_only.update(pending.all_cells())
+            self._connection.known.only_here.update(pending.all_cells())
             pending.keep_invalidations()
             pending.rows = 0
         kept = [one for one in actions if one.bulk_invalidations or one.results or one.stale is not None]
