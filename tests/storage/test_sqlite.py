@@ -259,55 +259,24 @@ def test_sqlite_nonsense_among_rows_that_came_together_spoils_no_other(folder: P
     assert all(found.times == (1.0, 2.0, 3.0 + int(found.pk) // 10) for found in rows if found not in broken)
 
 
-def rest(folder: Path, *asking: SQLiteStorage) -> None:
-    """Nothing was written for long, and each of these has looked since."""
-    log = file_of(folder).with_suffix(".db-wal")
-    os.utime(log, (time.time() - 60, time.time() - 60))
-    for one in asking:
-        one.changes(one.changes(0, 0).number, 0)
-
-
-def test_sqlite_what_comes_after_a_long_rest_is_seen_at_once(
+def test_sqlite_what_others_write_or_reset_is_seen_at_once(
     folder: Path, storage: SQLiteStorage, other: SQLiteStorage
 ) -> None:
-    """A file that nobody has written to for long is not looked into, until somebody does or it is over."""
+    """Also by who has just looked and found nothing."""
     epoch = epoch_of(storage)
     for turn in range(3):
-        rest(folder, storage, other)
         assert storage.changes(turn, 0)[2:] == other.changes(turn, 0)[2:] == (turn, [], False)
         (storage, other)[turn % 2].commit(batch(epoch, row(str(turn))))
         for asking in (storage, other):
             assert [entry.number for entry in asking.changes(turn, 0).entries] == [turn + 1]
             assert [entry.number for entry in asking.changes(0, 0).entries] == [*range(1, turn + 2)]
-    rest(folder, storage, other)
     assert storage.changes(7, 0).lost
     after = other.reset()
     assert storage.changes(3, 0)[:3] == (after, after, 0)
     storage.commit(batch(after, row("1")))
-    rest(folder, storage, other)
     shutil.rmtree(folder)
     changes = storage.changes(1, 0)
     assert changes.lost and changes.epoch > after
-
-
-def test_sqlite_what_is_seen_long_after_it_was_written_shows(
-    folder: Path, storage: SQLiteStorage, other: SQLiteStorage
-) -> None:
-    """A process that was stopped just before what it wrote is seen is not missed, although the file says nothing."""
-    epoch = epoch_of(storage)
-    log = file_of(folder).with_suffix(".db-wal")
-    storage.commit(batch(epoch, row("1")))
-    with closing(sqlite3.connect(file_of(folder))) as connection:
-        connection.execute("PRAGMA wal_checkpoint(RESTART)")  # so the next commit leaves the log as long as it is
-    rest(folder, other)
-    before = log.stat()
-    storage.commit(batch(epoch, row("2")))
-    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert log.stat().st_size == before.st_size
-    end = time.monotonic() + PATIENCE
-    while not (found := other.changes(1, 0).entries) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert [entry.number for entry in found] == [2]
 
 
 def test_sqlite_log_that_does_not_reach_back_is_reported(storage: SQLiteStorage) -> None:

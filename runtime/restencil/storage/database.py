@@ -7,11 +7,9 @@ statement for many scattered rows is no faster, or far slower.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -22,7 +20,6 @@ from ..base.errors import StorageDown
 from ..base.lazy_imports import sqlite3
 from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json, has_changes
-from .epochs import is_settled
 from .format import be_patient, connect, end_transaction, gave_up, opened
 from .protocol import (
     HOUR,
@@ -61,11 +58,6 @@ _LOG_LOOK: Final = 100
 _LONG_ENTRY: Final = 10_000
 _REMEMBERED: Final = 24
 """For how many hours the last id of an inactive writer is remembered."""
-
-_STOPPED: Final = 1_000_000_000
-"""How long a write of a stopped process may take to become visible, in nanoseconds."""
-_BELIEVED: Final = 1.0
-"""How long an unchanged file is not read again, in seconds."""
 
 _NUMBER: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 _INFO: Final = "SELECT value FROM info WHERE name = ?"
@@ -158,7 +150,6 @@ class Database:
         self.reading = RLock()
         self.retired = False
         self._file = file
-        self._log = f"{file}-wal"
         self._place = place
         self._lock_timeout = lock_timeout
         self._timeout = timeout
@@ -169,9 +160,6 @@ class Database:
         """The ids of tables; they never change once they are committed, so both connections can use them."""
         self._version = -1
         self._known = 0
-        self._seen: tuple[int, int, int] | None = None
-        """The state of SQLite's log file before a read that found `_known` to be the newest number."""
-        self._believed = 0.0
         with self.writing, closing(self.writer().cursor()) as cursor:
             found = cursor.execute(_INFO, ("reset",)).fetchone()
             self.over = over_in(cursor)
@@ -380,47 +368,19 @@ class Database:
                 cursor.execute(_CUT_LOG, (older,))
                 return
 
-    def is_quiet(self, after: int) -> bool:
-        """Whether nothing was committed after a number; False if that is unknown without reading the file.
-
-        If the log file is unchanged, there are no commits; `stat` is faster than SQLite. This is trusted for a second,
-        since a process may be stopped briefly between its last write and the change of the time. (Benchmark: an idle
-        store with a storage.)
-        """
-        seen = self._seen  # before `_known`, which is set before it
-        if seen is None or after != self._known or time.monotonic() > self._believed:
-            return False
-        try:
-            found = os.stat(self._log)
-        except OSError:
-            return False
-        return seen == (found.st_mtime_ns, found.st_size, found.st_ino)
-
-    def _look(self) -> tuple[int, int, int] | None:
-        """Return the state of the log file, which later writes change; None if they might not change it."""
-        if sys.platform != "win32":  # which updates the time of an open file late
-            with suppress(OSError):
-                found = os.stat(self._log)
-                if is_settled(found, _STOPPED):
-                    return found.st_mtime_ns, found.st_size, found.st_ino
-        return None
-
     def changes(self, after: int) -> tuple[int, list[Entry], bool]:
         """Return the newest number, the entries after a number, and whether some of them are missing."""
         try:
             if not self.writing.acquire(blocking=False):  # a commit holds it, perhaps waiting for another process
                 return self.read(lambda cursor: _logged(cursor, after))
-            seen, believed = self._look(), time.monotonic() + _BELIEVED
             with closing(self.writer().cursor()) as cursor:
                 version: int = cursor.execute("PRAGMA data_version").fetchone()[0]
                 if version == self._version and after == self._known:
-                    self._seen, self._believed = seen, believed
                     return after, [], False
                 if over_in(cursor):
                     raise Over
                 found = _logged(cursor, after)
             self._version, self._known = version, found[0]
-            self._seen, self._believed = seen, believed
             return found
         finally:
             try:

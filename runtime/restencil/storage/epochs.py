@@ -144,7 +144,7 @@ class Epochs:
         if state == self._quiet:
             return True
         is_current = self.newest() == epoch and self.identity(epoch) == identity
-        self._quiet = state if is_current and is_settled(found) else None
+        self._quiet = state if is_current and _is_settled(found) else None
         return is_current
 
     def check(self, epoch: int) -> None:
@@ -157,12 +157,9 @@ class Epochs:
     def begin(self, above: int) -> int:
         """Begin a new epoch with an empty file; the first process that opens it creates the tables."""
         while True:
-            older = self.newest() or 0
-            epoch = _next_after(max(above, older))
+            epoch = _next_after(max(above, self.newest() or 0))
             with self._apart(epoch) as file:
                 if _name(file, self.file(epoch)):
-                    with suppress(OSError):  # makes other processes notice the change at once
-                        os.utime(self.file(older) + "-wal")
                     return epoch
             above = epoch
 
@@ -267,13 +264,12 @@ class Epochs:
             os.close(lock)
 
 
-def is_settled(found: os.stat_result, since: int = 0) -> bool:
-    """Whether a file or folder was unchanged for long enough that later changes will change its time.
+def _is_settled(found: os.stat_result) -> bool:
+    """Whether a folder was unchanged for long enough that later changes will change its time.
 
-    Changes within one tick of the file system's clock have the same time. `since` is a longer time in nanoseconds.
+    Changes within one tick of the file system's clock have the same time.
     """
-    tick = _TICK if found.st_mtime_ns % _SECOND else _LONGEST_TICK
-    return time.time_ns() - found.st_mtime_ns > max(tick, since)
+    return time.time_ns() - found.st_mtime_ns > (_TICK if found.st_mtime_ns % _SECOND else _LONGEST_TICK)
 
 
 @contextmanager
