@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.storage.here import FIRST, SECOND, Article, Here, titles
 
 from restencil import RestEndpoint
@@ -33,28 +34,30 @@ def _settle(here: Here) -> None:
     assert here.store.flush()
 
 
-def test_updates_function_runs_on_what_an_inline_storage_has(clock: FakeClock) -> None:
-    """What another process was answered is loaded before the function runs, and shows to a third one as changed."""
+def test_updates_function_runs_on_what_memory_has(clock: FakeClock) -> None:
+    """What was loaded before the function runs shows to a third process as changed."""
     here = Here(clock)
     here.other.answered(WORDS, ["a"]).publish()
+    assert here.controller.cached(WORDS) == ["a"]
     _add(here, "b")
     assert here.controller.cached(WORDS) == ["a", "b"]
     here.begin()
     assert here.controller.cached(WORDS) == ["a", "b"]
 
 
-def test_updates_what_came_just_now_is_loaded_as_well(clock: FakeClock) -> None:
-    """Also where this process has looked at the log before, and the other one wrote since."""
+def test_updates_what_came_just_now_is_requested_again(clock: FakeClock) -> None:
+    """Where this process knew that there was nothing, and the other one wrote since."""
     here = Here(clock)
     assert here.controller.cached(WORDS) is None
     here.other.answered(WORDS, ["a"]).publish()
     _add(here, "b")
-    assert here.controller.cached(WORDS) == ["a", "b"]
+    assert here.controller.cached(WORDS) is None
 
 
 def test_updates_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None:
-    """As without a storage."""
+    """As without a storage, once that is known."""
     here = Here(clock)
+    assert here.controller.cached(WORDS) is None
     _add(here, "b")
     assert here.controller.store.endpoint_meta(WORDS.key()) is None
     assert here.store._store_state.base.result(WORDS.key()) == ["b"]
@@ -65,11 +68,13 @@ def test_updates_list_that_was_changed_is_never_shorter(clock: FakeClock) -> Non
     here = Here(clock)
     here.other.answered(LISTED, [FIRST, SECOND]).publish()
     clock.advance(10)
+    assert titles(here.controller.cached(LISTED)) == ["A", "B"]
     here.controller.set_response(RELIST, None)
     assert titles(here.controller.cached(LISTED)) == ["B", "A"]
     here.begin()
     here.other.publish(drop=(("Article", "2"),))
     clock.advance(10)
+    assert here.controller.cached(LISTED) is None
     here.controller.set_response(RELIST, None)
     assert here.controller.cached(LISTED) is None
 
@@ -78,7 +83,9 @@ def test_updates_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
     """What was changed for an endpoint that stored it keeps that one's shape, and another one asks the network."""
     here = Here(clock)
     here.other.answered(WORDS, ["a"]).publish()
+    assert here.controller.cached(WORDS) == ["a"]
     _add(here, "b")
+    here.begin()
     other: RestEndpoint[..., Any] = RestEndpoint(path="/words", url_prefix="http://api.test", schema=[Article])
     assert here.controller.cached(other) is None
 
@@ -94,9 +101,10 @@ def test_updates_what_was_invalidated_stays_so(clock: FakeClock) -> None:
     assert here.controller.cached(WORDS) is None
 
 
-def test_updates_what_lies_far_away_is_requested_again(clock: FakeClock) -> None:
-    """Over a remote storage a function runs on no result that memory does not know: the next read asks the network."""
-    here = Here(clock, inline=False)
+@pytest.mark.parametrize("inline", [True, False])
+def test_updates_what_memory_does_not_know_is_requested_again(clock: FakeClock, inline: bool) -> None:
+    """A function does not run on a result that memory does not know: the next read asks the network."""
+    here = Here(clock, inline=inline)
     here.other.answered(WORDS, ["a"]).publish()
     _add(here, "b")
     assert here.controller.cached(WORDS) is None

@@ -87,8 +87,11 @@ class PendingRequest(Protocol):
         """Whether the request must be sent in any case."""
         ...
 
-    def accept_cached(self) -> bool:
-        """Make the data of the store the outcome if it is acceptable; return whether it is."""
+    def accept_cached(self, *, is_known: bool) -> bool:
+        """Make the data of the store the outcome if it is acceptable; return whether it is.
+
+        `is_known` tells whether a load from the storage, which has just ended, allows showing the data.
+        """
         ...
 
     def wait(self, delay: float, /) -> Step:
@@ -138,8 +141,8 @@ class PersistencePort(Protocol):
         """Load the data of a schema's value; return whether all of it is in memory."""
         ...
 
-    def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:
-        """Load the result of a key that an action updates; return False if it is unknown."""
+    def knows_result(self, key: str, /, *, is_absent: bool) -> bool:
+        """Return whether memory knows the result of a key that an action updates; `is_absent`: memory has none."""
         ...
 
     def catch_up(self, /) -> None:

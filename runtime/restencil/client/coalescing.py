@@ -40,14 +40,14 @@ class Coalescing:
         """Whether the request is settled."""
         return self._in_flight.done
 
-    def accept_cached(self) -> bool:
+    def accept_cached(self, *, is_known: bool) -> bool:
         """Settle the request with the stored data if that is acceptable; return whether it was."""
         in_flight = self._in_flight
         store = in_flight.store
         with store.lock:
             if self.requires_network or in_flight.resets != store.resets:
                 return False
-            reading = store.read(in_flight.request)
+            reading = store.read(in_flight.request, is_known=is_known)
             if reading.decision is not Decision.GIVE or not self._is_new():
                 return False
             in_flight.settle(reading.data)

@@ -35,21 +35,6 @@ class BatchLoader:
         self.inside = 0
         """The depth of nested reads, as a hook may read."""
 
-    def peek(self, key: str) -> bool:
-        """Load the result of a key for an action in progress (locked); False if it cannot be used.
-
-        Newer commits are not applied, as values that the action has read must not change.
-        """
-        known = self._connection.known
-        loaded = self._connection.load(lambda storage: storage.load((), (key,)))
-        self._connection.count["loads"] += 1
-        if loaded is None or loaded.epoch != known.epoch or loaded.number > known.number:
-            return False
-        late = known.late(loaded.number)
-        if late is None or key in late:
-            return False
-        return self._hydrator.take_unread(key, next((result for result in loaded.results if result.key == key), None))
-
     def load(
         self,
         cells: Mapping[EntityPath, Any],

@@ -466,27 +466,11 @@ class Hydrator(Provenance):
         """Add the loaded results of these keys to an intake, and note those that are absent."""
         found = {result.key: result for result in loaded.results}
         for key in keys:
-            self.take_result(key, found.get(key), self.shape_of(key), intake, is_plain=plain)
+            self.take_result(key, found.get(key), intake, is_plain=plain)
 
-    def take_unread(self, key: str, result: StoredResult | None) -> bool:
-        """Write a result to memory before its endpoint is known; False if it is unusable."""
-        intake = self.intake()
-        if result is not None:
-            if self._after_bulk_invalidations(result).invalidated:
-                return False
-            self.unread.add(key)
-            self.key_shapes[key] = result.shape
-        self.take_result(key, result, None if result is None else result.shape, intake)
-        self.put(intake)
-        return key not in self.unusable_keys
-
-    def take_result(
-        self, key: str, result: StoredResult | None, shape: str | None, intake: Intake, *, is_plain: bool = False
-    ) -> None:
-        """Add the result of a key to an intake.
-
-        `shape` is the schema fingerprint of the endpoint; None if no endpoint has read the key here.
-        """
+    def take_result(self, key: str, result: StoredResult | None, intake: Intake, *, is_plain: bool = False) -> None:
+        """Add the result of a key to an intake."""
+        shape = self.key_shapes.get(key)
         known, base = self._connection.known, self._store_state.base
         rev, unverified = known.key_revs.get(key), self.unverified_keys.pop(key, None)
         meta, waits = base.key_meta(key), self._write_behind.date_of(key)

@@ -169,11 +169,10 @@ class Leases:
         for attempt in range(_TRIES):
             if attempt or not is_current:
                 yield from self._read_through.catching_up()
-            yield from self._read_through.steps(request)
-            if wanted.is_over:
-                return True
-            if wanted.accept_cached():
+            if (yield from self._read_through.reading(request, lambda is_known: _accepts(wanted, is_known=is_known))):
                 self._connection.count["requests_saved"] += 1
+                return True
+            if wanted.is_over:
                 return True
             rev = self._connection.known.key_revs.get(request.key)
             if rev == 0 or (rev is not None and attempt > 0):
@@ -322,6 +321,10 @@ class Leases:
     def closed(self) -> None:
         """Wake all waiting requests, as the storage is no longer used; they are sent."""
         self._waiters.wake(None)
+
+
+def _accepts(wanted: PendingRequest, *, is_known: bool) -> bool:
+    return not wanted.is_over and wanted.accept_cached(is_known=is_known)
 
 
 def _name_of(request: Request) -> str:

@@ -51,8 +51,6 @@ class Provenance:
         self.unusable: set[EntityPath] = set()
         """Stored rows that cannot be used: without members, written by other classes, too old, or invalid JSON."""
         self.unusable_keys: set[str] = set()
-        self.unread: set[str] = set()
-        """Keys whose results were loaded for a function of `update`; no endpoint has read them yet."""
         self.whole: set[str] = set()
         """Tables whose stored rows are all in memory."""
         self.listed: set[str] = set()
@@ -87,7 +85,6 @@ class Provenance:
                     self.loaded_keys.discard(key)
                     self.validators.pop(key, None)
                     self.unusable_keys.discard(key)
-                    self.unread.discard(key)
                 if value is not UNDEFINED:
                     self.validators.pop(key, None)
         if pending.listed:
@@ -131,13 +128,8 @@ class Provenance:
             self.loaded_keys.discard(key)
             self.validators.pop(key, None)
             self.unusable_keys.discard(key)
-            self.unread.discard(key)
             self.key_shapes.pop(key, None)
             self.unverified_keys.pop(key, None)
-
-    def shape_of(self, key: str) -> str | None:
-        """Return the schema fingerprint of the endpoint that has read a key here; None if none has."""
-        return None if key in self.unread else self.key_shapes.get(key)
 
     def mark_unverified(self, *, is_epoch: bool) -> None:
         """Mark all of memory as unverified; with `is_epoch`, as the storage began a new epoch."""

@@ -16,7 +16,7 @@ from .hydration import Hydrator
 from .log_consumer import LogConsumer
 from .misses import Misses
 from .read_set import ReadSet
-from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
+from .schema_fingerprint import fingerprint_of_endpoint
 from .stale_marks import wanted_marks
 from .storage_query import MOST_IN_LOOP, LoaderThread, StorageWork, T, WouldBlock, run_here, run_waiting
 from .stored_revalidation import StoredRevalidation
@@ -62,8 +62,6 @@ class ReadThrough:
         self.misses = Misses(store_state, connection, registry, self.hydrator)
         self._stored_revalidation = StoredRevalidation(store_state, connection, self.hydrator, write_behind)
         self.loader = LoaderThread(store, connection)
-        self._prepared: str | None = None
-        """The key of the request whose rows `steps` loaded last, until its read."""
         self._levels = BatchLoader(connection, self.hydrator, self.log_consumer)
 
     # -- reads -----------------------------------------------------------------------------------------------------
@@ -87,37 +85,26 @@ class ReadThrough:
         if self._most and self._connection.may_be_read and self._connection.is_open:
             self._here(lambda waits: self.log_consumer.catch_up(), ("changes",))
 
-    def finds(self, key: str, *, asks: bool) -> bool:
-        """Whether memory has the stored result of a key. With `asks`, it may be loaded from a local storage."""
+    def knows_result(self, key: str, /, *, is_absent: bool) -> bool:
+        """Whether memory knows the stored result of a key; `is_absent` tells that memory has none."""
         connection = self._connection
+        known = connection.known
+        is_unverified = bool(known.unverified_keys.get(key))
+        if not (is_absent or is_unverified):
+            return True
         connection.drain_capture()
-        if key in self.hydrator.unusable_keys or connection.known.unverified_keys.get(key):
+        if key in self.hydrator.unusable_keys or is_unverified:
             return False
-        if key in connection.known.key_revs or self._write_behind.is_pending_key(key) or connection.state == "off":
-            return True
-        if not self._registry.keeps_key(key):
-            return True
-        if (
-            not asks
-            or not self._most
-            or not self._connection.may_be_read
-            or self._store_state.base.key_meta(key) is not None
-        ):
-            return False
-        return self._levels.peek(key)
-
-    def _check_shape(self, request: Request) -> None:
-        """Mark a result as unusable if it was loaded before its endpoint was known and has another schema."""
-        hydrator, key = self.hydrator, request.key
-        if key in hydrator.unread:
-            hydrator.unread.discard(key)
-            if hydrator.key_shapes.get(key) not in (ANY_SHAPE, fingerprint_of_endpoint(request.rules)):
-                hydrator.unusable_keys.add(key)
+        return (
+            key in known.key_revs
+            or self._write_behind.is_pending_key(key)
+            or connection.state == "off"
+            or not self._registry.keeps_key(key)
+        )
 
     def knows(self, request: Request) -> bool:
         """Whether memory knows the stored result of a request."""
         self._connection.drain_capture()
-        self._check_shape(request)
         if request.key in self.hydrator.unusable_keys:
             return False
         return (
@@ -132,12 +119,6 @@ class ReadThrough:
         if self._connection.known.rev(table, pk) is not None:
             return True
         return not self._connection.may_be_read or not self._registry.keeps((table, pk))
-
-    def steps(self, request: Request) -> Steps:
-        """Return steps that load what a request needs, for a read that may wait; see `ensure_loaded`."""
-        self._bound()
-        self._prepared = request.key
-        return self.loader.steps(self._of_request(request, waits=True), self._most_before_waiting)
 
     def reading(self, request: Request, read: Callable[[bool], T]) -> StepsOf[T]:
         """Return steps that load what a request needs and then read it, under one lock; see `ensure_loaded`."""
@@ -175,9 +156,8 @@ class ReadThrough:
         `name` identifies the query, so that equal ones are started once.
         """
         most = self._most
-        if self._prepared is None and most and not self._levels.inside and not self._store_state.guard.is_running():
+        if most and not self._levels.inside and not self._store_state.guard.is_running():
             self._bound()  # not while a hook reads: an optimistic response would be computed within itself
-        self._prepared = None
         asking = begin(most > 0)
         self._levels.inside += 1
         try:
@@ -206,7 +186,6 @@ class ReadThrough:
         rules, key, hydrator = request.rules, request.key, self.hydrator
         schema = rules.schema
         self._registry.register(schema)
-        self._check_shape(request)
         is_loaded = False
         ahead: dict[EntityPath, Any] = {}
         if self._registry.keeps_result(request.key, request.rules):

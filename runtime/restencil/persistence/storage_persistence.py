@@ -61,6 +61,7 @@ class StoragePersistence:
         self.before_value = self.read_through.ensure_value_loaded
         self.catch_up = self.read_through.catch_up_here
         self.knows = self.read_through.knows
+        self.knows_result = self.read_through.knows_result
         self.knows_entity = self.read_through.knows_entity
         self.origin = self.read_through.origin
         self.reading = self.read_through.reading
@@ -202,14 +203,6 @@ class StoragePersistence:
     def answers_again(self) -> None:
         """Treat the changes of other processes as unknown after the storage was down."""
         self.read_through.lost()
-
-    # -- reading
-
-    def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:
-        """Load the result that an action updates; False if the result is unknown."""
-        if not (is_absent or self.connection.known.unverified_keys.get(key)):
-            return True
-        return self.read_through.finds(key, asks=may_load)
 
     # -- eviction
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def run_update(tx: Transaction) -> None:
     """Run the endpoint's `update` hook: each of its functions returns a key's new result from the current one.
 
-    If the current result is unknown because it is in a remote storage, the function does not run: the key is
+    If the current result is unknown because only the storage may have it, the function does not run: the key is
     invalidated, here and in the storage, so that its next read sends a request.
     """
     request, change, persistence, result = tx.request, tx.change, tx.store_state.persistence, tx.result
@@ -33,13 +33,11 @@ def run_update(tx: Transaction) -> None:
         return
     for other, updater in pairs:
         current = change.result(other)
-        if persistence is not None:
-            if not persistence.before_update(other, is_absent=current is UNDEFINED, may_load=tx.is_final):
-                if tx.is_final:
-                    times = Meta(change.times.fetched_at, change.times.date, 0)
-                    change.key_metas[other] = ResultMeta(times, invalidated=True)
-                continue
-            current = change.result(other)  # it may have been loaded
+        if persistence is not None and not persistence.knows_result(other, is_absent=current is UNDEFINED):
+            if tx.is_final:
+                times = Meta(change.times.fetched_at, change.times.date, 0)
+                change.key_metas[other] = ResultMeta(times, invalidated=True)
+            continue
         try:
             change.results[other] = read_only(updater(None if current is UNDEFINED else read_only(current)))
             tx.updated.add(other)
