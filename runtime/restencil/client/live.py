@@ -211,11 +211,16 @@ class WatchedRead(AnyLiveRead[R]):
         self._refetch.add_listener(arrived)
 
     def _refetched(self, reading: Reading) -> Reading:
-        """Return the reading, or one with the value of the last request if a bounded store evicted a part of it."""
+        """Return the reading, or one with the outcome of the last request if the store does not have it anymore.
+
+        A bounded store may have evicted a part of its value, and an error may have expired at once.
+        """
         sent = self._refetch
         if sent is None or not sent.done:
             return reading
         self._refetch = None
+        if reading.error is not None:
+            return Reading(reading.data, reading.expiry_status, reading.expires_at, Decision.RAISE, error=reading.error)
         if reading.found or sent.error is not None or not reading.may_be_unchanged:
             return reading
         return Reading(sent.value, reading.expiry_status, reading.expires_at, Decision.GIVE)
