@@ -153,6 +153,14 @@ CASES: Final = {
         items.get_list(kind='a')
         deliver 4
     """,
+    "a live read that waits for a request which failed before the record was created": """
+        world optimistic
+        start 3: users.by_name(name='cy')
+        serve 3
+        start 17: users.join(body={'name': 'cy'}) -> whole
+        watch users.by_name(name='cy')
+        deliver 17
+    """,
     "a name that was given up, and a change of another record": """
         users.by_name(name='ada')
         users.partial_update(id=1, body={'name': 'dee'}) -> whole

@@ -47,8 +47,13 @@ _FRESH: Final = _Part(INFINITE)
 
 def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Return whether no mutation since a failed request may have removed the cause of its error."""
+    return failure_mark(base, request, meta).number < meta.number
+
+
+def failure_mark(base: Tables, request: Request, meta: ResultMeta) -> Mark:
+    """Return the mark of the last event that may have removed the cause of a recorded error."""
     mark = _result_mark(base, request, meta.number, has_lists=False)  # an error contains no list
-    return max(mark, _error_mark(base, request)).number < meta.number
+    return max(mark, _error_mark(base, request))
 
 
 def _error_mark(base: Tables, request: Request) -> Mark:
@@ -97,10 +102,20 @@ def freshness_of(
     return found._replace(changed=evicted(base, request, cells).changed)
 
 
-def since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness:
-    """Return the freshness of a failed request's record by other responses; stale if the arguments name none."""
+def since_failure(
+    base: Tables, request: Request, meta: ResultMeta, stored: object, cells: Shown, now: float
+) -> Freshness:
+    """Return the freshness of a failed request's record by other responses.
+
+    It is stale by the event that may have removed the error's cause if they do not make it fresh, or if the arguments
+    name no record.
+    """
     root = _root(request, stored)
-    return Freshness(STALE) if root is None else _Judge(base, request, cells, now, stored).composed(root)
+    if root is not None:
+        found = _Judge(base, request, cells, now, stored).composed(root)
+        if now <= found.expires_at:
+            return found
+    return Freshness(STALE, failure_mark(base, request, meta))
 
 
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:

@@ -26,7 +26,16 @@ from .addressed import has_several_tables
 from .denormalize import CellTrace, Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph, args_text
-from .freshness import evicted, freshness_of, is_error_fresh, not_loaded, since_failure, stale_references, unmarked
+from .freshness import (
+    evicted,
+    failure_mark,
+    freshness_of,
+    is_error_fresh,
+    not_loaded,
+    since_failure,
+    stale_references,
+    unmarked,
+)
 from .policy import (
     ABSENT,
     BROKEN,
@@ -318,6 +327,8 @@ class CacheReader:
                     freshness = Freshness(meta.expires_at)
                 elif meta.error is None:
                     freshness = freshness_of(base, request, meta, stored, {}, now)
+                else:
+                    freshness = Freshness(0.0, failure_mark(base, request, meta))
             return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.store_state.hooks:
@@ -401,7 +412,9 @@ class CacheReader:
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
             is_composed = is_complete and request.rules.read.counts_whole and reader.state is base
-            freshness = since_failure(base, request, stored, cells, self._clock()) if is_composed else _STALE
+            freshness = Freshness(STALE, failure_mark(base, request, meta))
+            if is_composed:
+                freshness = since_failure(base, request, meta, stored, cells, self._clock())
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
