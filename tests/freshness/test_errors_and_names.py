@@ -112,6 +112,40 @@ resources:
         assert session.call(f"jobs.{read}", id=1) is not None
 
 
+@pytest.mark.parametrize(
+    ("change", "arguments", "outcome"),
+    [
+        ("create", {"body": {"id": 1}}, {"id": 1, "name": "p"}),
+        ("create", {"body": {"id": 1}}, {"id": 1}),
+        ("update", {"id": 1, "body": {"name": "p"}}, {"id": 1, "name": "p"}),
+    ],
+)
+def test_results_below_a_record_are_stale_after_its_creation(
+    change: str, arguments: dict[str, Any], outcome: Any
+) -> None:
+    """Lists of another resource below its path too: a recorded 404, and an empty list."""
+    spec = """
+resources:
+  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, name: string}}, body: any}
+  comments: {path: /posts/:post/comments/:id, schema: {entity: Comment, fields: {id: integer}}}
+  likes: {path: /posts/:post/likes/:id, schema: {entity: Like, fields: {id: integer}}}
+"""
+    created: list[str] = []
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return [{"id": 1}] if created else [] if target.endswith("likes") else None
+        created.append(target)
+        return outcome
+
+    with small(spec, answer) as session:
+        assert is_missing(session, "comments.get_list", post=1)
+        assert session.call("likes.get_list", post=1) == []
+        session.call(f"posts.{change}", **arguments)
+        assert [comment.id for comment in session.call("comments.get_list", post=1)] == [1]
+        assert [like.id for like in session.call("likes.get_list", post=1)] == [1]
+
+
 @pytest.mark.parametrize("before", [{}, {"x": 1}])
 def test_change_whose_answer_brings_nothing_makes_stale_what_lies_below(before: dict[str, Any]) -> None:
     """Of `POST /runs/1/input` nothing tells which results below that path it changed."""

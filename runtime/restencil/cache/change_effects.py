@@ -228,14 +228,16 @@ class _Effects:
                 return self.of_nothing(is_certain=True)
             self._same_address(gone=gone)
             return self.done(gone)
+        new = {cell for cell in present if writer.record_before(*cell) is None}
+        self._mark_subtrees(new)  # a list below a record that did not exist had a 404, or was empty
         whole = frozenset(cell for cell in present if self._is_whole(cell))
         for table in self.tables:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
         is_creation = schema is not None and schema.is_creation
+        created = new.difference(self._named)
         for cell in [cell for cell in present if cell not in whole]:
-            is_new = cell not in self._named and self._writer.record_before(*cell) is None
-            self._mark_changed(cell, existence=is_creation or is_new or bool(gone))
+            self._mark_changed(cell, existence=is_creation or cell in created or bool(gone))
         if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
@@ -316,11 +318,17 @@ class _Effects:
 
     def _mark_subpaths(self, cell: EntityPath) -> None:
         """Mark results below the path of a record, which may show something of it that the response did not."""
-        get = None if self._siblings is None else self._siblings.get_request(*cell, self._writer.record_before(*cell))
-        paths = {self._path, None if get is None else get.path}
-        if cell in self._named:
-            paths.add(self._record_path)
+        self._mark_subtrees([cell])
+        paths = {self._path, self._record_path if cell in self._named else None}
         self.stale.trees.update(path for path in paths if path is not None)
+
+    def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
+        """Mark results below the paths of these records."""
+        siblings, writer = self._siblings, self._writer
+        if siblings is not None:
+            records = ((cell, writer.record_before(*cell) or writer.record_in_response(*cell)) for cell in cells)
+            gets = (siblings.get_request(*cell, record) for cell, record in records)
+            self.stale.trees.update(get.path for get in gets if get is not None and get.path is not None)
 
     def _same_address(
         self,
