@@ -842,6 +842,22 @@ CHANGED_RUNS = {
         serve 22
         next 9
     """,
+    "a delete under way through a view": """
+        world
+        run 9: items.by_page.pages()
+        next 9
+        start 22: view.items.delete(id=2) -> whole
+        serve 22
+        next 9
+    """,
+    "a run through a view, and a delete under way": """
+        world
+        run 9: view.items.by_page.pages()
+        next 9
+        start 22: items.delete(id=2) -> whole
+        serve 22
+        next 9
+    """,
     "a delete under way, and a 404 of the same item": """
         world
         run 13: items.by_url.pages()

@@ -15,9 +15,13 @@ from ..base.logs import logger
 from .actions import PeerMutated, Reset, SetError, SetResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from threading import RLock
 
     from .actions import Action
+    from .entity_events import EntityEvents
+    from .staleness import EntityPath
+    from .store_state import RequestsInFlight
 
 
 class PeerHost(Protocol):
@@ -25,6 +29,15 @@ class PeerHost(Protocol):
 
     member: PeerStore | None
     lock: RLock
+
+    @property
+    def in_flight(self) -> RequestsInFlight:
+        """The requests in flight."""
+        ...
+
+    def events_of(self, cells: Iterable[EntityPath], /) -> dict[EntityPath, EntityEvents]:
+        """Return what is stored of each of these entities, and what happened to it."""
+        ...
 
     def apply(self, action: Action, /) -> Any:
         """Apply an action."""
@@ -80,7 +93,7 @@ class PeerStore:
         self.family = family
         self.credential = credential
         self.names = names
-        self._store = store
+        self.store = store
         self._dispatch = dispatch
         self._has_read = False
 
@@ -103,12 +116,16 @@ class PeerStore:
         except Exception:
             logger.exception("another store of the client could not be reset")
 
+    def of_same_credential(self) -> list[PeerStore]:
+        """Return the other members that mutations through this one affect, and the reverse."""
+        return [other for other in self.family.others(self) if other.credential == self.credential]
+
     def hear(self, action: SetResponse | SetError) -> bool:
         """Apply the effects of a mutation of another store; return whether anything became stale in this one."""
-        return bool(self._store.apply(PeerMutated(action)))
+        return bool(self.store.apply(PeerMutated(action)))
 
     def _tell(self, action: SetResponse | SetError) -> None:
-        marked_stale = [other.hear(action) for other in self.family.others(self) if other.credential == self.credential]
+        marked_stale = [other.hear(action) for other in self.of_same_credential()]
         if any(marked_stale) and not self._has_read:
             self.family.hint(
                 "change",

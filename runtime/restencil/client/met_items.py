@@ -103,18 +103,24 @@ class MetItems:
         return next(self._changes_in_flight(counts), None) is not None
 
     def _changes_in_flight(self, counts: Callable[[bool], bool]) -> Iterator[InFlight]:
-        """Yield the sent changes in flight that may move an item, except those that would wait for the run."""
-        store, outer = self._core.store, current_call.get()
-        if not store.in_flight.mutations:
-            return
-        for seen in store.events_of([met.cell for met in self._items.values() if met.cell is not None]).values():
-            for fetch_id, deletes in seen.in_flight.items():
-                change = store.in_flight.by_id.get(fetch_id)
-                if not isinstance(change, InFlight) or not change.is_sent or not counts(deletes):
-                    continue
-                waits_for_run = change.owned_here and (self._core.is_blocking or change.loop is None)
-                if not waits_for_run and (outer is None or outer.owner is not change):
-                    yield change
+        """Yield the sent changes in flight that may move an item, except those that would wait for the run.
+
+        Those through other views of the client are among them.
+        """
+        member, outer = self._core.store.member, current_call.get()
+        peers = [] if member is None else [peer.store for peer in member.of_same_credential()]
+        cells = [met.cell for met in self._items.values() if met.cell is not None]
+        for store in (self._core.store, *peers):
+            if not store.in_flight.mutations:
+                continue
+            for seen in store.events_of(cells).values():
+                for fetch_id, deletes in seen.in_flight.items():
+                    change = store.in_flight.by_id.get(fetch_id)
+                    if not isinstance(change, InFlight) or not change.is_sent or not counts(deletes):
+                        continue
+                    waits_for_run = change.owned_here and (self._core.is_blocking or change.loop is None)
+                    if not waits_for_run and (outer is None or outer.owner is not change):
+                        yield change
 
 
 def count_moves(moves: list[Move]) -> None:
