@@ -942,8 +942,9 @@ ROWS: Final = (
     Row("endpoint", "process", Code(), "A function `process(value, *args)` that converts the JSON of a response before "
         "it is stored and returned. `args` are the parameters of the call as a dict, and the body, with JSON names."),
     Row("endpoint", "update", Code(), "A function `update(value, *args)` that changes other cached results after a "
-        "success: it returns a mapping from keys to functions of the old result. Name these results in `expires` too, "
-        "since it does not run if the outcome of the change is not known."),
+        "success: it returns a mapping from keys to functions of the old result. `value` and results have primary keys "
+        "in place of records. Name these results in `expires` too, since it does not run if the outcome of the change "
+        "is not known."),
     Row("endpoint", "get_optimistic_response", Code(),
         "A function `(snapshot, *args)` that returns the expected response, which is visible until the server "
         "responds."),

@@ -266,7 +266,7 @@ class Duration(Value):
         return ref("some_duration" if self.least else "duration")
 
     def doc(self, link: Link) -> str:
-        return f"milliseconds, or `500ms`, `30s`, `5m`, `1h`{'; not zero' if self.least else ''}"
+        return f"milliseconds, or with a unit: `500ms`, `30s`, `5m`, `1h`{'; not zero' if self.least else ''}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -611,7 +611,7 @@ class Table(Structure):
         return parts.table(values, ref(self.names)) if self.names else free
 
     def doc(self, link: Link) -> str:
-        return f"a mapping from names to {self.values.doc(link)}"
+        return f"a mapping from names to {self.values.doc(link).replace(', or ', ' or ')}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -622,7 +622,7 @@ class EnumValues(Structure):
         return ref("enum")
 
     def doc(self, link: Link) -> str:
-        return "a list of strings and integers, or a mapping from names of constants to them"
+        return "a list of strings and integers or a mapping from names of constants to them"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
