@@ -7,11 +7,12 @@ replaces blocks. Its first line is the version of the context it was written for
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import jinja2
 import jinja2.nodes
@@ -24,32 +25,16 @@ from restencil_generator.spec.source.files import read_regular
 _VERSION: Final = re.compile(r"\{#-?\s*restencil-context:\s*(\d+)\s*-?#\}")
 _SUFFIX: Final = ".jinja"
 
+Filters: TypeAlias = tuple[tuple[str, Callable[..., str]], ...]
+"""Further filters of templates, each with its name."""
+
 
 class Renderer:
     """Renderer of modules. Raises `Failure` for a user's template without the current version of the context."""
 
-    def __init__(self, templates: Path | None = None, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
+    def __init__(self, templates: Path | None = None, filters: Filters = ()) -> None:
         self._own = None if templates is None else _checked(templates)
-        builtin = jinja2.FunctionLoader(_builtin)
-        loaders: list[jinja2.BaseLoader] = [] if templates is None else [jinja2.FileSystemLoader(templates)]
-        self._environment = jinja2.Environment(
-            loader=jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})]),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            auto_reload=False,
-            autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `pyexpr`
-        )
-        known: Any = self._environment.filters
-        known["comment"] = pyexpr.comment
-        known["docstring"] = layout.docstring
-        known["import_line"] = _import_line
-        known["keyword_only"] = _keyword_only
-        known["arguments"] = _arguments
-        known["keywords"] = _keywords
-        known["literal"] = _literal
-        known.update(filters or {})
+        self._environment = _built_in(filters) if templates is None else _environment(templates, filters)
         if self._own is not None:
             self._check_blocks(self._own)
 
@@ -120,6 +105,36 @@ class Renderer:
         frame = frames[-1]
         line = f"\n    {frame.lineno} | {frame.line}" if frame.line else ""
         return f"{frame.filename}:{frame.lineno}: {what} (rendering {path}){line}"
+
+
+def _environment(templates: Path | None, filters: Filters) -> jinja2.Environment:
+    builtin = jinja2.FunctionLoader(_builtin)
+    loaders: list[jinja2.BaseLoader] = [] if templates is None else [jinja2.FileSystemLoader(templates)]
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+        autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `pyexpr`
+    )
+    known: Any = environment.filters
+    known["comment"] = pyexpr.comment
+    known["docstring"] = layout.docstring
+    known["import_line"] = _import_line
+    known["keyword_only"] = _keyword_only
+    known["arguments"] = _arguments
+    known["keywords"] = _keywords
+    known["literal"] = _literal
+    known.update(filters)
+    return environment
+
+
+@functools.cache
+def _built_in(filters: Filters) -> jinja2.Environment:
+    """The environment of the built-in templates alone: a process compiles them once, as it does modules."""
+    return _environment(None, filters)
 
 
 def _checked(templates: Path) -> Path:

@@ -12,6 +12,7 @@ from restencil_generator.spec import model as d
 
 PAGE: Final = "reference.md"
 """The file name of the page if it is not split."""
+_FILTERS: Final = (("md", escape), ("line", inline), ("code", code), ("block", block))
 
 
 def markdown_files(spec: d.Spec, *, templates: Path | None = None, split: bool = False) -> dict[str, str]:
@@ -20,8 +21,7 @@ def markdown_files(spec: d.Spec, *, templates: Path | None = None, split: bool =
     Raises `Failure` if a user's template fails.
     """
     reference = reference_of(spec)
-    filters = {"md": escape, "line": inline, "code": code, "block": block}
-    renderer = Renderer(templates, filters)
+    renderer = Renderer(templates, _FILTERS)
 
     def page(template: str, path: str, **values: object) -> str:
         return renderer.fill(template, path, reference=reference, **values).rstrip("\n") + "\n"
