@@ -13,8 +13,8 @@
 # PYTHON=/path/to/python chooses the interpreter; otherwise the first Python >= 3.11 on the PATH is taken.
 
 PY := .venv/bin/python
-# Two workers take one file after another, in the order of tests/conftest.py.
-TESTS := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Three workers on two cores, since many tests wait: each takes one file after another, in the order of tests/conftest.py.
+TESTS := $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 NIGHT := $(TESTS) --hypothesis-profile explore -m "slow or not slow" --shuffle $(shell date +%Y%m%d) \
 	--collect-garbage -W error::pytest.PytestUnraisableExceptionWarning
 export PYTHON

@@ -82,7 +82,7 @@ LONGEST = ("tests/packaging/", "tests/test_docs.py", "tests/conformance/", "test
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that both workers end together: each takes one file after another."""
+    """What takes longest begins first, so that all workers end together: each takes one file after another."""
     seed = config.getoption("--shuffle")
     if seed is not None:
         files: dict[Path, list[pytest.Item]] = {}
