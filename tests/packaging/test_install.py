@@ -1,4 +1,4 @@
-"""What a user gets: wheel and sdist are built, installed into fresh environments, and used from elsewhere.
+"""What a user gets: the wheel is built from the sdist, installed into fresh environments, and used from elsewhere.
 
 The source tree is on nobody's path here, so a broken build cannot hide behind it.
 """
@@ -35,7 +35,7 @@ def _run(*command: str | Path, cwd: Path, code: int = 0) -> subprocess.Completed
 class Installed:
     """A fresh environment with the project in it, and an empty folder to work in."""
 
-    def __init__(self, folder: Path, source: Path, extra: str) -> None:
+    def __init__(self, folder: Path, wheel: Path, extra: str) -> None:
         self.venv = folder / "venv"
         self.cwd = folder / "elsewhere"
         self.cwd.mkdir(parents=True)
@@ -45,7 +45,7 @@ class Installed:
         pip = (sys.executable, "-m", "pip", "--python", self.bin / "python", "--disable-pip-version-check")
         # A slow index is asked again; nothing but an index is needed.
         patient = ("--timeout", "60", "--retries", "10")
-        _run(*pip, "install", "--quiet", "--no-compile", *patient, f"{source}{extra}", cwd=self.cwd)
+        _run(*pip, "install", "--quiet", "--no-compile", *patient, f"{wheel}{extra}", cwd=self.cwd)
 
     def python(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         return _run(self.bin / "python", *arguments, cwd=self.cwd, code=code)
@@ -60,7 +60,7 @@ class Installed:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The wheel and the sdist."""
+    """The wheel, and the sdist that it is built from."""
     out = tmp_path_factory.mktemp("dist")
     # With the hatchling of this environment: the build itself needs no download.
     _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT, cwd=out)
@@ -75,8 +75,8 @@ def plain(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def full(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The sdist with the generator, built into a wheel by pip."""
-    return Installed(tmp_path_factory.mktemp("full"), built[1], "[generator]")
+    """The wheel with the generator."""
+    return Installed(tmp_path_factory.mktemp("full"), built[0], "[generator]")
 
 
 def test_the_wheel_holds_three_packages_and_nothing_else(built: tuple[Path, Path]) -> None:
@@ -94,21 +94,16 @@ def test_the_wheel_holds_three_packages_and_nothing_else(built: tuple[Path, Path
     assert any(name.startswith("restencil_templates/") and not name.endswith(".py") for name in names)
 
 
-def test_json_schema_is_made_when_built_and_is_not_in_git(
-    built: tuple[Path, Path], plain: Installed, full: Installed
-) -> None:
-    """Wheel, sdist and what is installed from either hold the schema once, as `restencil schema` prints it."""
+def test_json_schema_is_made_when_built_and_is_not_in_git(built: tuple[Path, Path], full: Installed) -> None:
+    """Wheel and sdist hold the schema once; what is installed has it as `restencil schema` prints it."""
     name = "restencil_generator/spec/grammar/spec.schema.json"
     assert not (ROOT / "generator" / name).exists()
     printed = full.restencil("schema").stdout
     assert zipfile.ZipFile(built[0]).namelist().count(name) == 1
     with tarfile.open(built[1]) as archive:
         assert [one.partition("/")[2] for one in archive.getnames()].count(f"generator/{name}") == 1
-    for installed in (plain, full):
-        found = (
-            "import importlib.resources as r; print(r.files('restencil_generator').joinpath(*{!r}).read_text(), end='')"
-        )
-        assert installed.python("-c", found.format(name.split("/")[1:])).stdout == printed
+    found = "import importlib.resources as r; print(r.files('restencil_generator').joinpath(*{!r}).read_text(), end='')"
+    assert full.python("-c", found.format(name.split("/")[1:])).stdout == printed
 
 
 def test_the_sdist_holds_what_the_tests_need(built: tuple[Path, Path]) -> None:
@@ -148,7 +143,7 @@ def test_a_generated_package_works_without_the_generator(plain: Installed, full:
 
 
 def test_the_command_works_from_anywhere(full: Installed) -> None:
-    """Installed from the sdist, generate and check agree, and the templates are found."""
+    """Where it is installed, generate and check agree, and the templates are found."""
     (full.cwd / "blog.yaml").write_text((ROOT / "specs" / "blog.yaml").read_text("utf-8"), "utf-8")
     full.restencil("generate", "blog.yaml", "--out", "out")
     full.restencil("check", "blog.yaml", "--out", "out")

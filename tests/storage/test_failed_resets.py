@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ class Item(Entity):
 items: Any = create_resource(path="/items/:id", schema=Item, data_expiry_length="10m")
 
 PROGRAM = """
-import logging, os, resource, sys
+import json, logging, os, resource, sys
 from pathlib import Path
 from restencil import Controller, Entity, SQLiteStorage, StorageError, Store, create_resource
 
@@ -45,8 +46,8 @@ class Item(Entity):
     id: int = 0
 
 items = create_resource(path="/items/:id", schema=Item, data_expiry_length="10m")
-folder, how = Path(sys.argv[1]), sys.argv[2]
-with Store(storage=SQLiteStorage(folder / "warm", principal=None, timeout=300_000, write_behind=0)) as warm:
+top = Path(sys.argv[1])
+with Store(storage=SQLiteStorage(top / "warm", principal=None, timeout=300_000, write_behind=0)) as warm:
     Controller(warm).set_response(items.get, {"id": 1}, {"id": 1})  # what is imported late is imported now
     warm.storage_stats()
 if os.getuid() == 0:
@@ -54,85 +55,87 @@ if os.getuid() == 0:
     os.setuid(65534)  # modes say nothing to root
 
 
-def opened():
-    return Store(storage=SQLiteStorage(folder / "cache", principal=None, timeout=300_000, write_behind=0))
-
 def shown(store):
     reader = Controller(store)
     return sum(reader.cached(items.get, {"id": id}) is not None for id in range(40))
 
-store = opened()
-controller = Controller(store)
-for id in range(40):
-    controller.set_response(items.get, {"id": id}, {"id": id})
-inner = next((folder / "cache").iterdir())
-other = opened() if how == "other" else None
-if how in ("inner", "other"):
-    inner.chmod(0o500)
-elif how == "both":
-    inner.chmod(0o500)
-    (folder / "cache").chmod(0o500)
-elif how == "closed":
-    store.storage_stats()
-    inner.chmod(0o500)
-elif how == "descriptors":
-    low = max(int(name) for name in os.listdir("/proc/self/fd")) + 1
-    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (low, usual[1]))
-    held = []
+
+def tried(how):
+    folder = top / how
+
+    def opened():
+        return Store(storage=SQLiteStorage(folder, principal=None, timeout=300_000, write_behind=0))
+
+    store = opened()
+    controller = Controller(store)
+    for id in range(40):
+        controller.set_response(items.get, {"id": id}, {"id": id})
+    inner = next(folder.iterdir())
+    other = opened() if how == "other" else None
+    if how in ("inner", "other"):
+        inner.chmod(0o500)
+    elif how == "both":
+        inner.chmod(0o500)
+        folder.chmod(0o500)
+    elif how == "closed":
+        store.storage_stats()
+        inner.chmod(0o500)
+    elif how == "descriptors":
+        low = max(int(name) for name in os.listdir("/proc/self/fd")) + 1
+        usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (low, usual[1]))
+        held = []
+        try:
+            while True:
+                held.append(os.dup(0))
+        except OSError:
+            pass
     try:
-        while True:
-            held.append(os.dup(0))
-    except OSError:
-        pass
-try:
-    controller.reset_entire_store()
-    print("no error")
-except StorageError as error:
-    print("error", error)
-if how == "descriptors":
-    resource.setrlimit(resource.RLIMIT_NOFILE, usual)
-    for descriptor in held:
-        os.close(descriptor)
-print(shown(store))
-inner.chmod(0o700)
-(folder / "cache").chmod(0o700)
-with opened() as later:
-    print(shown(later))
-    Controller(later).set_response(items.get, {"id": 1}, {"id": 1})
-with opened() as last:
-    print(next((count for _ in range(100) if (count := shown(last))), 0))  # a busy machine may take long to read
+        controller.reset_entire_store()
+        said = "no error"
+    except StorageError as error:
+        said = f"error {error}"
+    if how == "descriptors":
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+        for descriptor in held:
+            os.close(descriptor)
+    counts = [shown(store)]
+    inner.chmod(0o700)
+    folder.chmod(0o700)
+    with opened() as later:
+        counts.append(shown(later))
+        Controller(later).set_response(items.get, {"id": 1}, {"id": 1})
+    with opened() as last:
+        # a busy machine may take long to read
+        counts.append(next((count for _ in range(100) if (count := shown(last))), 0))
+    return [said, *counts]
+
+
+print(json.dumps({how: tried(how) for how in sys.argv[2:]}))
 """
 
 
-def run(how: str) -> list[str]:
-    """What the program prints: what came of the reset, and how many items stores show then, later, and at last."""
+@posix
+def test_failed_resets_reset_in_read_only_folder_raises_and_is_noted() -> None:
+    """The caller is told where it was noted; no store shows what was there, and the next one stores again.
+
+    A process that has no descriptor left can log out all the same.
+    """
+    ways = ["inner", "both", "closed", "other", "descriptors"]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        program = [sys.executable, "-c", PROGRAM, folder, how]
+        program = [sys.executable, "-c", PROGRAM, folder, *ways]
         done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE, check=False)
         for path in Path(folder).rglob("*/"):
             path.chmod(0o700)
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-@posix
-@pytest.mark.parametrize("how", ["inner", "both", "closed", "other"])
-def test_failed_resets_reset_in_read_only_folder_raises_and_is_noted(how: str) -> None:
-    """The caller is told where it was noted; no store shows what was there, and the next one stores again."""
-    said, *shown = run(how)
-    assert said.startswith("error the reset could not be written (")
-    assert "was noted in" in said
-    assert shown == ["0", "0", "1"]
-
-
-@posix
-def test_failed_resets_reset_needs_no_descriptor() -> None:
-    """A process that has none left can log out."""
-    said, *shown = run("descriptors")
-    assert said == "no error"
-    assert shown == ["0", "0", "1"]
+    for how, (said, *shown) in json.loads(done.stdout).items():
+        if how == "descriptors":
+            assert said == "no error"
+        else:
+            assert said.startswith("error the reset could not be written ("), how
+            assert "was noted in" in said
+        assert shown == [0, 0, 1], how
 
 
 def test_failed_resets_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def hammer(seconds: float) -> None:
 
 @pytest.mark.usefixtures("frequent_switches")
 def test_sixteen_threads_on_one_store_never_see_half_a_response() -> None:
-    hammer(3)
+    hammer(1)
 
 
 @pytest.mark.slow
@@ -225,7 +225,7 @@ def soak(operations: int, samples: int) -> tuple[int, int]:
             else:
                 controller.set_response(Accounts.get, {"id": name, "version": 1, "balance": 3}, id=name)
 
-    work(10_000)
+    work(operations // 2)
     for _ in range(samples):
         work(operations // samples)
         gc.collect()
@@ -235,8 +235,8 @@ def soak(operations: int, samples: int) -> tuple[int, int]:
     return max(sizes[: samples // 2]), max(sizes[samples // 2 :])
 
 
-def test_threads_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
-    first, second = soak(20_000, 16)
+def test_threads_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
+    first, second = soak(10_000, 8)
     assert second <= first * 1.05
 
 

@@ -19,7 +19,7 @@ from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH
 
-from restencil import Api, AsyncController, Auth, Controller, RestEndpoint
+from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, Timeout
 
 pytestmark = pytest.mark.network
 
@@ -122,7 +122,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "cut": {},
     "large": {},
     "garbage": {},
-    "held": {"timeout": 1_000},
+    "held": {"timeout": Timeout(read=100)},
     "stream": {"path": "/cut", "content": "stream"},
     "refused redirect": {"path": "/here", "request_init": {"redirect": "error"}},
     "shown redirect": {"path": "/here", "request_init": {"redirect": "manual"}},
