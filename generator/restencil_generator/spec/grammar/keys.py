@@ -368,9 +368,9 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "error_choice": Section(
         "`{one_of: […]}` of an error",
         "The body of an error that is one of several objects. In `errors` a status from 400 to 599, `4XX`, `5XX` or "
-        "`default` has the name of an object, this form, `any`, or `null`, which resets an inherited one. The nearest"
-        " level that declares a status wins, and in it the narrowest key. A package whose spec has `errors` has a "
-        "class for each kind of error (`shop.NotFoundError`), with typed `data`.",
+        "`default` has the name of an object, this form, `any`, or `null`, with which an inherited body has no type "
+        "again. The nearest level that declares a status wins, and in it the narrowest key. A package whose spec has "
+        "`errors` has a class for each kind of error (`shop.NotFoundError`), with typed `data`.",
         """
         objects:
           Problem: {title: string, detail: string?}
@@ -918,7 +918,7 @@ ROWS: Final = (
         "Whether mutations are optimistic: visible before the server responds.", default=False),
     Row(_ALL, "options", Subsection("options"), "How responses are requested and cached."),
     Row("resource endpoint", "auth", Use(),
-        "How requests authenticate: `none`, a scheme, or a list as in `use`.",
+        "How requests authenticate: `none`, a scheme, or a list as in `use`; with `null` as the spec says.",
         otherwise="as `use` of the spec"),
     Row(_ALL, "request", OrNull(Subsection("request", "write {content_type: …}")), "How bodies are sent."),
     Row(_ALL, "response", OrNull(Subsection("response", "write {empty: none}")),
@@ -992,8 +992,8 @@ ROWS: Final = (
         otherwise="true"),
     Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
         "The fields that a record from another response must have, so that `get` returns it without a request: `all` "
-        "that are declared, a list of them, or `required`: those without `?` and `default`, for servers that omit null "
-        "values, where each other field that is missing is null.",
+        "that are declared, a list of them (not in the spec, which has no entity), or `required`: those without `?` "
+        "and `default`, for servers that omit null values, where each other field that is missing is null.",
         otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
         "Whether the next request for a response with `ETag` or `Last-Modified` is conditional.", otherwise="true",

@@ -839,7 +839,8 @@ class Use(Structure):
         return alternatives if self.whole else {"anyOf": [NULL, ref("name"), alternatives]}
 
     def doc(self, link: Link) -> str:
-        return ("" if self.whole else "`none`, a scheme, or ") + "a list of schemes and of lists of them"
+        listed = "a list of schemes and of lists of them"
+        return listed if self.whole else f"`none`, a scheme, or {listed}; or `null`"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
