@@ -649,3 +649,26 @@ def test_invalidate_removes_the_record_that_its_response_names(said: Any) -> Non
         session.call("users.get_list")
         assert session.call("users.retire", id=1).name == "ada"
         assert [user.id for user in session.bound("users.get_list").cached()] == [2]
+
+
+def test_lists_without_follow_keep_changed_entities_and_are_stale() -> None:
+    """With `follow: false` only the server says what a list contains."""
+    spec = """
+resources:
+  users:
+    path: /users/:id
+    schema: {entity: User, fields: {id: integer, active: boolean}}
+    search_params: {active: boolean?}
+    collection: {follow: false}
+"""
+    user = {"id": 1, "active": True}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        user.update(body or {})
+        return user if method == "PATCH" else [user] if user["active"] else []
+
+    with small(spec, answer) as session:
+        assert [one.id for one in session.call("users.get_list", active=True)] == [1]
+        session.call("users.partial_update", id=1, body={"active": False})
+        assert [one.active for one in session.bound("users.get_list").cached(active=True)] == [False]
+        assert session.call("users.get_list", active=True) == []

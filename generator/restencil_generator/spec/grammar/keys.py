@@ -678,7 +678,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "union_form": Section(
         "`{union: {…}, attribute: …}`",
-        "One of several entities, distinguished by a field or a function.",
+        "One of several entities, distinguished by a field or a function. `{one_of: […]}` also allows other types.",
         """
         schema: {union: {link: Link, post: Post}, attribute: type}
         """,
@@ -1168,9 +1168,10 @@ ROWS: Final = (
         "`{user: id}` in an entity `User`.",
         position="entity_field"),
     Row("collection collection_form", "non_filter_arguments", Texts(noun="argument"),
-        "Arguments that do not filter the list, such as its order: entities join and leave it whatever their values."),
+        "Arguments that do not filter the list, such as its order: they do not decide which entities it contains."),
     Row("collection collection_form", "follow", Flag(),
-        "Whether created, changed and deleted entities join and leave its lists.", default=True),
+        "Whether an entity that changes joins and leaves its lists; with `false` the change makes them stale instead.",
+        default=True),
     Row("all_form", "all", Choices(or_one=True), "An entity, or the entities of a union.", required=True),
     Row("union_form", "attribute", Either((Code(), Text(empty=False))),
         "The field that distinguishes the entities, or a function.", required=True, label="the attribute",
