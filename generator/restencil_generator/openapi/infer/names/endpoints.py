@@ -226,7 +226,8 @@ def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:
     tail = last.partition("{}")[2].strip(":/") if "{}" in last else ""
     if tail and snake_case(tail, ""):
         return snake_case(tail)
-    return snake_case(literals[-1].partition(".")[0] or literals[-1]) if literals else call.method.lower()
+    name = snake_case(literals[-1].partition(".")[0] or literals[-1]) if literals else call.method.lower()
+    return f"delete_{name}" if name == resource.name and call.method == "DELETE" else name
 
 
 def _cleaned(operation_id: str, call: Call) -> str:
