@@ -202,6 +202,26 @@ def test_pagination_cursor_is_no_url() -> None:
     assert (found["pagination_field"], found["pagination"]) == ("cursor", {"style": "url", "next": "next"})
 
 
+def test_pagination_time_is_no_cursor() -> None:
+    """`after`, a time, filters the list, and its pages are counted; `total_entries` is their total."""
+    query = {"after": {"type": "string", "format": "date-time"}, "offset": "integer"}
+    answer = record(items=many(ref("Item")), total_entries="integer")
+    paths = {"/items": {"get": operation(answer, query=query)}, "/items/{id}": {"get": operation(ref("Item"))}}
+    found = spec(paths, {"Item": record("id", id="integer")})["resources"]["items"]
+    assert found["pagination"] == {"style": "offset", "total": "total_entries"}
+
+
+def test_pagination_cursor_that_has_to_be_asked_for_gives_way_to_an_offset() -> None:
+    """Without a cursor, such a server has no `next_cursor`, so an iteration would end after the first page."""
+    cursor = parameter("cursor", type="string", description="Pass an empty string for the first page.")
+    get = operation(
+        record(items=many(ref("Item")), next_cursor="string"), query={"offset": "integer"}, parameters=[cursor]
+    )
+    result = made({"/items": {"get": get}, "/items/{id}": {"get": operation(ref("Item"))}}, {"Item": ITEM})
+    assert written(result, "resources", "items", "pagination") == {"style": "offset"}
+    assert comment(result, "resources.items.pagination") == "check: cursor is a parameter too"
+
+
 def test_pagination_pages_that_are_not_full_are_to_be_checked() -> None:
     """An offset that counts what was looked at, and not what was returned, is to be checked."""
     text = "This usually returns fewer items than specified in `limit`."

@@ -13,6 +13,8 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 
 _LINK_HEADER: Final = re.compile(r"\blink\b[`'\"]?\s+header", re.IGNORECASE)
 _WORD: Final = re.compile(r"[a-z]+")
+_FIRST_CURSOR: Final = re.compile(r"\bempty string\b", re.IGNORECASE)
+"""Words in descriptions of cursors that must be sent with the first request too."""
 _KEYS: Final = ("id", "ids", "key", "identifier")
 """Names of the primary key of an item in descriptions."""
 
@@ -256,9 +258,14 @@ class Cursor(PageStyle):
     needs_next = True
 
     def guess(self, signs: Signs) -> Guess | None:
-        """Recognize the name of the parameter, or an offset that is a string, which the response must contain."""
+        """Recognize the name of the parameter, or an offset that is a string, which the response must contain.
+
+        A cursor that must be sent for the first page too gives way to another parameter: without it, there is no next.
+        """
         field = signs.parameter(self.parameters)
         key = signs.key
+        if field is not None and _FIRST_CURSOR.search(field.description) and len(positions(signs)) > 1:
+            return None
         if field is None:
             field, key = signs.parameter(Offset.parameters), ""
             if field is None or not field.is_string or signs.parameter(PageNumber.parameters) is not None:

@@ -48,7 +48,16 @@ DIRECTIONS: Final = frozenset(("order", "direction", "dir"))
 MORE: Final = ("has_more", "has_next", "more", "has_next_page")
 FILTERED: Final = ("filter_count", "filtered_count", "total_filtered", "records_filtered")
 """Members with the total number of matching items."""
-TOTAL: Final = (*FILTERED, "total_count", "total", "total_results", "total_items", "total_size", "count_total")
+TOTAL: Final = (
+    *FILTERED,
+    "total_count",
+    "total",
+    "total_results",
+    "total_items",
+    "total_size",
+    "total_entries",
+    "count_total",
+)
 _FEWER: Final = re.compile(r"\bfewer\b[^.]*\bthan\b", re.IGNORECASE)
 """Words in descriptions of pages that may have fewer items than requested."""
 
@@ -89,6 +98,7 @@ def pages_of(
         {
             snake_case(name): Parameter(name, schema.type == "string", _start(schema), described.get(name, ""))
             for name, schema in reversed(parameters.items())
+            if schema.format not in ("date", "date-time")  # `after` a time is a filter
         },
         members,
         frozenset(snake_case(header) for header in operation.result.headers),
