@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import click
@@ -96,32 +97,32 @@ def test_pages_that_use_the_example_package_link_to_its_setup(page: Path) -> Non
     )
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """The places inside of a page that links may lead to: its headings, as forges name them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [README, *PAGES, *sorted(OUTSIDE)], ids=named)
-def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+def test_links_of_pages_lead_somewhere() -> None:
     """To a file that is there, and to a heading in it."""
-    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text("utf-8")):
-        file, _, heading = link.partition("#")
-        target = (page.parent / file).resolve() if file else page
-        assert target.exists(), f"{link} leads nowhere"
-        assert not heading or heading in anchors(target), f"{link} names no heading; there are {anchors(target)}"
+    for page in (README, *PAGES, *sorted(OUTSIDE)):
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text("utf-8")):
+            file, _, heading = link.partition("#")
+            target = (page.parent / file).resolve() if file else page
+            assert target.exists(), f"{named(page)}: {link} leads nowhere"
+            assert not heading or heading in anchors(target), f"{named(page)}: {link}: {anchors(target)}"
 
 
 IN_PROSE = re.compile(r"`(restencil [a-z][^`\n]*)`")
 IN_FENCES = re.compile(r"^(?:\$ | *- (?:run: )?| *entry: )?(restencil [a-z].*)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", [README, *(page for page in PAGES if page.stem != "commands")], ids=named)
-def test_commands_of_a_page_have_the_options_they_are_given(page: Path) -> None:
+def test_commands_of_pages_have_the_options_they_are_given() -> None:
     """In prose, in workflows and in blocks that are not run, too; a command that is only named needs no arguments."""
-    parts = page.read_text("utf-8").split("```")
-    lines = [line for part in parts[::2] for line in IN_PROSE.findall(part)]
-    for line in lines + [line for part in parts[1::2] for line in IN_FENCES.findall(part)]:
+    pages = (page.read_text("utf-8").split("```") for page in (README, *PAGES) if page.stem != "commands")
+    found = [(part, IN_FENCES if at % 2 else IN_PROSE) for parts in pages for at, part in enumerate(parts)]
+    for line in (line for part, pattern in found for line in pattern.findall(part)):
         words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)[1:]
         command: click.Command = cli
         while isinstance(command, click.Group) and words:

@@ -111,8 +111,12 @@ def _identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _prose(file: Path) -> Iterator[tuple[int, str]]:
-    """The strings and comments of a file; strings in which there is a space."""
-    for token in tokenize.generate_tokens(io.StringIO(file.read_text("utf-8")).readline):
+    """The strings and comments of a file in which a phrase is; strings in which there is a space."""
+    text = file.read_text("utf-8")
+    flat = " ".join(text.lower().split())
+    if not any(phrase in flat for phrase in PHRASES):
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and " " in token.string):
             yield token.start[0], token.string
 

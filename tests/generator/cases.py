@@ -30,11 +30,13 @@ def expected_file(case: Path) -> Path:
     return case.with_suffix(".txt")
 
 
+@functools.cache
 def loaded(case: Path) -> Loaded:
     """A case, loaded from its place."""
     return load_spec(case)
 
 
+@functools.cache
 def problems(case: Path) -> tuple[Problem, ...]:
     """The mistakes of a case, or the advice about one without mistakes; its hand-written code is not there."""
     result = loaded(case)

@@ -49,6 +49,13 @@ def again(made: Any) -> Spec | None:
     return load_text(write(Tree(found.spec))).declaration
 
 
+def without_extension(made: Any) -> Any:
+    """A document, or a part of one, without all that is ours."""
+    if isinstance(made, dict):
+        return {name: without_extension(part) for name, part in made.items() if name != "x-restencil"}
+    return [without_extension(part) for part in made] if isinstance(made, list) else made
+
+
 @pytest.mark.parametrize(
     ("path", "version"),
     [
@@ -61,14 +68,13 @@ def test_openapi_every_spec_gives_a_valid_document_and_comes_back(path: Path, ve
     spec = load_spec(path).declaration
     assert spec is not None
     written = written_values(path)
-    for plain in (False, True):
-        made = export(spec, version, plain=plain, written=written)
-        validate(made)
-        assert ("x-restencil" in json.dumps(made)) is not plain
-        if not plain:
-            found = again(made)
-            assert found is not None
-            assert found.digest == spec.digest
+    made = export(spec, version, written=written)
+    validate(made)
+    assert "x-restencil" in json.dumps(made)
+    assert export(spec, version, plain=True, written=written) == without_extension(made)
+    found = again(made)
+    assert found is not None
+    assert found.digest == spec.digest
 
 
 @pytest.mark.parametrize("path", IMPORTED, ids=lambda path: path.stem)

@@ -20,26 +20,19 @@ OF_LAYOUT = {"every-part", "excerpts", "fifty", "folder"}
 
 
 @pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
-def test_check_mistakes_what_is_said_about_a_mistake_is_the_expected_text(case: Path) -> None:
-    """The whole output for a case equals the text beside it."""
+def test_check_mistakes_case_is_reported_as_the_text_beside_it(case: Path) -> None:
+    """The whole output for a case equals the text beside it, and is about the code in the case's name.
+
+    A spec with a mistake gives no declaration. A problem's place and those related to it lie within the lines of a file
+    that was read, in order.
+    """
+    result, found = loaded(case), problems(case)
     assert output(case) == expected_file(case).read_text("utf-8")
-
-
-@pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
-def test_check_mistakes_case_reports_the_code_that_it_is_named_after(case: Path) -> None:
-    """A spec with a mistake gives no declaration; the code in the case's name is among those reported, if any is."""
-    codes = {problem.code for problem in problems(case)}
-    assert (loaded(case).declaration is None) is (case.parent == MISTAKES)
+    codes = {problem.code for problem in found}
+    assert (result.declaration is None) is (case.parent == MISTAKES)
     named = any(case.stem == code or case.stem.startswith(f"{code}-") for code in codes)
     assert named or case.stem in OF_LAYOUT or (case.parent == ADVICE_CASES and not codes)
     assert codes <= {*ERRORS, *ADVICE}
-
-
-@pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
-def test_check_mistakes_every_problem_stands_at_a_place_in_its_file(case: Path) -> None:
-    """A problem's place and those related to it lie within the lines of a file that was read, in order."""
-    result = loaded(case)
-    found = problems(case)
     assert list(found) == in_order(found)
     for problem in found:
         for place in (problem.place, *(related.place for related in problem.related)):
@@ -58,15 +51,11 @@ def test_check_mistakes_every_code_of_a_spec_has_a_case() -> None:
     assert {*ERRORS, *ADVICE} - shown == ELSEWHERE
 
 
-@pytest.mark.parametrize("name", [*pages()])
-def test_check_mistakes_page_of_a_code_is_what_is_said_of_it(name: str) -> None:
-    """The pages are written by `python tests/generator/cases.py`."""
-    assert (REFERENCE / name).read_text("utf-8") == pages()[name]
-
-
-def test_check_mistakes_there_are_no_other_pages_of_codes() -> None:
-    """A code that is gone has no page."""
-    assert {f"problems/{page.name}" for page in (REFERENCE / "problems").iterdir()} == {*pages()}
+def test_check_mistakes_page_of_a_code_is_what_is_said_of_it() -> None:
+    """The pages are written by `python tests/generator/cases.py`; a code that is gone has no page."""
+    written = {f"problems/{page.name}": page.read_text("utf-8") for page in (REFERENCE / "problems").iterdir()}
+    assert {*written} == {*pages()}
+    assert [name for name, text in pages().items() if text != written[name]] == []
 
 
 def test_check_mistakes_every_advice_and_every_finding_says_why() -> None:

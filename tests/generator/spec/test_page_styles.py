@@ -17,7 +17,7 @@ from tests.freshness.spec import client_class, generated
 from tests.generator.declared import declared
 from tests.mocked import served
 from tests.openapi.documents import read_tree
-from tests.runtime.endpoint.test_typing import Errors, mypy, pyright
+from tests.runtime.endpoint.test_typing import Errors, mypy_as_here, pyright
 
 import restencil_generator
 from restencil.endpoint import page_styles as runtime
@@ -245,7 +245,7 @@ def uses_of(style: PageStyle) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "checker", [pytest.param(mypy, marks=pytest.mark.slow, id="mypy"), pytest.param(pyright, id="pyright")]
+    "checker", [pytest.param(mypy_as_here, id="mypy"), pytest.param(pyright, marks=pytest.mark.slow, id="pyright")]
 )
 def test_page_styles_lists_in_every_style_are_typed(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
     """Items, pages and positions have their types in both checkers, for blocking code and asyncio."""

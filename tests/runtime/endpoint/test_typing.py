@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,9 +22,15 @@ Errors = dict[str, dict[int, list[str]]]
 """File name → line → messages."""
 
 
-def _run(command: Sequence[str], folder: Path) -> str:
+def _run(command: Sequence[str], folder: Path, **variables: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-m", *command],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode in (0, 1), done.stderr + done.stdout
     return done.stdout
@@ -32,10 +39,19 @@ def _run(command: Sequence[str], folder: Path) -> str:
 def mypy(folder: Path, *more: str) -> Errors:
     """What `mypy --strict` says of the files in a folder, and of what they import from here."""
     (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\npython_version = 3.11\nmypy_path = {':'.join(SOURCES)}\n")
-    files = sorted(file.name for file in folder.glob("*.py"))
+    return _mypy(folder, folder, *more)
+
+
+def mypy_as_here(folder: Path) -> Errors:
+    """The same with the settings of this project, which are as strict; `make types` checked all imports before."""
+    return _mypy(folder, ROOT, MYPYPATH=str(folder))
+
+
+def _mypy(folder: Path, where: Path, *more: str, **variables: str) -> Errors:
+    files = sorted(str(file) for file in folder.glob("*.py"))
     options = ["--no-error-summary", "--hide-error-context", "--no-pretty", *more]
     found: Errors = {}
-    for line in _run(["mypy", *options, *files], folder).splitlines():
+    for line in _run(["mypy", *options, *files], where, **variables).splitlines():
         match = re.match(r"(.+?):(\d+): error: (.*)", line)
         if match:
             found.setdefault(Path(match[1]).name, {}).setdefault(int(match[2]), []).append(match[3])
@@ -55,7 +71,7 @@ def pyright(folder: Path, python: str = sys.executable) -> Errors:
     return found
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright], ids=["mypy", "pyright"])
+@pytest.mark.parametrize("checker", [mypy_as_here, pyright], ids=["mypy", "pyright"])
 def test_typing_right_uses_are_clean_and_wrong_ones_are_errors_at_their_line(
     checker: Callable[[Path], Errors], tmp_path: Path
 ) -> None:
