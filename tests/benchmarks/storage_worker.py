@@ -270,7 +270,7 @@ def committing(path: str, name: str) -> list[float]:
         rows = [StoredRow("Item", f"{name}-{turn}-{n}", 0, 0, Meta(1, 2, 3), "s", b"x" * 137) for n in range(20)]
         entry = Entry(0, name, None, {"Item": [row.pk for row in rows]}, {}, {}, [], False)
         start = time.perf_counter()
-        storage.commit(Batch(epoch, rows, [], [], {}, {}, [], [], [], entry))
+        storage.commit(Batch(epoch, rows, [], [], {}, {}, [], [], [], [], entry))
         spent.append(time.perf_counter() - start)
     storage.close()
     return spent

@@ -32,6 +32,7 @@ def batch(epoch: int, *rows: StoredRow, **members: object) -> Batch:
         tables={},
         listed=[],
         incomplete=[],
+        used=[],
         release=[],
         entry=Entry(0, "me", None, changed, {}, {}, [], False),
     )

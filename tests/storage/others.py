@@ -73,7 +73,7 @@ class Other:
                 gone.setdefault(place[0], []).append(place[1])
         keys += [place for place in drop if isinstance(place, str)]
         entry = Entry(0, "other", None, changed, {}, gone, keys, self.everything)
-        batch = Batch(self.epoch, rows, results, [*drop], dict(new), {}, [*listed], [*incomplete], [], entry)
+        batch = Batch(self.epoch, rows, results, [*drop], dict(new), {}, [*listed], [*incomplete], [], [], entry)
         outcome = self.storage.commit(batch)
         if outcome.moved is not None:
             for row in outcome.moved.rows:

@@ -190,7 +190,7 @@ def test_interrupted_commits_interrupt_at_any_instruction_leaves_database_unlock
 
     def work() -> None:
         number = next(numbers)
-        batch = one_batch(epoch, row(str(number)), results=[result("k")], release=["lease"])
+        batch = one_batch(epoch, row(str(number)), results=[result("k")], used=[("A", "1")], release=["lease"])
         storage.commit(batch._replace(entry=batch.entry._replace(commit_id=number)))
         storage.load([("A", "1")], ["k"])
         storage.load([("A", "1"), ("A", str(number))], ["k"], [], ["A"])

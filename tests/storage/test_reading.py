@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 from tests.storage.others import Other
 from tests.storages import PatientStore
 
-from restencil import Controller, MemoryStorage, create_resource
+from restencil import Controller, MemoryStorage, RestEndpoint, create_resource
 from restencil.cache.reading import ExpiryStatus
 from restencil.storage import Batch, Outcome
 from restencil.testing import FakeClock
@@ -96,27 +98,41 @@ def test_reading_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> 
     assert here.asked == 0
 
 
-class Counting(MemoryStorage):
-    """Counts the commits of all doors to it."""
+class Noting(MemoryStorage):
+    """Notes what stores say that they used, of all doors to it."""
 
     def __init__(self) -> None:
         super().__init__(write_behind=0)
-        self.counted: list[Batch] = []
+        self.noted: list[Any] = []
 
     def commit(self, batch: Batch, /) -> Outcome:
-        self.counted.append(batch)
+        self.noted.extend(batch.used)
         return super().commit(batch)
 
 
-def test_reading_writes_nothing_to_the_storage() -> None:
-    """What a read loads is not noted there, neither at once nor at the end."""
-    storage, clock = Counting(), FakeClock()
+def test_reading_what_was_loaded_under_a_key_counts_as_used() -> None:
+    """A result and the cells that it leads to are noted once as used; what was found without a result is not."""
+    storage, clock = Noting(), FakeClock()
     with PatientStore(clock=clock, scheduler=clock, storage=storage.another()) as store:
-        Controller(store, base_url="http://api.test").set_response(Authors.get, {"id": "a1", "name": "Ann"}, id="a1")
+        controller = Controller(store, base_url="http://api.test")
+        controller.set_response(Authors.get, {"id": "a1", "name": "Ann"}, id="a1")
+        controller.set(Author, {"id": "a2", "name": "Bob"})
     with PatientStore(clock=clock, scheduler=clock, storage=storage) as store:
         controller = Controller(store, base_url="http://api.test")
-        assert controller.cached(Authors.get, id="a1") is not None
-    assert len(storage.counted) == 1
+        for pk in ("a1", "a2", "a1"):
+            assert controller.cached(Authors.get, id=pk) is not None
+    assert storage.noted == ["GET /authors/a1", ("Author", "a1")]
+
+
+def test_reading_result_without_entities_that_was_loaded_counts_as_used() -> None:
+    storage, clock = Noting(), FakeClock()
+    plain: RestEndpoint[..., Any] = RestEndpoint(path="/plain", name="plain")
+    with PatientStore(clock=clock, scheduler=clock, storage=storage.another()) as store:
+        Controller(store, base_url="http://api.test").set_response(plain, {"number": 1})
+    with PatientStore(clock=clock, scheduler=clock, storage=storage) as store:
+        controller = Controller(store, base_url="http://api.test")
+        assert [controller.cached(plain) for _ in range(2)] == [{"number": 1}] * 2
+    assert storage.noted == ["GET /plain"]
 
 
 def test_reading_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:

@@ -451,7 +451,7 @@ def test_sqlite_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage,
     with closing(sqlite3.connect(file)) as newer:
         newer.execute("PRAGMA user_version = 7")
     before = file.read_bytes()
-    _opening_says(folder, "has format 7, but this version of restencil supports 4; use another path, or install")
+    _opening_says(folder, "has format 7, but this version of restencil supports 3; use another path, or install")
     assert file.read_bytes() == before
     assert {path.name for path in file.parent.iterdir()} == {file.name, ".lock"}
 
@@ -766,22 +766,20 @@ def _trimmed(storage: SQLiteStorage) -> int:
     return dropped
 
 
-def test_sqlite_beyond_its_bytes_it_drops_what_was_written_first(folder: Path, clock: Time) -> None:
-    """Down to 90 % of the bound; what was written again keeps its place, and the log names what is gone."""
+def test_sqlite_beyond_its_bytes_it_drops_what_was_not_used_for_longest(folder: Path, clock: Time) -> None:
+    """Down to 90 % of the bound; what is used keeps its place, and the log names what is gone."""
     with closing(sqlite_storage(folder, max_bytes=500_000)) as storage:
         storage.open(PLACE, clock)
         epoch = _filled(storage, clock, 20)
         assert storage.stats().bytes > 500_000
         first = [("A", f"0-{n}") for n in range(40)]
         clock.now += HOUR
-        times = Meta(clock.now, clock.now, clock.now + 100 * HOUR)
-        again = batch(epoch, *(row(pk, 1, b"x" * 1000, times=times) for _, pk in first))
-        assert storage.commit(again._replace(results=[result("0", times=times)])).number == 21
+        assert storage.commit(batch(epoch, used=[*first, "0"])).number == 0
         assert _trimmed(storage) > 100
         assert 350_000 < storage.stats().bytes <= 450_000
         assert len(storage.load([*first, ("A", "19-0")], ["0", "19"]).rows) == 41
         assert storage.load([("A", f"1-{n}") for n in range(40)], ["1"])[2:4] == ([], [])
-        entries = storage.changes(21, 0).entries
+        entries = storage.changes(20, 0).entries
         gone = {pk for entry in entries for pk in entry.gone.get("A", [])}
         assert gone >= {f"1-{n}" for n in range(40)} and {entry.writer for entry in entries} == {""}
         assert "1" in {key for entry in entries for key in entry.keys}
@@ -811,7 +809,7 @@ def test_sqlite_results_that_are_long_stale_go_first(folder: Path, clock: Time) 
         assert len(storage.load([], [f"s{n}" for n in range(50)]).results) == 50
 
 
-def test_sqlite_what_was_written_max_age_ago_goes(folder: Path, clock: Time) -> None:
+def test_sqlite_what_was_not_used_for_max_age_goes(folder: Path, clock: Time) -> None:
     """Whatever the size; deletions are kept for an hour at least, and index entries go with their rows."""
     with closing(sqlite_storage(folder, max_age=HOUR // 2)) as storage:
         epoch = storage.open(PLACE, clock).epoch
@@ -819,7 +817,7 @@ def test_sqlite_what_was_written_max_age_ago_goes(folder: Path, clock: Time) -> 
         storage.commit(batch(epoch, row("1"), row("2"), results=[result("k")], index=index))
         clock.now += 3 * HOUR
         times = Meta(clock.now, clock.now, clock.now)
-        storage.commit(batch(epoch, row("2", 1), row("3", value=None, times=times)))
+        storage.commit(batch(epoch, row("3", value=None, times=times), used=[("A", "2")]))
         dropped: list[int] = []
 
         def left() -> Loaded:

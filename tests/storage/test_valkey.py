@@ -101,7 +101,7 @@ def batch(storage: ValkeyStorage, *rows: StoredRow, **members: Any) -> Batch:
         changed.setdefault(one.table, []).append(one.pk)
     entry = Entry(0, "me", TIMES, changed, {}, {}, [one.key for one in members.get("results", [])], False)
     epoch = epoch_of(storage)
-    return Batch(epoch, list(rows), [], [], {}, {}, [], [], [], entry)._replace(**members)
+    return Batch(epoch, list(rows), [], [], {}, {}, [], [], [], [], entry)._replace(**members)
 
 
 pytestmark = needs_server
@@ -364,18 +364,18 @@ def test_valkey_without_an_age_nothing_expires(server: ValkeyServer) -> None:
     assert _lifetimes(server)["t:A"] > 10**12
 
 
-def test_valkey_what_is_written_lives_on_and_what_expired_leaves_its_list(server: ValkeyServer) -> None:
-    """A write begins the time of rows and results anew; what is gone is met by a scan, or by `trim`."""
+def test_valkey_what_is_used_lives_on_and_what_expired_leaves_its_list(server: ValkeyServer) -> None:
+    """A use begins the time of rows and results anew; what is gone is met by a scan, or by `trim`."""
     storage = opened(server, max_age=2 * _LONG)
     storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a")]))
-    (written,) = _keys(server, "a")
+    (used,) = _keys(server, "a")
     storage.commit(batch(storage, results=[result("GET /b")]))
     version = storage.load([], [], [], ["A"]).tables["A"].version
     places = [*_keys(server, "r"), *_keys(server, "a")]
     for key in places:
         server.ask("PEXPIRE", key, _LONG)
-    storage.commit(batch(storage, row("1", 1), results=[result("GET /a")]))
-    assert {key for key in places if server.ask("PTTL", key) > _LONG} == {written, *_keys(server, "r:A:1")}
+    storage.commit(batch(storage, used=[("A", "1"), "GET /a"]))
+    assert {key for key in places if server.ask("PTTL", key) > _LONG} == {used, *_keys(server, "r:A:1")}
     for key in places:
         if server.ask("PTTL", key) <= _LONG:
             server.ask("PEXPIRE", key, 1)
@@ -463,7 +463,7 @@ def test_valkey_user_with_few_rights_is_enough(server: ValkeyServer) -> None:
     server.ask("ACL", "SETUSER", "few", "on", ">pw", "resetkeys", "~{restencil:*", "-@all", *ACL.split())
     storage = opened(server, url=f"valkey://few:pw@127.0.0.1:{server.port}/0")
     assert storage.commit(_everything(storage)).number == 1
-    assert storage.commit(batch(storage, drop=["GET /a", ("A", "2")], release=["k"])).number == 2
+    assert storage.commit(batch(storage, used=[("A", "1")], drop=["GET /a", ("A", "2")], release=["k"])).number == 2
     assert storage.load([("A", "1")], ["GET /a"], [("A", "slug", "x")], ["A"]).rows != []
     assert (storage.scan("A", None, 5).items, storage.scan(None, None, 5).items) == (["1"], [])
     assert storage.lease("k", "me", 500)
@@ -513,10 +513,10 @@ def test_valkey_newer_format_turns_it_off_and_an_older_one_begins_again(server: 
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
     info = f"{_space(server)}:i"
-    server.ask("HSET", info, "format", 4)
+    server.ask("HSET", info, "format", 3)
     before = server.ask("HGETALL", info)
     with pytest.raises(
-        StorageOff, match=r"has the format 4, but .* supports 3; install the newer version, or use another"
+        StorageOff, match=r"has the format 3, but .* supports 2; install the newer version, or use another"
     ):
         opened(server)
     assert server.ask("HGETALL", info) == before

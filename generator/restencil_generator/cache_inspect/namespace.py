@@ -65,20 +65,20 @@ class StoredNamespace(Protocol):
         """Return sizes and counts, by table."""
         ...
 
-    def rows(self, table: str) -> Iterator[StoredRow]:
-        """Yield the rows of a table in insertion order."""
+    def rows(self, table: str) -> Iterator[tuple[StoredRow, float]]:
+        """Yield the rows of a table in insertion order, each with its last use in ms since 1970."""
         ...
 
-    def row(self, table: str, pk: str) -> StoredRow | None:
-        """Return one row; None if it does not exist."""
+    def row(self, table: str, pk: str) -> tuple[StoredRow, float] | None:
+        """Return one row with its last use in ms since 1970; None if it does not exist."""
         ...
 
-    def results(self) -> Iterator[StoredResult]:
-        """Yield all results by key."""
+    def results(self) -> Iterator[tuple[StoredResult, float]]:
+        """Yield all results by key, each with its last use in ms since 1970."""
         ...
 
-    def result(self, key: str) -> StoredResult | None:
-        """Return the result of a key; None if it does not exist."""
+    def result(self, key: str) -> tuple[StoredResult, float] | None:
+        """Return the result of a key with its last use in ms since 1970; None if it does not exist."""
         ...
 
     def damage(self) -> Sequence[str]:

@@ -15,6 +15,7 @@ from restencil.storage.database import bytes_in_use, number_in, result_of, row_o
 from restencil.storage.entries import committed_at
 from restencil.storage.epochs import Epochs
 from restencil.storage.format import NotOurs, connect, has_format, nothing
+from restencil.storage.protocol import HOUR
 
 from .namespace import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
 
@@ -37,19 +38,19 @@ _FIRST: Final = "SELECT coalesce(min(number), 0) FROM log"
 _LAST: Final = "SELECT entry FROM log ORDER BY number DESC LIMIT 1"
 _LEASES: Final = "SELECT name, owner, until FROM lease WHERE until > ? ORDER BY name"
 _ROWS: Final = (
-    "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole, pk FROM row"
+    "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole, pk, used FROM row"
     " WHERE kind = (SELECT id FROM kind WHERE name = ?) AND born > ? ORDER BY born LIMIT 500"
 )
 _ROW: Final = (
-    "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole FROM row"
+    "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole, used FROM row"
     " WHERE kind = (SELECT id FROM kind WHERE name = ?) AND pk = ?"
 )
 _ALL_RESULTS: Final = (
-    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested, key FROM result"
+    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested, key, used FROM result"
     " WHERE key > ? ORDER BY key LIMIT 500"
 )
 _RESULT: Final = (
-    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested FROM result WHERE key = ?"
+    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested, used FROM result WHERE key = ?"
 )
 
 
@@ -104,41 +105,41 @@ class _Folder:
                 int(cursor.execute("PRAGMA freelist_count").fetchone()[0]),
             )
 
-    def rows(self, table: str) -> Iterator[StoredRow]:
+    def rows(self, table: str) -> Iterator[tuple[StoredRow, float]]:
         """Yield the rows of a table in insertion order, read in batches."""
         born = 0
         while True:
             with self._reads() as cursor:
                 found = cursor.execute(_ROWS, (table, born)).fetchall()
-                some = [row_of(table, pk, row) for *row, pk in found]
+                some = [(row_of(table, pk, row), used * HOUR) for *row, pk, used in found]
             yield from some
             if len(some) < _AT_ONCE:
                 return
-            born = some[-1].born
+            born = some[-1][0].born
 
-    def row(self, table: str, pk: str) -> StoredRow | None:
-        """Return one row."""
+    def row(self, table: str, pk: str) -> tuple[StoredRow, float] | None:
+        """Return one row with its last use in ms since 1970."""
         with self._reads() as cursor:
             found = cursor.execute(_ROW, (table, pk)).fetchone()
-            return None if found is None else row_of(table, pk, found)
+            return None if found is None else (row_of(table, pk, found[:-1]), found[-1] * HOUR)
 
-    def results(self) -> Iterator[StoredResult]:
+    def results(self) -> Iterator[tuple[StoredResult, float]]:
         """Yield all results by key, read in batches."""
         after = ""
         while True:
             with self._reads() as cursor:
                 found = cursor.execute(_ALL_RESULTS, (after,)).fetchall()
-                some = [result_of(key, result) for *result, key in found]
+                some = [(result_of(key, result), used * HOUR) for *result, key, used in found]
             yield from some
             if len(some) < _AT_ONCE:
                 return
-            after = some[-1].key
+            after = some[-1][0].key
 
-    def result(self, key: str) -> StoredResult | None:
-        """Return the result of a key."""
+    def result(self, key: str) -> tuple[StoredResult, float] | None:
+        """Return the result of a key with its last use in ms since 1970."""
         with self._reads() as cursor:
             found = cursor.execute(_RESULT, (key,)).fetchone()
-            return None if found is None else result_of(key, found)
+            return None if found is None else (result_of(key, found[:-1]), found[-1] * HOUR)
 
     def damage(self) -> Sequence[str]:
         """Return the damage that SQLite finds in the file."""

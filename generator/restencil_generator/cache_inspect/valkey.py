@@ -9,6 +9,7 @@ from restencil import StorageDown, StorageOff
 from restencil.storage import StoredResult, StoredRow, lua
 from restencil.storage.entries import committed_at
 from restencil.storage.keyspace import Keys, decoded, encoded, result_from_text, row_from_text, whole
+from restencil.storage.protocol import HOUR
 from restencil.storage.valkey import FORMAT, Server
 
 from .namespace import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
@@ -38,7 +39,7 @@ class _Space:
         info, names = self._now()
         first = self._server.command("XRANGE", names.log, "-", "+", "COUNT", 1)
         last = self._server.command("XREVRANGE", names.log, "+", "-", "COUNT", 1)
-        results = [len(result.value or b"") for result in self.results()]
+        results = [len(result.value or b"") for result, _ in self.results()]
         return NamespaceSummary(
             decoded(info.get(b"place", b"")),
             names.epoch,
@@ -58,7 +59,7 @@ class _Space:
         rows = tombstones = size = 0
         oldest: float | None = None
         newest: float | None = None
-        for row in self.rows(table):
+        for row, _ in self.rows(table):
             rows += row.value is not None
             tombstones += row.value is None
             size += len(row.value or b"")
@@ -78,7 +79,7 @@ class _Space:
             if owner is not None:
                 yield StoredLease(key.removeprefix(prefix), decoded(owner), float(remaining))
 
-    def rows(self, table: str) -> Iterator[StoredRow]:
+    def rows(self, table: str) -> Iterator[tuple[StoredRow, float]]:
         """Yield the rows of a table in insertion order, read in batches."""
         _, names = self._now()
         for pks in self._members(names.table(table)):
@@ -86,14 +87,15 @@ class _Space:
             for pk, text in zip(pks, texts, strict=True):
                 row = row_from_text(table, pk, text) if text else None
                 if row is not None:
-                    yield row
+                    yield row, _used(text)
 
-    def row(self, table: str, pk: str) -> StoredRow | None:
-        """Return one row."""
+    def row(self, table: str, pk: str) -> tuple[StoredRow, float] | None:
+        """Return one row with its last use in ms since 1970."""
         text = self._server.command("GET", self._now()[1].row(table, pk))
-        return row_from_text(table, pk, text) if text else None
+        row = row_from_text(table, pk, text) if text else None
+        return None if row is None else (row, _used(text))
 
-    def results(self) -> Iterator[StoredResult]:
+    def results(self) -> Iterator[tuple[StoredResult, float]]:
         """Yield all results by key, read in batches."""
         _, names = self._now()
         for keys in self._members(names.results):
@@ -101,12 +103,13 @@ class _Space:
             for key, text in zip(keys, texts, strict=True):
                 result = result_from_text(key, text) if text else None
                 if result is not None:
-                    yield result
+                    yield result, _used(text)
 
-    def result(self, key: str) -> StoredResult | None:
-        """Return the result of a key."""
+    def result(self, key: str) -> tuple[StoredResult, float] | None:
+        """Return the result of a key with its last use in ms since 1970."""
         text = self._server.command("GET", self._now()[1].result(key))
-        return result_from_text(key, text) if text else None
+        result = result_from_text(key, text) if text else None
+        return None if result is None else (result, _used(text))
 
     def damage(self) -> Sequence[str]:
         """Return no damage: a server has no pages that could be damaged."""
@@ -174,3 +177,8 @@ def _pairs(reply: Any) -> dict[bytes, bytes]:
     if isinstance(reply, dict):
         return cast("dict[bytes, bytes]", reply)
     return dict(zip(reply[::2], reply[1::2], strict=True))
+
+
+def _used(text: bytes) -> float:
+    """Return the time of the last use in ms since 1970, which a stored line has by the hour."""
+    return float(int(text.partition(b"\n")[0].split(b" ", 6)[5]) * HOUR)

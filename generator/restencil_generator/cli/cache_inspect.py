@@ -136,7 +136,7 @@ def shown(found: Sequence[StoredNamespace], names: Sequence[str]) -> tuple[list[
             one["rows"] = [thing for _, (_, rows) in things for thing in rows]
             missing = [name for name, (results, rows) in things if name in missing and not results and not rows]
         else:
-            one["keys"] = [result.key for result in namespace.results()]
+            one["keys"] = [result.key for result, _ in namespace.results()]
         data.append(one)
     return data, missing
 
@@ -144,38 +144,39 @@ def shown(found: Sequence[StoredNamespace], names: Sequence[str]) -> tuple[list[
 def _things(namespace: StoredNamespace, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the results and rows with a name."""
     result = namespace.result(name)
-    results = [] if result is None else [_result(namespace, result)]
+    results = [] if result is None else [_result(namespace, *result)]
     tables = {table.name for table in namespace.summary().tables}
     if name in tables:
-        return results, [*map(_row, namespace.rows(name))]
+        return results, [_row(*row) for row in namespace.rows(name)]
     parts = name.split("/")
     cells = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
     rows = [row for table, pk in cells if table in tables and (row := namespace.row(table, pk)) is not None]
-    return results, [*map(_row, rows)]
+    return results, [_row(*row) for row in rows]
 
 
-def _times(held: StoredRow | StoredResult) -> dict[str, Any]:
+def _times(held: StoredRow | StoredResult, used: float) -> dict[str, Any]:
     fetched_at, date, expires_at = held.times
     return {
         "fetched_at": fetched_at,
         "date": date,
         "expires_at": None if expires_at == float("inf") else expires_at,
+        "used": used,
         "rev": held.rev,
         "shape": held.shape,
     }
 
 
-def _row(row: StoredRow) -> dict[str, Any]:
+def _row(row: StoredRow, used: float) -> dict[str, Any]:
     value = {"deleted": True} if row.value is None else _value(row.value)
-    return {"table": row.table, "pk": row.pk, **_times(row), **value}
+    return {"table": row.table, "pk": row.pk, **_times(row, used), **value}
 
 
-def _result(namespace: StoredNamespace, result: StoredResult) -> dict[str, Any]:
+def _result(namespace: StoredNamespace, result: StoredResult, used: float) -> dict[str, Any]:
     value = {"value": None} if result.value is None else _value(result.value)
     cells = list(dict.fromkeys(_cells(namespace, value.get("value"))))
     return {
         "key": result.key,
-        **_times(result),
+        **_times(result, used),
         "invalidated": result.invalidated,
         **value,
         "cells": [list(cell) for cell in cells],
@@ -197,7 +198,7 @@ def _cells(namespace: StoredNamespace, value: Any) -> Iterator[tuple[str, str]]:
             row = namespace.row(table, text)
             if row is not None:
                 yield table, text
-                yield from ((items, pk) for items, pk in _items(row) if namespace.row(items, pk) is not None)
+                yield from ((items, pk) for items, pk in _items(row[0]) if namespace.row(items, pk) is not None)
 
 
 def _items(row: StoredRow) -> Iterator[tuple[str, str]]:
@@ -251,7 +252,7 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
         fresh = "never stale"
     else:
         fresh = f"stale since {_span(now - expiry)}" if expiry <= now else f"stale in {_span(expiry - now)}"
-    details = [f"received {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}"]
+    details = [f"received {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", _used(thing["used"], now)]
     if thing["shape"]:
         details.append(f"schema {printable(thing['shape'])}")
     if thing.get("deleted"):
@@ -304,23 +305,23 @@ def _findings(namespace: StoredNamespace, summary: NamespaceSummary) -> Iterator
     yield from damage
     if damage:
         return
-    pks = {table.name: {row.pk for row in namespace.rows(table.name)} for table in summary.tables}
+    pks = {table.name: {row.pk for row, _ in namespace.rows(table.name)} for table in summary.tables}
     whole = {table.name for table in summary.tables if not table.incomplete}
     yield from _few(
         f"{row.table}/{row.pk} is not valid JSON"
         for table in summary.tables
-        for row in namespace.rows(table.name)
+        for row, _ in namespace.rows(table.name)
         if row.value is not None and "damaged" in _value(row.value)
     )
     yield from _few(
         f"the result of {result.key} is not valid JSON"
-        for result in namespace.results()
+        for result, _ in namespace.results()
         if result.value is not None and "damaged" in _value(result.value)
     )
     yield from _few(
         f"{row.table}/{row.pk} refers to {items}/{pk}, which does not exist"
         for table in summary.tables
-        for row in namespace.rows(table.name)
+        for row, _ in namespace.rows(table.name)
         for items, pk in _items(row)
         if items in whole and pk not in pks[items]
     )
@@ -378,6 +379,12 @@ def printable(text: str) -> str:
 
 def _ago(moment: float, now: float) -> str:
     return f"{_span(now - moment)} ago"
+
+
+def _used(hour: float, now: float) -> str:
+    """Format the time of the last use, which is recorded by the hour."""
+    hours = int((now - hour) // 3_600_000)
+    return f"used {_span(hours * 3_600_000)} ago" if hours else "used within the hour"
 
 
 def _span(length: float) -> str:

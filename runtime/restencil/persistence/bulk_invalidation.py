@@ -50,7 +50,7 @@ class BulkInvalidator:
             return True
         named = [result.key for result in changed]
         entry = Entry(0, connection.writer, None, {}, {}, {}, named, False, connection.next_commit_id())
-        batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], entry)
+        batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], [], entry)
         outcome = connection.send(batch)
         if outcome is None:
             return False

@@ -297,7 +297,7 @@ class DumpStorage(MemoryStorage):
                 space.infos[table] = info
             for result in loaded.results:
                 space.results[result.key] = result._replace(rev=space.number)
-                space.written[result.key] = 0
+                space.used[result.key] = 0
             space.index.update(loaded.index)
 
     def open(self, place: str, now: Callable[[], float], /) -> Opened:

@@ -16,7 +16,7 @@ from ..schema.protocol import CollectionNode, EntityNode, Schema
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
-    from ..cache.tables import State
+    from ..cache.tables import EntityPath, State
     from ..storage.protocol import IndexEntry
 
 Node: TypeAlias = "EntityNode | CollectionNode"
@@ -99,6 +99,14 @@ class ReadSet:
     def opened(self) -> Iterable[tuple[Node, Collection[str]]]:
         """All references, by their schema."""
         return self._seen.items()
+
+    @property
+    def touched(self) -> Iterator[EntityPath]:
+        """All cells that were referred to or requested."""
+        for table, pks in self.requested.items():
+            yield from ((table, pk) for pk in pks)
+        for node, seen in self._seen.items():
+            yield from ((node.table_key, pk) for pk in seen)
 
     def _note(self, node: Node, pks: Iterable[str]) -> None:
         seen = self._seen.get(node)

@@ -197,6 +197,8 @@ class ReadThrough:
                 is_loaded = bool(self._connection.known.key_revs.get(key))
             if key in hydrator.unusable_keys:
                 return False
+            if is_loaded:
+                self._write_behind.use((key, *ahead))
         if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
             return True
         if schema is None or is_plain(schema):
@@ -219,7 +221,7 @@ class ReadThrough:
         """Collect the read set and load its unknown rows until all are known; False for a dangling reference."""
         store_state, hydrator = self._store_state, self.hydrator
         asks = self._connection.may_be_read
-        key = None if request is None else request.key
+        key, is_loaded = None if request is None else request.key, listed is not None
         for _ in range(_AGAIN):
             if state is None:
                 store_state.refresh()
@@ -250,6 +252,8 @@ class ReadThrough:
             if found is None or generation != hydrator.generation:
                 asks = self._connection.may_be_read
                 continue
+            if is_loaded:
+                self._write_behind.use(walk.touched)
             if not found:
                 self._connection.count["holes"] += 1
             elif request is not None:

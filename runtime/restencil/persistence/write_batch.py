@@ -44,8 +44,9 @@ class BatchRow(NamedTuple):
 class WriteBatch:
     """Actions that are committed together."""
 
-    def __init__(self, actions: list[PendingWrite]) -> None:
+    def __init__(self, actions: list[PendingWrite], used: list[Place]) -> None:
         self.actions = actions
+        self.used = used
         self.sent: Batch | None = None
         """The batch that was sent without a response so far; it is sent again unchanged until its outcome is known."""
         self.epoch = 0
@@ -196,7 +197,7 @@ class WriteBatch:
             (*stale, *spared),
             -1 if number is None else known.timeline.commit_of(number),
         )
-        if not (rows or results or drop or index or listed or misses or release or stale):
+        if not (rows or results or drop or index or listed or misses or release or stale or self.used):
             return None
         return Batch(
             self.epoch,
@@ -207,6 +208,7 @@ class WriteBatch:
             dict(self.versions),
             sorted(listed),
             sorted(misses),
+            self.used,
             release,
             entry,
             tuple(stale),

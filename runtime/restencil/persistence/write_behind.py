@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
-    from ..storage.protocol import Entry, Loaded, StoredResult
+    from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .connection import StorageConnection
     from .schema_fingerprint import SchemaRegistry
     from .timeline import Event
@@ -48,6 +48,8 @@ _LONGEST_RESET: Final = 10.0
 """The longest time that a caller waits for a reset of a remote storage, in s."""
 _PROMPT: Final = 1.0
 """Seconds since the first attempt of a pending reset after which another reset fails at once."""
+_USED: Final = 5_000
+"""Used places after which a commit is sent for them alone."""
 
 
 class WriteBehind:
@@ -105,6 +107,13 @@ class WriteBehind:
     def is_open(self) -> bool:
         """Whether any writes are pending (locked)."""
         return bool(self.queue)
+
+    def use(self, places: Iterable[Place]) -> None:
+        """Note that these rows and results were used; the next commit contains that."""
+        used = self.queue.used
+        used.update(dict.fromkeys(places))
+        if len(used) >= _USED:
+            self.thread.wake()
 
     def over(self, cell: EntityPath, loaded: StoredEntry) -> StoredEntry:
         """Rebase pending writes onto a row that was just loaded, and return the value for memory."""
@@ -238,7 +247,10 @@ class WriteBehind:
             rows, event = rows + pending.rows, event or pending.event
             if pending.bulk_invalidations:
                 break
-        self._batch = WriteBatch(actions) if actions else None
+        self._batch = None
+        if actions or queue.used:
+            self._batch = WriteBatch(actions, [*queue.used])
+            queue.used.clear()
         return self._batch
 
     def _commit(self, batch: WriteBatch) -> bool:
@@ -286,8 +298,8 @@ class WriteBehind:
                 self._numbered(batch, number)
         if not self.commits_at_once:
             self._store.tell()
-        last = batch.actions[-1]
-        if not last.bulk_invalidations:
+        last = batch.actions[-1] if batch.actions else None
+        if last is None or not last.bulk_invalidations:
             return True
         while last.bulk_invalidations and self.waits(last):
             if not self._bulk_invalidator.carry_out(last.bulk_invalidations[0], last):

@@ -69,6 +69,8 @@ class WriteQueue:
         """The average size of the rows of the last commit, in bytes of JSON."""
         self.bases: dict[EntityPath, Base] = {}
         """Stored rows that pending writes are rebased onto, as they were not merged with them in memory."""
+        self.used: dict[Place, None] = {}
+        """Rows and results that were used since the last commit."""
 
     def __bool__(self) -> bool:
         return bool(self._captured or self._queue)
@@ -174,6 +176,7 @@ class WriteQueue:
         self._queue.clear()
         self._cells.clear()
         self.bases.clear()
+        self.used.clear()
         self.rows = 0
 
     # -- pending writes by place

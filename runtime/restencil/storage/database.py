@@ -83,24 +83,26 @@ _ANY_MARK: Final = "SELECT EXISTS (SELECT 1 FROM mark)"
 _PUT_MARK: Final = "INSERT OR REPLACE INTO mark (kind, name, pk, number) VALUES (?, ?, ?, ?)"
 _INDEX: Final = "SELECT pk FROM entry WHERE kind = ? AND field = ? AND value = ?"
 _NEW_ROW: Final = (
-    "INSERT INTO row (rev, fetched_at, date, expires_at, shape, written, value, whole, kind, pk)"
+    "INSERT INTO row (rev, fetched_at, date, expires_at, shape, used, value, whole, kind, pk)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, pk) DO NOTHING"
 )
 _NEXT_ROW: Final = (
-    "UPDATE row SET rev = ?, fetched_at = ?, date = ?, expires_at = ?, shape = ?, written = ?, value = ?, whole = ?"
+    "UPDATE row SET rev = ?, fetched_at = ?, date = ?, expires_at = ?, shape = ?, used = ?, value = ?, whole = ?"
     " WHERE kind = ? AND pk = ? AND rev = ?"
 )
 _PUT_RESULT: Final = (
-    "INSERT INTO result (key, rev, fetched_at, date, expires_at, shape, written, invalidated, value, requested)"
+    "INSERT INTO result (key, rev, fetched_at, date, expires_at, shape, used, invalidated, value, requested)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rev = excluded.rev,"
     " fetched_at = excluded.fetched_at, date = excluded.date, expires_at = excluded.expires_at, shape = excluded.shape,"
-    " written = excluded.written, invalidated = excluded.invalidated, value = excluded.value,"
+    " used = excluded.used, invalidated = excluded.invalidated, value = excluded.value,"
     " requested = excluded.requested"
     " WHERE result.date <= excluded.date"
 )
 _DROP_ROW: Final = "DELETE FROM row WHERE kind = ? AND pk = ?"
 _DROP_RESULT: Final = "DELETE FROM result WHERE key = ?"
 _PUT_INDEX: Final = "INSERT OR REPLACE INTO entry (kind, field, value, pk) VALUES (?, ?, ?, ?)"
+_USE_ROW: Final = "UPDATE row SET used = ? WHERE kind = ? AND pk = ? AND used < ?"
+_USE_RESULT: Final = "UPDATE result SET used = ? WHERE key = ? AND used < ?"
 _PKS: Final = "SELECT born, pk FROM row WHERE kind = ? AND born > ? ORDER BY born LIMIT ?"
 _KEYS: Final = "SELECT key FROM result WHERE key > ? ORDER BY key LIMIT ?"
 _FIRST_KEYS: Final = "SELECT key FROM result ORDER BY key LIMIT ?"
@@ -488,6 +490,8 @@ class _Commit:
                 cursor.execute(_PUT_COMMIT, (writer, id, number, self._hour))
             if not number % _LOG_LOOK:
                 cursor.execute(_CUT_COMMITS, (self._hour - _REMEMBERED,))
+        for place in batch.used:
+            self._use(cursor, place)
         for name in batch.release:
             cursor.execute(_RELEASE, (name,))
         return Outcome(number, epoch, None)
@@ -553,6 +557,12 @@ class _Commit:
             for key, _, times, shape, invalidated, value, requested, _ in self._batch.results
         ]
         cursor.executemany(_PUT_RESULT, results)
+
+    def _use(self, cursor: Cursor, place: Cell | str) -> None:
+        if isinstance(place, str):
+            cursor.execute(_USE_RESULT, (self._hour, place, self._hour))
+        elif (kind := self.kinds.get(place[0]) or self._database.kind(cursor, place[0])) is not None:
+            cursor.execute(_USE_ROW, (self._hour, kind, place[1], self._hour))
 
     def _other_versions(self, cursor: Cursor) -> dict[str, TableInfo]:
         """Return the tables whose version differs from that in the batch."""

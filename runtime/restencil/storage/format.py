@@ -11,7 +11,7 @@ from ..base.lazy_imports import sqlite3
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-FORMAT: Final = 4
+FORMAT: Final = 3
 APPLICATION: Final = 0x52535443
 
 _LONGEST_TIMEOUT: Final = 2**31 - 1
@@ -23,11 +23,11 @@ CREATE TABLE kind   (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version 
                      incomplete INTEGER NOT NULL);
 CREATE TABLE row    (born INTEGER PRIMARY KEY, kind INTEGER NOT NULL, pk TEXT NOT NULL, rev INTEGER NOT NULL,
                      fetched_at REAL NOT NULL, date REAL NOT NULL, expires_at REAL NOT NULL,
-                     shape TEXT NOT NULL, written INTEGER NOT NULL, value BLOB, whole INTEGER NOT NULL,
+                     shape TEXT NOT NULL, used INTEGER NOT NULL, value BLOB, whole INTEGER NOT NULL,
                      UNIQUE (kind, pk));
 CREATE TABLE result (key TEXT PRIMARY KEY, rev INTEGER NOT NULL,
                      fetched_at REAL NOT NULL, date REAL NOT NULL, expires_at REAL NOT NULL,
-                     shape TEXT NOT NULL, written INTEGER NOT NULL, invalidated INTEGER NOT NULL, value BLOB,
+                     shape TEXT NOT NULL, used INTEGER NOT NULL, invalidated INTEGER NOT NULL, value BLOB,
                      requested INTEGER NOT NULL);
 CREATE TABLE mark   (kind TEXT, name TEXT, pk TEXT, number INTEGER NOT NULL,
                      PRIMARY KEY (kind, name, pk)) WITHOUT ROWID;

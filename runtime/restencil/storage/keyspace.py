@@ -7,10 +7,14 @@ So data of an older epoch can never be read again.
 from __future__ import annotations
 
 import hashlib
+import time
 from itertools import accumulate, pairwise
+from typing import Final
 
 from ..base.values import Meta
 from .protocol import Mark, Place, StoredResult, StoredRow
+
+_HOUR: Final = 3_600
 
 
 def encoded(text: str) -> bytes:
@@ -128,13 +132,14 @@ def result_from_text(key: str, text: bytes, stale: int = 0) -> StoredResult | No
 
 def _line(times: Meta, known: int, shape: str) -> bytes:
     fetched_at, date, expires_at = times
-    return encoded(f" {fetched_at!r} {date!r} {expires_at!r} {known} {shape}\n")
+    used = int(time.time() // _HOUR)
+    return encoded(f" {fetched_at!r} {date!r} {expires_at!r} {used} {known} {shape}\n")
 
 
 def _read(text: bytes) -> tuple[int, int, Meta, int, str, bytes]:
     line, end, rest = text.partition(b"\n")
     if not end:
         raise ValueError
-    rev, second, fetched_at, date, expires_at, known, shape = line.split(b" ", 6)
+    rev, second, fetched_at, date, expires_at, _, known, shape = line.split(b" ", 7)
     times = Meta(float(fetched_at), float(date), float(expires_at))
     return int(rev), int(second), times, int(known), decoded(shape), rest

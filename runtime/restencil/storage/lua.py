@@ -159,12 +159,12 @@ return {info[1], info[2], info[3], mine}
 
 COMMIT: Final = _HELP + r"""
 -- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit, the marks; then, in the
--- order of ARGV: sets of tables, hashes, leases, what is dropped, rows, results.
+-- order of ARGV: sets of tables, hashes, leases, what was used, what is dropped, rows, results.
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
 -- where nothing is written; id of the commit, or '0'; then counts, each followed by so many items:
 --   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
 --   hashes: name, count, value and pk;
---   leases;    dropped: number of its table or '0', member;    rows: number of its table, pk, rev, text;
+--   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, rev, text;
 --   results: key, date, text;    spared: mark, number, count of the marks against it, these;    marks.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
 -- 'done'.
@@ -193,6 +193,7 @@ local hashes = taken(function()
   return hash
 end)
 local leases = taken(take_key)
+local used = taken(take_key)
 local dropped = taken(function() return {key = take_key(), table = tables[number(take())], member = take()} end)
 local rows = taken(function()
   return {key = take_key(), table = tables[number(take())], pk = take(), rev = take(), text = take()}
@@ -342,6 +343,9 @@ if #marks > 0 and not info[8] then
 end
 if writes then remember(n) end
 for _, name in ipairs(leases) do redis.call('UNLINK', name) end
+if keep > 0 then
+  for _, name in ipairs(used) do redis.call('PEXPIRE', name, ARGV[2]) end
+end
 
 -- Lists live longer than all that they list: for the longest time of any client and an eighth, now and then anew.
 local space, kept = string.sub(KEYS[3], 1, -2), number(info[6])

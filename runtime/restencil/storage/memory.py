@@ -59,7 +59,7 @@ class Namespace:
         self.results: dict[str, StoredResult] = {}
         self.index: dict[IndexEntry, str] = {}
         self.infos: dict[str, TableInfo] = {}
-        self.written: dict[Cell | str, float] = {}
+        self.used: dict[Cell | str, float] = {}
         self.log: list[Entry] = []
         self.marks: dict[Mark, int] = {}
         self.leases: dict[str, tuple[str, float]] = {}
@@ -78,7 +78,7 @@ class Namespace:
             self.born += 1
             self.grow(row.table)
         rows[row.pk] = row._replace(rev=self.number, born=self.born if before is None else before.born)
-        self.written[row.table, row.pk] = now
+        self.used[row.table, row.pk] = now
 
     def mark(self, batch: Batch) -> None:
         """Set the marks of a batch, after those of its spared data whose condition holds."""
@@ -93,13 +93,13 @@ class Namespace:
         table, pk = cell
         if self.tables.get(table, {}).pop(pk, None) is None:
             return False
-        self.written.pop(cell, None)
+        self.used.pop(cell, None)
         self.grow(table)
         self.infos[table] = self.infos[table]._replace(incomplete=True)
         return True
 
     def take_result(self, key: str) -> bool:
-        self.written.pop(key, None)
+        self.used.pop(key, None)
         return self.results.pop(key, None) is not None
 
     def grow(self, table: str) -> None:
@@ -119,8 +119,8 @@ class MemoryStorage:
 
     One object serves one store; `another()` returns a storage with the same data for another store. With
     `write_behind=0`, the default, changes are stored when a call returns. With `inline=False`, stores treat the storage
-    as remote. Times, including those of leases, are in ms of the store's clock. `max_age` is how long data is kept
-    after it was written, and `history` the number of commits in the log.
+    as remote. Times, including those of leases, are in ms of the store's clock. `max_age` is how long unused data is
+    kept, and `history` the number of commits in the log.
     """
 
     has_places = True
@@ -229,6 +229,9 @@ class MemoryStorage:
             number = self._write(space, batch, now) if has_changes(batch) else 0
             if id and number:
                 space.commits[writer] = id, number
+            for place in batch.used:
+                if place in space.used:
+                    space.used[place] = now
             for name in batch.release:
                 space.leases.pop(name, None)
             return Outcome(number, space.epoch, None)
@@ -254,7 +257,7 @@ class MemoryStorage:
             before = space.results.get(result.key)
             if before is None or before.times.date <= result.times.date:
                 space.results[result.key] = result._replace(rev=space.number)
-                space.written[result.key] = now
+                space.used[result.key] = now
         space.index.update(batch.index)
         space.append(batch.entry, self.history)
         return space.number
@@ -292,7 +295,7 @@ class MemoryStorage:
             return space.epoch
 
     def trim(self, /) -> int:
-        """Delete data that was written `max_age` ago, tombstones after at least an hour; return the count."""
+        """Delete data that was not used for `max_age`, tombstones after at least an hour; return the count."""
         space = self._space()
         now = self._now()
         end = time.perf_counter() + TRIM_TIME
@@ -308,7 +311,7 @@ class MemoryStorage:
     def _trim_some(self, space: Namespace, now: float) -> int:
         gone: dict[str, list[str]] = {}
         keys: list[str] = []
-        for place in list(islice((place for place in space.written if self._is_old(space, place, now)), _AT_ONCE)):
+        for place in list(islice((place for place in space.used if self._is_old(space, place, now)), _AT_ONCE)):
             if isinstance(place, str):
                 space.take_result(place)
                 keys.append(place)
@@ -323,7 +326,7 @@ class MemoryStorage:
     def _is_old(self, space: Namespace, place: Cell | str, now: float) -> bool:
         row = None if isinstance(place, str) else space.row(place)
         kept = max(self.max_age, HOUR) if row is not None and row.value is None else self.max_age
-        return now - space.written[place] > kept
+        return now - space.used[place] > kept
 
     def stats(self, /) -> NamespaceStats:
         """Return the size of the namespace, in bytes of its values."""

@@ -160,6 +160,8 @@ class Batch(NamedTuple):
     """Tables that a response listed completely."""
     incomplete: list[str]
     """Tables with rows that are not stored."""
+    used: list[Place]
+    """Rows and results that were just used; recording this makes neither a rev nor an entry."""
     release: list[str]
     """Leases that end with the commit."""
     entry: Entry
@@ -176,7 +178,7 @@ class Outcome(NamedTuple):
     """The outcome of a commit."""
 
     number: int
-    """The number of the commit; 0 if nothing was written, or only `release`, which makes no commit."""
+    """The number of the commit; 0 if nothing was written, or only `used` and `release`, which make no commit."""
     epoch: int
     """The current epoch; if it differs from that of the batch, the batch came too late."""
     moved: Loaded | None

@@ -49,8 +49,8 @@ class SQLiteStorage:
     data, such as the id of an account; data of different principals is separate. With None, everyone who can open the
     folder may see all data. The principal is stored as a hash only.
 
-    max_bytes     the maximum size of the file; beyond it, the oldest data is deleted
-    max_age       how long data is kept after it was received, in ms
+    max_bytes     the maximum size of the file; beyond it, the least recently used data is deleted
+    max_age       how long data is kept after it was received or last used, in ms
     write_behind  how long a change may wait for others before it is written, in ms; 0: until the call returns
     poll          the interval of checks for changes of other processes, in ms
     timeout       how long a read may take, in ms; if it takes longer, the store sends a request instead

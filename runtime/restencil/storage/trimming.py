@@ -1,4 +1,4 @@
-"""Delete rows and results that were written long ago, and the oldest beyond the size limit, from a SQLite file."""
+"""Delete expired rows, rows not used recently, and rows beyond the size limit from a SQLite file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 500
 _LOOKED_AT: Final = 5_000
-"""The number of rows that are looked at before the clock is checked."""
+"""The number of rows whose last use is checked before the clock is checked."""
 _SAMPLED: Final = 1_000
 _TARGET_SHARE: Final = 0.9
 """The share of the limit that is left after trimming."""
@@ -26,14 +26,14 @@ _FREED: Final = 100
 _DEAD_RESULTS: Final = (
     "SELECT rowid, key FROM result WHERE expires_at + max(expires_at - date, 0) + 3600000 < ? LIMIT 500"
 )
-_OLD_RESULTS: Final = "SELECT rowid, key FROM result WHERE written <= ? LIMIT 500"
+_OLD_RESULTS: Final = "SELECT rowid, key FROM result WHERE used <= ? LIMIT 500"
 _OLD_ROWS: Final = (
-    "SELECT born, kind, pk FROM row WHERE born > ? AND born <= ? AND written <= ? AND (value IS NOT NULL OR date < ?)"
+    "SELECT born, kind, pk FROM row WHERE born > ? AND born <= ? AND used <= ? AND (value IS NOT NULL OR date < ?)"
     " ORDER BY born LIMIT 500"
 )
 _LAST_BORN: Final = "SELECT coalesce(max(born), 0) FROM row"
 _FIRST_BORN: Final = "SELECT coalesce(min(born), 0) FROM row"
-_SAMPLE: Final = "SELECT written FROM row WHERE born >= ? LIMIT 1"
+_SAMPLE: Final = "SELECT used FROM row WHERE born >= ? LIMIT 1"
 _DROP_RESULT: Final = "DELETE FROM result WHERE rowid = ?"
 _DROP_ROW: Final = "DELETE FROM row WHERE born = ?"
 _NAME: Final = "SELECT name FROM kind WHERE id = ?"
@@ -50,9 +50,9 @@ _START: Final[tuple[Any, ...]] = (0, "", "")
 
 
 class Trim:
-    """The limits of a file, and the progress of the hourly scan for old data.
+    """The limits of a file, and the progress of the hourly scan for unused data.
 
-    `max_bytes` limits the pages in use, and `max_age` (ms) is how long data is kept after it was written.
+    `max_bytes` limits the pages in use, and `max_age` (ms) is how long unused data is kept.
     """
 
     def __init__(self, max_bytes: int, max_age: float) -> None:
@@ -91,7 +91,7 @@ class Trim:
         return dropped
 
     def _look(self, database: Database, now: float, end: float) -> int:
-        """Delete data that was written `max_age` ago, whatever the size; runs once an hour."""
+        """Delete data that was not used for `max_age`, whatever the size; runs once an hour."""
         hour = int(now // HOUR)
         if hour == self._looked:
             return 0
@@ -134,12 +134,12 @@ def _free_space(database: Database, now: float, used: int, target: int, end: flo
 
 
 def _cutoff(database: Database, now: float, share: float) -> int:
-    """Estimate the hour before which this share of the rows was last written, from a sample."""
+    """Estimate the hour before which this share of the rows was last used, from a sample."""
     first, last = _number(database, _FIRST_BORN), _number(database, _LAST_BORN)
     at = [(random.randint(first, last),) for _ in range(_SAMPLED)]
     found = database.read(lambda cursor: [cursor.execute(_SAMPLE, place).fetchone() for place in at], endless=True)
-    hours = sorted(hour for (hour,) in filter(None, found))
-    return hours[min(int(share * len(hours)), len(hours) - 1)] if hours else int(now // HOUR)
+    used = sorted(hour for (hour,) in filter(None, found))
+    return used[min(int(share * len(used)), len(used) - 1)] if used else int(now // HOUR)
 
 
 def _never() -> bool:
@@ -163,7 +163,7 @@ def _drop_results(
 def _drop_rows(database: Database, bound: tuple[object, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
     """Drop rows in at least one short transaction, until the time `end`.
 
-    `bound` is (born after, born until, written until, tombstones dated before).
+    `bound` is (born after, born until, last used until, tombstones dated before).
     """
     after, *others = bound
 

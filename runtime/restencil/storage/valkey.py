@@ -64,7 +64,7 @@ from .protocol import (
 if TYPE_CHECKING:
     from ..base.durations import Duration
 
-FORMAT: Final = 3
+FORMAT: Final = 2
 """The format of the stored data; a newer one is not read."""
 
 _AT_ONCE: Final = 500
@@ -101,7 +101,7 @@ class ValkeyStorage:
     shared data. `principal` is the owner of the data, such as the id of an account, or None if everyone who can reach
     the server may see all data. The principal is stored as part of a hash only.
 
-    Times are in ms, or strings such as `"24h"`, or timedeltas. Data is deleted `max_age` after it was written. Changes
+    Times are in ms, or strings such as `"24h"`, or timedeltas. Data that was not used for `max_age` is deleted. Changes
     wait `write_behind` for others before they are written. A read waits `timeout` for the server, and proceeds without
     it after three timeouts. A request waits `lease_wait` for the same one of another process. The log has `history`
     entries; a process that is further behind checks all its data again.
@@ -782,8 +782,8 @@ def _commit_arguments(names: Keys, batch: Batch) -> tuple[list[bytes], list[Any]
         keys.append(names.index(table, field))
         arguments += [encoded(f"{part(table)}:{part(field)}"), len(pairs) // 2, *pairs]
     keys += [names.lease(name) for name in batch.release]
-    keys += [names.place(place) for place in batch.drop]
-    arguments += [len(batch.release), len(batch.drop)]
+    keys += [names.place(place) for place in (*batch.used, *batch.drop)]
+    arguments += [len(batch.release), len(batch.used), len(batch.drop)]
     for place in batch.drop:
         arguments += [0, encoded(place)] if isinstance(place, str) else [number[place[0]], encoded(place[1])]
     arguments.append(len(batch.rows))

@@ -80,7 +80,7 @@ class _Bench:
             changed.setdefault(row.table, []).append(row.pk)
         keys = [result.key for result in members.get("results", ())]
         entry = Entry(0, "checker", None, changed, {}, {}, keys, False)
-        empty = Batch(self.epoch, [*rows], [], [], {}, {}, [], [], [], entry)
+        empty = Batch(self.epoch, [*rows], [], [], {}, {}, [], [], [], [], entry)
         return empty._replace(**members)
 
     def commit(self, *rows: StoredRow, **members: Any) -> int:
@@ -438,6 +438,17 @@ def _indexes(bench: _Bench) -> None:
 
 
 @_rule
+def _notes_use(bench: _Bench) -> None:
+    """Recording the use of places makes neither a number nor an entry, whether or not they are stored."""
+    bench.commit(_row("1"), results=[_result("k")])
+    used: list[Place] = [("A", "1"), "k", ("A", "2"), "j"]
+    outcome = bench.one.commit(bench.batch(used=used))
+    _same("what became of it", outcome, (0, bench.epoch, None))
+    _same("entries", len(bench.other.changes(0, 0).entries), 1)
+    _same("the rev", [row.rev for row in bench.load(("A", "1")).rows], [1])
+
+
+@_rule
 def _commits_plenty(bench: _Bench) -> None:
     """A large batch is one commit; none of it is written if one row has moved."""
     number = bench.commit(*(_row(str(pk)) for pk in range(_ROWS)), results=[_result("k")])
@@ -612,7 +623,7 @@ def _fences(bench: _Bench) -> None:
 
 @_rule
 def _trims(bench: _Bench) -> None:
-    """`trim` keeps recent data within the bounds, and returns quickly."""
+    """`trim` keeps recently used data within the bounds, and returns quickly."""
     bench.commit(_row("1"), _row("2", value=None), results=[_result("k", _now() + bench.offset)])
     begin = time.perf_counter()
     _same("dropped", bench.one.trim(), 0)

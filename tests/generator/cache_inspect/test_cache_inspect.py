@@ -42,14 +42,15 @@ def namespace(folder: Path) -> StoredNamespace:
 
 
 def test_cache_inspect_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace) -> None:
-    """Rows by arrival, results by key."""
+    """Rows by arrival, results by key, each with its last use."""
     with closing(namespace):
-        assert [held.pk for held in namespace.rows("A")] == [*map(str, range(1, 1203)), "gone"]
-        assert [held.key for held in namespace.results()] == [f"k{n:04}" for n in range(700)]
+        assert [held.pk for held, _ in namespace.rows("A")] == [*map(str, range(1, 1203)), "gone"]
+        assert [held.key for held, _ in namespace.results()] == [f"k{n:04}" for n in range(700)]
         assert list(namespace.rows("unknown")) == []
         found, one = namespace.row("A", "7"), namespace.result("k0007")
-        assert found is not None and (found.value, found.rev) == (b"[7]", 1)
-        assert one is not None and (one.value, one.rev) == (b"[]", 2)
+        assert found is not None and (found[0].value, found[0].rev) == (b"[7]", 1)
+        assert one is not None and (one[0].value, one[0].rev) == (b"[]", 2)
+        assert 0 <= now() - one[1] < 3_700_000
         assert namespace.row("A", "0") is None and namespace.row("B", "1") is None and namespace.result("k") is None
         assert namespace.damage() == []
 
@@ -83,7 +84,7 @@ def test_cache_inspect_looking_changes_nothing(folder: Path) -> None:
         newer.execute(f"PRAGMA application_id = {0x52535443}")
         newer.execute("PRAGMA user_version = 9")
     before = state()
-    with pytest.raises(StorageOff, match="has format 9, but this version of restencil supports 4"):
+    with pytest.raises(StorageOff, match="has format 9, but this version of restencil supports 3"):
         look()
     assert state() == before
 
@@ -130,10 +131,10 @@ def test_cache_inspect_server_is_looked_into_as_a_folder_is() -> None:
             assert [(lease.name, lease.owner) for lease in summary.leases] == [("l", "me")]
             assert 1 == summary.first <= summary.last
             assert summary.committed is not None and abs(summary.committed - now()) < 20_000
-            assert [held.pk for held in space.rows("A")] == [*map(str, range(1, 703)), "gone"]
+            assert [held.pk for held, _ in space.rows("A")] == [*map(str, range(1, 703)), "gone"]
             found, one = space.row("A", "7"), space.result("k")
-            assert found is not None and found.value == b"[7]"
-            assert one is not None and one.value == b"[]" and [held.key for held in space.results()] == ["k"]
+            assert found is not None and found[0].value == b"[7]" and 0 <= now() - found[1] < 3_700_000
+            assert one is not None and one[0].value == b"[]" and [held.key for held, _ in space.results()] == ["k"]
             assert space.row("A", "0") is None and space.result("j") is None and space.damage() == []
             assert server.ask("DBSIZE") == before
             later = space.reset()
