@@ -485,7 +485,7 @@ class Hydrator(Provenance):
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
-        result = self._after_bulk_invalidations(result)
+        result = self._write_behind.after_bulk_invalidations(result)
         times = self.times(result.times, result.requested_rev)
         if waits is not None and (times is None or times.date <= waits):
             return
@@ -544,17 +544,6 @@ class Hydrator(Provenance):
         self._connection.known.key_revs[key] = 0
         if was_there and meta is not None:
             into.key_metas[key] = meta.with_expiry(1)  # another process dropped it, and may know why
-
-    def _after_bulk_invalidations(self, result: StoredResult) -> StoredResult:
-        """Apply pending bulk invalidations to a loaded result."""
-        if not self._write_behind.is_open:
-            return result
-        try:
-            with self._store_state.hooks:
-                return self._write_behind.after_bulk_invalidations(result)
-        except Exception:
-            logger.exception("%s counts as invalidated: a test of keys failed", result.key)
-            return result._replace(invalidated=True, value=None)
 
     def _parts_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> ResultParts | None:
         """Decode the parts of a result; None if it is invalid JSON."""
