@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,9 +31,11 @@ MOST_METHODS = 30
 
 @pytest.fixture(scope="module", autouse=True)
 def _trees() -> Iterator[None]:
-    """The parsed files are let go of after the last test here."""
+    """The parsed files are let go of after the last test here, and are no garbage before."""
+    gc.disable()
     yield
     tree_of.cache_clear()
+    gc.enable()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -206,8 +206,6 @@ def test_status_errors_without_a_response_a_message_says_why(asynchronous: bool)
     assert error.elapsed > 0 and error.retry_after is None and error.request_id is None
     with Server(lambda request: Reply(held=True)) as server:
         endpoint = RestEndpoint(path="/a", url_prefix=server.url)
-        error = fetched(kind(timeout=700), endpoint)  # in which it has connected
-        assert str(error) == f"GET {server.url}/a: no response within 700 ms (read)"
         limits = httpx.Timeout(PATIENCE, read=0.2)
         client = httpx.AsyncClient(timeout=limits) if asynchronous else httpx.Client(timeout=limits)
         error = fetched(kind(client=client), endpoint)
