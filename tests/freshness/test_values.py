@@ -266,6 +266,34 @@ def test_change_that_was_made_gives_the_record_after_an_empty_response(session: 
     assert (changed.id, changed.title, changed.body) == (1, "sent", "b1")
 
 
+COMMANDS = """
+objects: {Rename: {new_name: string?}}
+resources:
+  boxes:
+    path: /boxes/:id
+    schema: {entity: Box, fields: {id: integer, name: string, note: string?}}
+    endpoints: {update: {body: Rename}}
+"""
+
+
+def test_update_whose_body_has_no_member_of_the_record_replaces_none() -> None:
+    """A PUT of `{"new_name": …}` that is answered by `{}` says nothing of the note, which shows until the next read."""
+    box: dict[str, Any] = {"id": 1, "name": "one", "note": "n"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return dict(box)
+        box["name"] = body["new_name"]
+        return {}
+
+    with small(COMMANDS, answer) as session:
+        session.call("boxes.get", id=1)
+        assert session.call("boxes.update", id=1, body={"new_name": "two"}).note == "n"
+        assert session.bound("boxes.get").cached(id=1).note == "n"
+        assert session.requests("boxes.get", id=1) == ["GET /boxes/1"]
+        assert session.bound("boxes.get").cached(id=1).name == "two"
+
+
 def test_delete_gives_the_record_as_it_was_known(session: Session) -> None:
     """The value of a delete is the record as it was known, or None."""
     known = session.call("items.get", id=1)

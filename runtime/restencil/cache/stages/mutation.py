@@ -125,8 +125,9 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
     """Return the record that replaces an empty response, with a primary key; None if none is known.
 
     If the record is replaced, optional fields that were not sent are removed: otherwise later responses without them
-    would never remove them. Objects that the path identifies in part stay complete. Of a union, the record is of the
-    class that what was sent names, or else of that of the stored record; if both are unknown, the record is too.
+    would never remove them. A body without any field of the record (`{"new_name": …}`) changes none. Objects that the
+    path identifies in part stay complete. Of a union, the record is of the class that what was sent names, or else of
+    that of the stored record; if both are unknown, the record is too.
     """
     request, writer = tx.request, tx.writer
     item = entity_schema(request.rules.schema)
@@ -149,8 +150,10 @@ def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] |
     if stored is not None:
         stored = without_lists(model, stored)
         is_known = pk is not None and not is_union  # a union needs the members that determine the class
-        kept = _never_absent(schema, stored) if request.rules.response.replace else {} if is_known else stored
         part, named = model.pk_part(stored), params_of(request.rules, request.args)
+        if request.rules.response.replace and assumed.keys() <= named.keys():
+            return dict(stored)
+        kept = _never_absent(schema, stored) if request.rules.response.replace else {} if is_known else stored
         if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
             sent: Any = request.args[-1] if request.rules.mutation.has_body else None
             named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
