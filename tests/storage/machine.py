@@ -7,7 +7,7 @@ that it is run, whatever the storage is.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -443,7 +443,7 @@ class World:
             if seen != expected[name]
             and not _is_own(process, name, seen, expected[name])
             and not self._is_cold(name, seen, expected[name])
-            and not _has_expired(process, name, seen, expected[name])
+            and not has_expired(process.expired, name, seen, expected[name])
         ]
 
     def _is_cold(self, name: str, seen: Any, expected: Any) -> bool:
@@ -485,11 +485,11 @@ def _is_own(process: Process, name: str, seen: Any, expected: Any) -> bool:
     return seen[0] == [] or (seen[1] == expected[1] and _in_any_order(others) == _in_any_order(expected[0]))
 
 
-def _has_expired(process: Process, name: str, seen: Any, expected: Any) -> bool:
+def has_expired(expired: Iterable[Expired], name: str, seen: Any, expected: Any) -> bool:
     """Whether a process shows as stale what may have been requested before it expired all keys of that kind."""
-    if name in SLUGS or seen != (expected[0], 1):
+    if name in SLUGS or tuple(seen) != (expected[0], 1):
         return False
-    return any(one.outruns(name, expected[1] - _LIFETIME - _OLDEST) for one in process.expired)
+    return any(one.outruns(name, expected[1] - _LIFETIME - _OLDEST) for one in expired)
 
 
 def _in_any_order(items: Any) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.histories import history
+from tests.storage.machine import Expired, has_expired
 from tests.storage.servers import ValkeyServer, needs_server
 
 
@@ -92,6 +93,8 @@ class Walker:
         )
         self._pid = int(self._line())
         self.is_child = False
+        self.expired: list[Expired] = []
+        """What it expired of all keys: it alone knows that what was under way meanwhile is stale."""
 
     def _line(self) -> str:
         assert self._process.stdout is not None
@@ -123,6 +126,8 @@ class Walker:
                 continue
             if not times and "/directs/all" in name and [None, 1] in (shown, other):
                 continue  # a server does not know whether it has all of a table
+            if has_expired(self.expired, name, shown, other):
+                continue
             if not self.is_child or (isinstance(shown, list) and shown[1] > 1 and shown[0] != []):
                 return False
         return True
@@ -132,7 +137,7 @@ def _walk(seed: int, kind: str, where: str) -> None:
     setting, steps = history(seed)
     walkers = [Walker(kind, where) for _ in range(3)]
     try:
-        for number, (place, step, _) in enumerate(steps):
+        for number, (place, step, what) in enumerate(steps):
             walker = walkers[place]
             if step in ("kill", "restart"):
                 if step == "restart":
@@ -145,6 +150,8 @@ def _walk(seed: int, kind: str, where: str) -> None:
                 assert walker.ask("flush")
             else:
                 walker.ask("step", seed, number)
+                if step == "expire_all":
+                    walker.expired.append(Expired(what.test_key, time.time() * 1_000))
         assert all(walker.ask("flush") for walker in walkers)
         last = Walker(kind, where)
         walkers.append(last)
