@@ -931,3 +931,65 @@ def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items_async(
             )
 
     assert asyncio.run(upload())["sent"] == "123"
+
+
+MANY: Final = 2_000
+"""The number of changes after which a server is not busy anymore, so that a failing test ends."""
+
+
+class Busy:
+    """A server with three pages of items, of which a change is under way at all times, until there were too many."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.under_way = asyncio.Event()
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        """A change is answered when the next one has arrived."""
+        if request.method == "GET":
+            first = 2 * int(request.url.params.get("page", 1)) - 1
+            return httpx.Response(200, json=[{"id": pk, "name": ""} for pk in (first, first + 1) if pk <= 6])
+        self.changes += 1
+        number = self.changes
+        before, self.under_way = self.under_way, asyncio.Event()
+        before.set()
+        if number < MANY:
+            await self.under_way.wait()
+        return httpx.Response(200, json={"id": int(request.url.path[7:]), "name": str(number)})
+
+
+def test_run_over_pages_ends_while_its_items_change_constantly() -> None:
+    """It waits for none that began after its pages, and goes back a few times for the same items."""
+    spec = """
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer, name: string}}
+    pagination_field: page
+    pagination: {style: page}
+"""
+
+    async def take() -> tuple[list[int], int]:
+        busy = Busy()
+        async with client_class(package_of(spec), asynchronous=True)(
+            client=httpx.AsyncClient(transport=httpx.MockTransport(busy))
+        ) as client:
+
+            async def change(pk: int) -> None:
+                while busy.changes < MANY:
+                    await client.items.partial_update(id=pk, body={"name": "new"})
+
+            run = client.items.get_list.iterate()
+            first = await anext(run)
+            tasks = [asyncio.create_task(change(pk)) for pk in (1, 2)]
+            while busy.changes < len(tasks):
+                await asyncio.sleep(0)
+            items = [first.id, *[item.id async for item in run]]
+            changes, busy.changes = busy.changes, MANY
+            busy.under_way.set()
+            await asyncio.gather(*tasks)
+            return items, changes
+
+    items, changes = asyncio.run(take())
+    assert items == [1, 2, 3, 4, 5, 6]
+    assert changes < MANY

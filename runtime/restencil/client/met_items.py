@@ -30,7 +30,7 @@ class _Met:
         self._record = known_record(stored)
         self._number = number
         self.counted: set[str] = set()
-        """The kinds of events that were counted, each once, so that a run comes to an end."""
+        """The kinds of events that were counted, each once for this page."""
 
     def move(self, seen: EntityEvents) -> Move | None:
         """Return how it may have changed its position or left the list; None if it did neither, or that was counted."""
@@ -87,16 +87,18 @@ class MetItems:
         return [move for move in moves if move is not None]
 
     def wait_for_changes(self, counts: Callable[[bool], bool], signal: AbortSignal | None) -> StepsOf[None]:
-        """Steps: wait until no change is under way that may move an item.
+        """Steps: wait until the changes that may move an item, and are under way now, have ended.
 
-        `counts` returns whether changes matter, given whether they may delete an item.
+        `counts` returns whether changes matter, given whether they may delete an item. Those that begin meanwhile are
+        not waited for: there may always be one, and the server has made none of them before the pages so far.
         """
-        store = self._core.store
-        while (change := next(self._changes_in_flight(counts), None)) is not None:
-            # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
-            yield Pause(store.scheduler, None if change.loop is None else LOOP_CHECK, signal, change)
-            if change.orphaned:
-                change.sender.abandon(change)
+        scheduler = self._core.store.scheduler
+        for change in list(self._changes_in_flight(counts)):
+            while not change.done:
+                # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
+                yield Pause(scheduler, None if change.loop is None else LOOP_CHECK, signal, change)
+                if change.orphaned:
+                    change.sender.abandon(change)
 
     def has_changes_in_flight(self, counts: Callable[[bool], bool]) -> bool:
         """Return whether a change is under way that may move an item."""

@@ -35,6 +35,9 @@ _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 _MAX_REPEATS: Final = 1_000
 """The number of equal pages in a row after which a list ends, although each response indicates that there are more."""
 
+_MAX_RETURNS: Final = 3
+"""The number of times in a row that a run goes back, without new items, for changes of items that it has received."""
+
 _BAD_REQUEST: Final = 400
 
 _hinted: set[str] = set()
@@ -115,6 +118,8 @@ class Pages:
         """The moves that happened while the current page was under way; they are counted already."""
         self._is_overlapped = False
         """Whether changes of items were under way together with the current page."""
+        self._returns = 0
+        """The number of times that the run went back since it received a new item."""
         self._is_extended = False
         """Whether the current page is the stored list with further pages, which the run will request again."""
         self._used: set[Any] = set()
@@ -142,7 +147,7 @@ class Pages:
         These are the items of the pages so far that may have left their position. If some did while the last page was
         under way, the server may have sent it after that, so that the next page begins before it.
         """
-        if not self._late and not (self._is_overlapped and self._moves):
+        if not self._moves or not (self._late or self._is_overlapped):
             return len(self._moves)
         return len(self._moves) + (max(self.longest, 1) if self._style.counts_pages else self.count)
 
@@ -261,6 +266,7 @@ class Pages:
             return None
         position, page = found
         count_moves(moves)
+        self._returns += bool(moves)
         self._late = self._met.moves() if self._style.is_counted else []
         count_moves(self._late)
         self._is_overlapped = self._style.is_counted and self._met.has_changes_in_flight(self._counts)
@@ -350,7 +356,10 @@ class Pages:
             self._is_extended = False
         else:
             self.longest = max(self.longest, self.count)
+        known = len(self._met)
         self._met.meet(items, page.in_flight)
+        if len(self._met) > known:
+            self._returns = 0
         if items:
             self._last = items[-1]
         self._ended = self._is_last(page)
@@ -381,7 +390,12 @@ class Pages:
         return self._total_count if self._is_plain else len(self._met) - len(self._met.moves())
 
     def _moves_before_next(self) -> list[Move]:
-        """Return the moves that change the position of the next page, or with URLs may change it."""
+        """Return the moves that change the position of the next page, or with URLs may change it.
+
+        None do after `_MAX_RETURNS`, so that a run comes to an end even if its items change constantly.
+        """
+        if self._returns >= _MAX_RETURNS:
+            return []
         # With URLs a run begins again, so it does not for a change that only a list in order of changes would move.
         moves = (move for move in self._met.moves() if self._counts(move.is_deletion))
         return [*self._late, *moves]
