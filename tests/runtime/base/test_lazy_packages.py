@@ -42,13 +42,6 @@ def test_lazy_packages_package_imports_the_module_of_the_name_that_is_used(away:
     assert "away.old" not in sys.modules
 
 
-def test_lazy_packages_package_lists_its_names_before_they_are_imported(away: Any) -> None:
-    """What `dir` shows is what there is to ask for."""
-    assert {"Old", "User", "Users", "__name__"} <= set(dir(away))
-    with pytest.raises(AttributeError, match="module 'away' has no attribute 'Nobody'"):
-        _ = away.Nobody
-
-
 def test_lazy_packages_deprecated_name_warns_at_each_use(away: Any) -> None:
     """With its reason where there is one, at the place that uses it."""
     for _ in range(2):
