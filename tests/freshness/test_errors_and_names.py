@@ -146,6 +146,29 @@ resources:
         assert [like.id for like in session.call("likes.get_list", post=1)] == [1]
 
 
+def test_creation_of_many_records_leaves_other_data_fresh() -> None:
+    """Results below the new records are stale, by fewer marks than there are records."""
+    spec = """
+resources:
+  posts:
+    path: /posts/:id
+    schema: {entity: Post, fields: {id: integer}}
+    endpoints: {import_all: {method: POST, path: /import, body: null, schema: [Post]}}
+  comments: {path: /posts/:post/comments/:id, schema: {entity: Comment, fields: {id: integer}}}
+  users: {path: /users/:id, schema: {entity: User, fields: {id: integer}}}
+"""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return [] if method == "GET" else [{"id": pk} for pk in range(2_000)]
+
+    with small(spec, answer) as session:
+        session.call("comments.get_list", post=1)
+        session.call("users.get_list")
+        session.call("posts.import_all")
+        assert session.requests("comments.get_list", post=1) == ["GET /posts/1/comments"]
+        assert session.requests("users.get_list") == []
+
+
 @pytest.mark.parametrize("before", [{}, {"x": 1}])
 def test_change_whose_answer_brings_nothing_makes_stale_what_lies_below(before: dict[str, Any]) -> None:
     """Of `POST /runs/1/input` nothing tells which results below that path it changed."""

@@ -323,12 +323,15 @@ class _Effects:
         self.stale.trees.update(path for path in paths if path is not None)
 
     def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
-        """Mark results below the paths of these records."""
+        """Mark results below the paths of these records, and of their siblings if they are several."""
         siblings, writer = self._siblings, self._writer
         if siblings is not None:
             records = ((cell, writer.record_before(*cell) or writer.record_in_response(*cell)) for cell in cells)
             gets = (siblings.get_request(*cell, record) for cell, record in records)
-            self.stale.trees.update(get.path for get in gets if get is not None and get.path is not None)
+            paths = {get.path for get in gets if get is not None and get.path is not None}
+            if len(paths) > 1:  # a store keeps a limited number of marks, so many records share one
+                paths = {above for path in paths for above in paths_above(path)[:1]}
+            self.stale.trees |= paths
 
     def _same_address(
         self,
