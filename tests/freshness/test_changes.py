@@ -92,6 +92,32 @@ def test_change_below_a_record_makes_the_record_stale(session: Session) -> None:
     assert fresh(session, "items.get", id=2)
 
 
+ELSEWHERE = """
+entities:
+  Example: {fields: {id: integer, comment_count: integer}}
+resources:
+  docs: {path: "/docs/:id", schema: Example}
+  examples: {path: "/examples/:id", schema: Example}
+  comments: {path: "/examples/:example_id/comments/:id", schema: {entity: Comment, fields: {id: integer}}}
+"""
+
+
+def test_change_below_a_record_reaches_it_by_a_resource_that_nobody_has_used() -> None:
+    """`DELETE /examples/1/comments/5` makes example 1 stale, which came with a list of `docs`."""
+    example = {"id": 1, "comment_count": 1}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            example["comment_count"] = 0
+            return NOTHING
+        return [dict(example)]
+
+    with small(ELSEWHERE, answer) as session:
+        session.call("docs.get_list")
+        session.call("comments.delete", example_id=1, id=5)
+        assert session.call("docs.get_list")[0].comment_count == 0
+
+
 def test_change_below_a_record_leaves_it_fresh_that_it_brought_whole(session: Session) -> None:
     """Exempt is the record that the response brought whole."""
     session.call("items.get", id=1)

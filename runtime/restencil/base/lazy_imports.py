@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -16,6 +17,7 @@ __all__ = [
     "asyncio",
     "check_reference",
     "find",
+    "import_resources",
     "lazy_package",
     "lazy_resource",
     "running_loop",
@@ -96,23 +98,41 @@ class LazyResource:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._asking, self._name = owner.__module__, name
+        _lazy_resources.setdefault(owner.__module__.rpartition(".")[0], []).append(self)
+
+    def load(self) -> Any:
+        """Import the class of the resource."""
+        return find(self._reference, self._asking)
 
     def __get__(self, client: object, owner: type | None = None) -> Any:
         if client is None:
             return self
         # As this is no data descriptor, the instance attribute takes precedence from now on.
-        bound = client.__dict__[self._name] = find(self._reference, self._asking)(client)
+        bound = client.__dict__[self._name] = self.load()(client)
         return bound
 
     def __repr__(self) -> str:
         return f"lazy_resource({self._reference!r})"
 
 
+_lazy_resources: Final[dict[str, list[LazyResource]]] = {}
+"""The resources of clients that may not be imported yet, by package."""
+
+
+def import_resources(package: str) -> None:
+    """Import all resources of a package, used or not."""
+    for resource in _lazy_resources.get(package, ()):
+        with suppress(Exception):  # it is raised where the resource is used, and not by the change of another one
+            resource.load()
+    _lazy_resources.pop(package, None)
+
+
 def lazy_resource(reference: str) -> Any:
     """Declare a resource of a client: `orders: Orders[Controller] = lazy_resource(".orders:Orders")`.
 
     `".orders:Orders"` is in the package of the client's module, `"shop.orders:Orders"` is absolute. The class is
-    imported, and the resource created, on first use. Raises ValueError for a reference of another form.
+    imported on first use, or at the first change, which may be about any resource. Raises ValueError for a reference of
+    another form.
     """
     return LazyResource(reference)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, ca
 from urllib import parse as urls
 from weakref import WeakSet
 
+from ..base.lazy_imports import import_resources
 from ..base.logs import logger
 from ..base.values import SCALARS, described, is_mapping, text_of
 from ..cache.request import PAGE
@@ -206,7 +207,7 @@ class ResourceContext:
 
     def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
         """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
-        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
+        for resource in _resources_of_package(self._resource):
             get = _rest_member(resource, "get")
             own = None if get is None else _path_within(get, path)
             params = None if get is None or own is None else _place_template(get).params_of(own)
@@ -228,7 +229,7 @@ class ResourceContext:
         If `get` is read with a body, the request has its key and path, but cannot be sent.
         If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
         """
-        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
+        for resource in _resources_of_package(self._resource):
             get = _rest_member(resource, "get")
             if get is None or get.rules.reach is None or table not in get.rules.tables:
                 continue
@@ -323,6 +324,13 @@ _resources: Final[dict[str, WeakSet[type[Resource[Any]]]]] = {}
 
 def _package_of(resource: type) -> str:
     return resource.__module__.rpartition(".")[0] or resource.__module__
+
+
+def _resources_of_package(resource: type[Resource[Any]]) -> list[type[Resource[Any]]]:
+    """Return the resources of the package of one, itself included; those that nobody has used are imported."""
+    package = _package_of(resource)
+    import_resources(package)
+    return list(_resources.get(package, (resource,)))
 
 
 def _place_template(endpoint: RestEndpoint[..., Any]) -> PathTemplate:
