@@ -107,8 +107,8 @@ def since_failure(
 ) -> Freshness:
     """Return the freshness of a failed request's record by other responses.
 
-    It is stale by the event that may have removed the error's cause if they do not make it fresh, or if the arguments
-    name no record.
+    If they do not make it fresh, or if the arguments name no record, it is stale because of the event that may have
+    removed the error's cause.
     """
     root = _root(request, stored)
     if root is not None:

@@ -451,7 +451,7 @@ def _documentation(endpoint: Any) -> str | None:
     """Return the docstring of a member's declaration, else its purpose with method and path of its requests."""
     declared = endpoint.__dict__.get("__doc__")
     for function in (endpoint.signature, endpoint.__dict__.get("fetch")):
-        if function is not None:  # which has a docstring of its own since Python 3.13
+        if function is not None:  # None has a docstring since Python 3.13
             declared = declared or function.__doc__
     if declared:
         return str(declared)

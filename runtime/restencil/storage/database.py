@@ -200,7 +200,7 @@ class Database:
                 connection.close()
 
     def __del__(self) -> None:
-        """Close the connections of a storage that no one has any more, without the warning of Python 3.13."""
+        """Close the connections of a storage that nothing refers to: Python 3.13 warns of open ones."""
         for connection in (self._writer, self._reader):
             if connection is not None:
                 connection.close()
