@@ -320,7 +320,7 @@ class CacheReader:
         now = self._clock()
         if schema is None or is_plain(schema):
             found = BROKEN if stored is UNDEFINED else USABLE
-            freshness = _STALE
+            freshness = Freshness(0.0)
             if meta is not None:
                 base = self.store_state.base
                 if not meta.expires_at or _is_certain(base, request, meta):
@@ -328,7 +328,7 @@ class CacheReader:
                 elif meta.error is None:
                     freshness = freshness_of(base, request, meta, stored, {}, now)
                 else:
-                    freshness = Freshness(STALE, failure_mark(base, request, meta))
+                    freshness = Freshness(0.0, failure_mark(base, request, meta))
             return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.store_state.hooks:
