@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -99,11 +100,12 @@ resources:
   docs: {path: "/docs/:id", schema: Example}
   examples: {path: "/examples/:id", schema: Example}
   comments: {path: "/examples/:example_id/comments/:id", schema: {entity: Comment, fields: {id: integer}}}
+  others: {path: "/others/:id", schema: {entity: Other, fields: {id: integer}}}
 """
 
 
 def test_change_below_a_record_reaches_it_by_a_resource_that_nobody_has_used() -> None:
-    """`DELETE /examples/1/comments/5` makes example 1 stale, which came with a list of `docs`."""
+    """`DELETE /examples/1/comments/5` makes example 1 stale, which a list of `docs` brought; `others` stays unused."""
     example = {"id": 1, "comment_count": 1}
 
     def answer(method: str, target: str, body: Any) -> Any:
@@ -116,6 +118,7 @@ def test_change_below_a_record_reaches_it_by_a_resource_that_nobody_has_used() -
         session.call("docs.get_list")
         session.call("comments.delete", example_id=1, id=5)
         assert session.call("docs.get_list")[0].comment_count == 0
+        assert f"{session.package.__name__}.others" not in sys.modules
 
 
 def test_change_below_a_record_leaves_it_fresh_that_it_brought_whole(session: Session) -> None:

@@ -166,7 +166,7 @@ class _Plan:
             ClientMember(
                 resource.python,
                 f"{scope.sibling(module_of(resource), resource.class_name)}[{controller}]",
-                call(scope.restencil("lazy_resource"), [string(f".{module_of(resource)}:{resource.class_name}")]),
+                call(scope.restencil("lazy_resource"), [*map(string, _lazily(resource))]),
                 resource.description.strip(),
                 resource.deprecated,
             )
@@ -389,3 +389,10 @@ _Class = TypeVar("_Class", RecordClass, TypedDictClass)
 
 def _with_alias(found: _Class, scope: Scope) -> _Class:
     return dataclasses.replace(found, alias=f"_{found.name}") if scope.is_hidden(found.name) else found
+
+
+def _lazily(resource: d.Resource) -> list[str]:
+    """Return the reference of a resource for its client, and the path of its `get`, if it has one with parameters."""
+    get = resource.endpoints.get("get")
+    path = [get.path.text] if get is not None and get.path.parameters else []
+    return [f".{module_of(resource)}:{resource.class_name}", *path]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -89,11 +89,12 @@ def lazy_package(
 class LazyResource:
     """A descriptor of client classes that returns a resource bound to the client."""
 
-    __slots__ = ("_asking", "_name", "_reference")
+    __slots__ = ("_asking", "_name", "_reference", "path")
 
-    def __init__(self, reference: str) -> None:
+    def __init__(self, reference: str, path: str | None = None) -> None:
         check_reference(reference, relative=True)
         self._reference = reference
+        self.path = path
         self._asking = self._name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -116,25 +117,26 @@ class LazyResource:
 
 
 _lazy_resources: Final[dict[str, list[LazyResource]]] = {}
-"""The resources of clients that may not be imported yet, by package."""
+"""The resources of clients, by package."""
 
 
-def import_resources(package: str) -> None:
-    """Import all resources of a package, used or not."""
+def import_resources(package: str, is_wanted: Callable[[str], bool]) -> None:
+    """Import those resources of a package, used or not, the path of whose `get` is wanted."""
     for resource in _lazy_resources.get(package, ()):
-        with suppress(Exception):  # it is raised where the resource is used, and not by the change of another one
-            resource.load()
-    _lazy_resources.pop(package, None)
+        if resource.path is not None and is_wanted(resource.path):
+            resource.path = None  # it is known from now on
+            with suppress(Exception):  # it is raised where the resource is used, and not by the change of another one
+                resource.load()
 
 
-def lazy_resource(reference: str) -> Any:
-    """Declare a resource of a client: `orders: Orders[Controller] = lazy_resource(".orders:Orders")`.
+def lazy_resource(reference: str, path: str | None = None) -> Any:
+    """Declare a resource of a client: `orders: Orders[Controller] = lazy_resource(".orders:Orders", "/orders/:id")`.
 
     `".orders:Orders"` is in the package of the client's module, `"shop.orders:Orders"` is absolute. The class is
-    imported on first use, or at the first change, which may be about any resource. Raises ValueError for a reference of
-    another form.
+    imported, and the resource created, on first use. With the `path` of its `get`, the class is also imported by a
+    change at or below such a path, which makes its records stale. Raises ValueError for a reference of another form.
     """
-    return LazyResource(reference)
+    return LazyResource(reference, path)
 
 
 # --- modules of the standard library that only some programs need ----------------------------------------------------

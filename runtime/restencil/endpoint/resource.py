@@ -207,7 +207,9 @@ class ResourceContext:
 
     def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
         """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
-        for resource in _resources_of_package(self._resource):
+        package = _package_of(self._resource)
+        import_resources(package, lambda template: path_template(template.rstrip("/")).params_of(path) is not None)
+        for resource in list(_resources.get(package, (self._resource,))):
             get = _rest_member(resource, "get")
             own = None if get is None else _path_within(get, path)
             params = None if get is None or own is None else _place_template(get).params_of(own)
@@ -229,7 +231,7 @@ class ResourceContext:
         If `get` is read with a body, the request has its key and path, but cannot be sent.
         If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
         """
-        for resource in _resources_of_package(self._resource):
+        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
             get = _rest_member(resource, "get")
             if get is None or get.rules.reach is None or table not in get.rules.tables:
                 continue
@@ -264,11 +266,13 @@ class ResourceContext:
                     self.title,
                     name,
                 )
-            names_own = locator is not None and locator.resource(name) is self._resource
-            equal = {of: head for of, head in heads.items() if of in given and not (names_own and of == self._key_name)}
+            of_all = {self._key_name} if locator is not None and locator.resource(name) is self._resource else set()
             for endpoint in found or ():
-                shared = takewhile(equal.items().__contains__, _heads(endpoint.path).items())
-                values = [given[name] for name, _ in shared]
+                values: list[str] = []
+                for param, head in _heads(endpoint.path).items():
+                    if param in of_all or param not in given or heads.get(param) != head:
+                        break
+                    values.append(given[param])
                 places.add(_place(endpoint, values))
                 entity = as_entity(schema_of(endpoint.schema))
                 if entity is not None and not values:
@@ -324,13 +328,6 @@ _resources: Final[dict[str, WeakSet[type[Resource[Any]]]]] = {}
 
 def _package_of(resource: type) -> str:
     return resource.__module__.rpartition(".")[0] or resource.__module__
-
-
-def _resources_of_package(resource: type[Resource[Any]]) -> list[type[Resource[Any]]]:
-    """Return the resources of the package of one, itself included; those that nobody has used are imported."""
-    package = _package_of(resource)
-    import_resources(package)
-    return list(_resources.get(package, (resource,)))
 
 
 def _place_template(endpoint: RestEndpoint[..., Any]) -> PathTemplate:

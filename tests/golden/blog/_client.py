@@ -24,9 +24,13 @@ class _Resources(typing.Generic[restencil.ControllerType]):
 
     articles: Articles[restencil.ControllerType] = restencil.lazy_resource(
         ".articles:Articles",
+        "/articles/:id",
     )
     """What is written."""
-    users: Users[restencil.ControllerType] = restencil.lazy_resource(".users:Users")
+    users: Users[restencil.ControllerType] = restencil.lazy_resource(
+        ".users:Users",
+        "/users/:id",
+    )
     """The people of the blog."""
 
 

@@ -92,28 +92,41 @@ class _Resources(typing.Generic[restencil.ControllerType]):
     )
     basket: BasketResource[restencil.ControllerType] = restencil.lazy_resource(
         ".basket:BasketResource",
+        "/users/:user_id/basket",
     )
-    offers: Offers[restencil.ControllerType] = restencil.lazy_resource(".offers:Offers")
+    offers: Offers[restencil.ControllerType] = restencil.lazy_resource(
+        ".offers:Offers",
+        "/offers/:id",
+    )
     payments: Payments[restencil.ControllerType] = restencil.lazy_resource(
         ".payments:Payments",
+        "/payments/:id",
     )
     questions: Questions[restencil.ControllerType] = restencil.lazy_resource(
         ".questions:Questions",
+        "/offers/:offer/questions/:number",
     )
     receipts: Receipts[restencil.ControllerType] = restencil.lazy_resource(
         ".receipts:Receipts",
+        "/receipts/:id",
     )
     reviews: Reviews[restencil.ControllerType] = restencil.lazy_resource(
         ".reviews:Reviews",
+        "/reviews/:id",
     )
     search: Search[restencil.ControllerType] = restencil.lazy_resource(".search:Search")
     sellers: Sellers[restencil.ControllerType] = restencil.lazy_resource(
         ".sellers:Sellers",
+        "/sellers/:id",
     )
     shelves: Shelves[restencil.ControllerType] = restencil.lazy_resource(
         ".shelves:Shelves",
+        "/halls/:hall/shelves/:shelf",
     )
-    terms: Terms[restencil.ControllerType] = restencil.lazy_resource(".terms:Terms")
+    terms: Terms[restencil.ControllerType] = restencil.lazy_resource(
+        ".terms:Terms",
+        "/terms/:language",
+    )
 
 
 class Market(_Resources[restencil.Controller], restencil.Controller):

@@ -18,7 +18,10 @@ _API = restencil.Api(url_prefix="https://todo.example/api")
 class _Resources(typing.Generic[restencil.ControllerType]):
     """The resources of a client, each imported and created when it is first used."""
 
-    todos: Todos[restencil.ControllerType] = restencil.lazy_resource(".todos:Todos")
+    todos: Todos[restencil.ControllerType] = restencil.lazy_resource(
+        ".todos:Todos",
+        "/todos/:id",
+    )
     """What there is to do."""
 
 
