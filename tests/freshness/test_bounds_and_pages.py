@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -931,6 +931,33 @@ def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items_async(
             )
 
     assert asyncio.run(upload())["sent"] == "123"
+
+
+def test_run_over_pages_does_not_wait_for_a_change_that_another_task_feeds() -> None:
+    """The change reads a queue that the run fills."""
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        return uploaded(request)
+
+    async def upload() -> Any:
+        async with client_class(package_of(UPLOADS), asynchronous=True)(
+            client=httpx.AsyncClient(transport=httpx.MockTransport(handle))
+        ) as client:
+            queue: asyncio.Queue[bytes] = asyncio.Queue(1)
+
+            async def chunks() -> AsyncIterator[bytes]:
+                while chunk := await queue.get():
+                    yield chunk
+
+            change = asyncio.create_task(client.items.upload(body=chunks()))
+            await asyncio.sleep(0)
+            async for item in client.items.get_list.iterate():
+                await queue.put(str(item.id).encode())
+            await queue.put(b"")
+            return await change
+
+    assert asyncio.run(asyncio.wait_for(upload(), 20))["sent"] == "123"
 
 
 MANY: Final = 2_000

@@ -49,7 +49,7 @@ class BodyStart:
     def __init__(self, body: Any) -> None:
         self._places: list[tuple[Any, int]] = []
         self._obstacle: str | None = None
-        for stream in _streams_in(body):
+        for stream in streams_in(body):
             place = _place_of(stream)
             if place is None:
                 self._obstacle = described(stream)
@@ -82,7 +82,7 @@ def say_not_repeated(error: NetworkError, obstacle: str) -> None:
     error.args = (f"{error.args[0]}; {not_repeated(obstacle)}", *error.args[1:])
 
 
-def _streams_in(body: object) -> Iterator[object]:
+def streams_in(body: object) -> Iterator[object]:
     """Yield the parts of a body that are read while it is sent: the body itself, or the files of a multipart body."""
     if _is_stream(body):
         yield body

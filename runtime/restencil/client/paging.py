@@ -16,8 +16,8 @@ from ..endpoint.page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.page_styles import PageUrl, pagination_of
 from ..schema.record import identity_of, to_wire
 from .in_flight import page_of
-from .met_items import MetItems, cell_of, count_moves, identity_in_run
 from .page_requests import FetchedPage, PageRequests, member_of
+from .received_items import ReceivedItems, cell_of, count_moves, identity_in_run
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.page_styles import Pagination
     from .core import Core
-    from .met_items import Move
+    from .received_items import Move
 
 _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
@@ -110,7 +110,7 @@ class Pages:
         self._sent_before: Any = None
         """The items in the response of the current page."""
         self.longest = 0
-        self._met = MetItems(core)
+        self._received = ReceivedItems(core)
         """The items on all pages of this run."""
         self._moves: list[Move] = []
         """The moves that the position of the next page considers."""
@@ -257,7 +257,7 @@ class Pages:
         Changes of items that are under way end before it is requested, or before the list ends: the server may make
         them between two pages.
         """
-        yield from self._met.wait_for_changes(self._counts, self._signal)
+        yield from self._received.wait_for_changes(self._counts, self._signal)
         moves = self._moves = self._moves_before_next()
         if self._ended and not moves:
             return None
@@ -267,9 +267,9 @@ class Pages:
         position, page = found
         count_moves(moves)
         self._returns += bool(moves)
-        self._late = self._met.moves() if self._style.is_counted else []
+        self._late = self._received.moves() if self._style.is_counted else []
         count_moves(self._late)
-        self._is_overlapped = self._style.is_counted and self._met.has_changes_in_flight(self._counts)
+        self._is_overlapped = self._style.is_counted and self._received.has_changes_in_flight(self._counts)
         return _Ahead(position, page, bool(moves) or (self._style.is_counted and position <= self._number))
 
     def _next(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
@@ -356,9 +356,9 @@ class Pages:
             self._is_extended = False
         else:
             self.longest = max(self.longest, self.count)
-        known = len(self._met)
-        self._met.meet(items, page.in_flight)
-        if len(self._met) > known:
+        known = len(self._received)
+        self._received.add(items, page.in_flight)
+        if len(self._received) > known:
             self._returns = 0
         if items:
             self._last = items[-1]
@@ -387,7 +387,7 @@ class Pages:
         before = self._style.count_before(self)
         if before is not None:
             return before + self.count
-        return self._total_count if self._is_plain else len(self._met) - len(self._met.moves())
+        return self._total_count if self._is_plain else len(self._received) - len(self._received.moves())
 
     def _moves_before_next(self) -> list[Move]:
         """Return the moves that change the position of the next page, or with URLs may change it.
@@ -397,7 +397,7 @@ class Pages:
         if self._returns >= _MAX_RETURNS:
             return []
         # With URLs a run begins again, so it does not for a change that only a list in order of changes would move.
-        moves = (move for move in self._met.moves() if self._counts(move.is_deletion))
+        moves = (move for move in self._received.moves() if self._counts(move.is_deletion))
         return [*self._late, *moves]
 
     def _counts(self, is_deletion: bool, /) -> bool:

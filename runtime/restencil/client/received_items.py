@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ..base.bodies import streams_in
 from ..base.steps import current_call
 from ..base.values import INVALID, UNDEFINED, kind_of, same_json
 from ..schema.record import class_record, identity_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .core import Core
 
 
-class _Met:
+class _ReceivedItem:
     """An item of a run: the cell of its entity, if it is one, and what was stored of it when its page was received."""
 
     __slots__ = ("_number", "_record", "cell", "counted")
@@ -54,35 +55,35 @@ class _Met:
 class Move(NamedTuple):
     """An item that was, or may have been, deleted or changed after its page was received."""
 
-    met: _Met
+    item: _ReceivedItem
     kind: str
     """What happened to it."""
     is_deletion: bool
     """Whether it may have left the list."""
 
 
-class MetItems:
+class ReceivedItems:
     """The items on all pages of a run, by identity."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._items: dict[Any, _Met] = {}
+        self._items: dict[Any, _ReceivedItem] = {}
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def meet(self, items: Iterable[Any], in_flight: object) -> None:
+    def add(self, items: Iterable[Any], in_flight: object) -> None:
         """Add the items of a page, which the response to this request contained; earlier events are older than it."""
         store = self._core.store
         number = in_flight.fetched_at if isinstance(in_flight, InFlight) else store.next_number()
         new = {identity_in_run(item): cell_of(item) for item in items}
         known = store.events_of([cell for cell in new.values() if cell is not None])
         for identity, cell in new.items():
-            self._items[identity] = _Met(cell, UNDEFINED if cell is None else known[cell].stored, number)
+            self._items[identity] = _ReceivedItem(cell, UNDEFINED if cell is None else known[cell].stored, number)
 
     def moves(self) -> list[Move]:
         """Return the moves of entities that were not counted yet."""
-        known = {met.cell: met for met in self._items.values() if met.cell is not None}
+        known = {one.cell: one for one in self._items.values() if one.cell is not None}
         moves = (known[cell].move(seen) for cell, seen in self._core.store.events_of(known).items())
         return [move for move in moves if move is not None]
 
@@ -90,11 +91,12 @@ class MetItems:
         """Steps: wait until the changes that may move an item, and are under way now, have ended.
 
         `counts` returns whether changes matter, given whether they may delete an item. Those that begin meanwhile are
-        not waited for: there may always be one, and the server has made none of them before the pages so far.
+        not waited for: there may always be one, and the server has made none of them before the pages so far. Neither
+        are those that read a stream while they are sent, which may wait for items of the run.
         """
         scheduler = self._core.store.scheduler
         for change in list(self._changes_in_flight(counts)):
-            while not change.done:
+            while not change.done and not _sends_a_stream(change):
                 # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
                 yield Pause(scheduler, None if change.loop is None else LOOP_CHECK, signal, change)
                 if change.orphaned:
@@ -111,7 +113,7 @@ class MetItems:
         """
         member, outer = self._core.store.member, current_call.get()
         peers = [] if member is None else [peer.store for peer in member.of_same_credential()]
-        cells = [met.cell for met in self._items.values() if met.cell is not None]
+        cells = [one.cell for one in self._items.values() if one.cell is not None]
         for store in (self._core.store, *peers):
             if not store.in_flight.mutations:
                 continue
@@ -125,10 +127,15 @@ class MetItems:
                         yield change
 
 
+def _sends_a_stream(change: InFlight) -> bool:
+    request = change.request
+    return request.rules.mutation.has_body and any(streams_in(request.args[-1]))
+
+
 def count_moves(moves: list[Move]) -> None:
     """Count these moves, so that each is considered once."""
-    for met, kind, _ in moves:
-        met.counted.add(kind)
+    for item, kind, _ in moves:
+        item.counted.add(kind)
 
 
 def cell_of(item: Any) -> tuple[str, str] | None:
