@@ -606,6 +606,47 @@ def test_field_without_persist_that_is_not_known_is_requested() -> None:
         assert session.call("items.get", "", "other", id=1).title == "old"
 
 
+@pytest.mark.parametrize("read", [("notes.get", {"id": 2}), ("notes.get_list", {})], ids=["get", "list"])
+@pytest.mark.parametrize("reopened", ["storage", "dump"])
+@pytest.mark.parametrize("kind", ["string", "string?"])
+@pytest.mark.parametrize("embeds", [True, False], ids=["embedded", "joined"])
+def test_list_with_an_item_that_is_not_stored_whole_makes_no_read_ask_twice(
+    read: tuple[str, dict[str, Any]], reopened: str, kind: str, embeds: bool
+) -> None:
+    """What a record had in its list before is not part of a response without that list, which nothing renews."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if target == "/authors/1":
+            title = {"title": "t"} if kind == "string" else {}
+            return {"id": 1, "notes": [{"id": pk, "author": 1, **title} for pk in (1, 2)]}
+        note = {"id": 2, "title": "t", "author": {"id": 1} if embeds else 1}
+        return {"/notes": [note], "/notes/2": note, "/notes/1": {**note, "id": 1}}[target]
+
+    spec = f"""
+entities:
+  Author: {{fields: {{id: integer, notes: {{collection: [Note], nest: {{author: id}}}}}}}}
+  Note: {{fields: {{id: integer, title: {{type: {kind}, persist: false}}, author: Author?}}}}
+resources:
+  authors: {{path: /authors/:id, schema: Author}}
+  notes: {{path: /notes/:id, schema: Note}}
+"""
+    with small(spec, answer, World() if reopened == "dump" else SHARED) as session:
+        session.call("authors.get", id=1)
+        session.sync()
+        session.call("notes.get", id=1)
+        session.sync()
+        session.again(from_dump=reopened == "dump")
+        session.call(read[0], **read[1])
+        session.sync()
+        assert session.requests(read[0], **read[1]) == []
+        seen: list[Any] = []
+        session.watch(read[0], read[1], seen)
+        session.settle()
+        assert len(seen) == 1
+        assert session.is_fresh(read[0], read[1])
+        assert [note.id for note in session.call("authors.get", id=1).notes] == [1, 2]
+
+
 def test_list_that_is_not_stored_does_not_follow_a_change_of_another_process() -> None:
     """The list that the other process has updated is its own, so a total beside this one would be wrong."""
     program = """

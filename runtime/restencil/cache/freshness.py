@@ -380,7 +380,7 @@ class _Judge:
         """
         is_own = received is None or cell[1] in received.get(cell[0], ())
         if cell[0] in self._collections:
-            return self._list(cell, number if is_own else NEVER)
+            return self._list(cell, number, is_own=is_own)
         if received is not None and not is_own:
             return self.joined_record(cell, number, received)
         marks = self._base.marks
@@ -391,14 +391,19 @@ class _Judge:
             mark = marks.or_unchanged(event, cell, number)
         return _Part(STALE, mark) if mark.number >= number else _FRESH
 
-    def _list(self, cell: EntityPath, number: float) -> _Part:
-        """Return the freshness of a list from the result's own request, or with NEVER from another one."""
+    def _list(self, cell: EntityPath, number: float, *, is_own: bool) -> _Part:
+        """Return the freshness of a list from the result's own request, or from another one.
+
+        A list of another response that memory has forgotten counts as from the request with this number; with NEVER,
+        it is not part of the result.
+        """
         expires_at = INFINITE
-        if number == NEVER:
+        if not is_own:
             meta = self._base.meta(*cell)
-            if meta is None:
+            if meta is not None:
+                number, expires_at = self._base.number(cell, meta), meta.expires_at
+            elif number == NEVER:
                 return _FRESH
-            number, expires_at = self._base.number(cell, meta), meta.expires_at
         marks = self._base.marks
         mark = marks.or_unchanged(marks.of_list(cell, self._collections[cell[0]]), cell, number)
         return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)

@@ -23,6 +23,7 @@ from ..base.values import (
     same_json,
 )
 from ..cache.merge import StoredEntry, apply, requested_by
+from ..cache.staleness import ELSEWHERE
 from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
 from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
@@ -296,6 +297,19 @@ class Hydrator(Provenance):
         cell = row.table, row.pk
         self.unusable.add(cell)
         self._connection.known.note(*cell, 0 if cell in self.left_out else row.rev, "")
+
+    def forget_lists(self, cells: list[EntityPath]) -> None:
+        """Remove loaded lists from memory that cannot be used, as they cannot be shown with all of their items.
+
+        Results whose responses contained such a list are stale; the records of others show without it.
+        """
+        revs = {cell: self._connection.known.rev(*cell) for cell in cells}
+        self._store_state.commit(RemoveEntries(cells, ()))
+        self._store_state.retention.evicted.difference_update(cells)
+        self._store_state.mark_stale(cells, ELSEWHERE)
+        for cell, rev in revs.items():
+            self.unusable.add(cell)
+            self._connection.known.note(*cell, rev or 0, "")
 
     def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
         """Return the values of rows by primary key, decoded together if possible."""

@@ -11,7 +11,7 @@ from ..cache.tables import EMPTY
 from ..schema.collection import Collection
 from ..schema.entity import EntitySchema
 from .hydration import MOST_ABSENT
-from .read_set import ReadSet
+from .read_set import ReadSet, References
 from .row_codec import kept_pks
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry
     from .connection import StorageConnection
     from .hydration import Hydrator
-    from .read_set import References
     from .schema_fingerprint import SchemaRegistry
 
 
@@ -127,6 +126,27 @@ class Misses:
             return True
         info = hydrator.infos.get(table)
         return info is not None and info.incomplete and info.lost and (table, pk) not in hydrator.dangling
+
+    def incomplete_lists(self, walk: ReadSet) -> list[EntityPath]:
+        """Return the loaded lists of a read that have items whose rows were looked up and are missing or unusable."""
+        known, get = self._connection.known, walk.state.get
+        found: list[EntityPath] = []
+        for node, seen in walk.opened:
+            table = node.table_key
+            for pk in self._hydrator.loaded.get(table, EMPTY) if node.is_collection else ():
+                if pk not in seen:
+                    continue
+                items = ReadSet(walk.state, (), self._hydrator.loaded)
+                items.open(References(node, True, {pk: None}))
+                if any(
+                    get(one.table_key, item) is UNDEFINED
+                    and known.rev(one.table_key, item) is not None
+                    and self._is_dangling(one.table_key, item)
+                    for one, _, pks in items.ahead
+                    for item in pks
+                ):
+                    found.append((table, pk))
+        return found
 
     def is_dangling_in(self, table: str) -> bool:
         """Whether a list of all rows of a table would be incomplete."""

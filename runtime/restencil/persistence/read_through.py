@@ -281,6 +281,10 @@ class ReadThrough:
             with store_state.hooks:
                 for references in level:
                     is_whole = not self.misses.has_dangling_reference(references, walk.open(references)) and is_whole
+        incomplete = [] if is_whole or walk.state is not seen else self.misses.incomplete_lists(walk)
+        if incomplete:
+            self.hydrator.forget_lists(incomplete)
+            return None
         return is_whole and not any(self.misses.is_dangling_in(table) for table in walk.whole)
 
     def _note_lists(self, level: Iterable[References], request: Request) -> None:
