@@ -266,11 +266,12 @@ class ResourceContext:
                     self.title,
                     name,
                 )
-            of_all = {self._key_name} if locator is not None and locator.resource(name) is self._resource else set()
+            is_own = locator is not None and locator.resource(name) is self._resource
             for endpoint in found or ():
                 values: list[str] = []
                 for param, head in _heads(endpoint.path).items():
-                    if param in of_all or param not in given or heads.get(param) != head:
+                    names_one = is_own and param == self._key_name
+                    if names_one or param not in given or heads.get(param) != head:
                         break
                     values.append(given[param])
                 places.add(_place(endpoint, values))
