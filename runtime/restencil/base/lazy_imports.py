@@ -102,7 +102,8 @@ class LazyResource:
         _lazy_resources.setdefault(owner.__module__.rpartition(".")[0], []).append(self)
 
     def load(self) -> Any:
-        """Import the class of the resource."""
+        """Import the class of the resource, which is known to all changes from now on."""
+        self.path = None
         return find(self._reference, self._asking)
 
     def __get__(self, client: object, owner: type | None = None) -> Any:
@@ -124,7 +125,6 @@ def import_resources(package: str, is_wanted: Callable[[str], bool]) -> None:
     """Import those resources of a package, used or not, the path of whose `get` is wanted."""
     for resource in _lazy_resources.get(package, ()):
         if resource.path is not None and is_wanted(resource.path):
-            resource.path = None  # it is known from now on
             with suppress(Exception):  # it is raised where the resource is used, and not by the change of another one
                 resource.load()
 

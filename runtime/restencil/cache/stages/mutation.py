@@ -23,7 +23,7 @@ from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from ...schema.protocol import Schema
     from ..request import Request
@@ -65,20 +65,22 @@ def _has_null_for_value(body: object, response: object) -> bool:
     The server may have stored the value without returning it. Members are compared by name alone, because the response
     may have another envelope than the body.
     """
-    sent = {name for name, value in _members(body) if value is not None}
-    return bool(sent) and any(value is None and name in sent for name, value in _members(response))
+    nulls = {name for name, value in _members(response) if value is None}
+    return bool(nulls) and any(value is not None and name in nulls for name, value in _members(body))
 
 
-def _members(value: object) -> Iterator[tuple[str, object]]:
-    """Yield the members of all objects in a JSON value."""
+def _members(value: object) -> list[tuple[str, object]]:
+    """Return the members of all objects in a JSON value."""
+    found: list[tuple[str, object]] = []
     values = [value]
     while values:
         one = values.pop()
         if is_mapping(one):
-            yield from one.items()
+            found += one.items()
             values += one.values()
         elif is_list(one):
             values += one
+    return found
 
 
 def follow_change(tx: Transaction) -> None:
