@@ -13,7 +13,6 @@ from ..base.transport import public_url
 from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
 from ..endpoint.call import Call
-from .in_flight import LOOP_CHECK
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -146,7 +145,7 @@ class ChangeQueue:
 
     def _turn(self, limit: float | None) -> StepsOf[float]:
         """Steps: wait for earlier mutations, except that in which this one was called; return how long, in ms."""
-        from .timers import Pause
+        from .timers import wait_for
 
         queue, in_flight, store = self._queue, self._in_flight, self._in_flight.store
         begun = store.now()
@@ -165,11 +164,7 @@ class ChangeQueue:
                     url=public_url(in_flight.request.url),
                     method=in_flight.request.rules.mutation.method,
                 )
-            # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
-            span = left if before.loop is None else LOOP_CHECK if left is None else min(LOOP_CHECK, left)
-            yield Pause(store.scheduler, span, in_flight.endpoint.signal, before)
-            if before.orphaned:
-                before.sender.abandon(before)
+            yield from wait_for(before, left, in_flight.endpoint.signal)
 
     def condition(self) -> tuple[str, str] | None:
         """Return the `If-Match` header of an attempt as name and value, from the latest response; None without ETag."""

@@ -9,8 +9,8 @@ from ..base.steps import current_call
 from ..base.values import INVALID, UNDEFINED, kind_of, same_json
 from ..schema.record import class_record, identity_of
 from ..schema.stored import known_record
-from .in_flight import LOOP_CHECK, InFlight
-from .timers import Pause
+from .in_flight import InFlight
+from .timers import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -94,13 +94,9 @@ class ReceivedItems:
         not waited for: there may always be one, and the server has made none of them before the pages so far. Neither
         are those that read a stream while they are sent, which may wait for items of the run.
         """
-        scheduler = self._core.store.scheduler
         for change in list(self._changes_in_flight(counts)):
             while not change.done and not _sends_a_stream(change):
-                # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
-                yield Pause(scheduler, None if change.loop is None else LOOP_CHECK, signal, change)
-                if change.orphaned:
-                    change.sender.abandon(change)
+                yield from wait_for(change, None, signal)
 
     def has_changes_in_flight(self, counts: Callable[[bool], bool]) -> bool:
         """Return whether a change is under way that may move an item."""

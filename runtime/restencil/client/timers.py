@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import ThreadScheduler, block, sleep
-from .in_flight import wake_future
+from .in_flight import LOOP_CHECK, wake_future
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from ..base.abort import AbortSignal
     from ..base.scheduler import Handle, Scheduler
+    from ..base.steps import StepsOf
     from ..base.transport import AwaitingTransport, BlockingTransport
+    from .in_flight import InFlight
 
 
 def set_timer(scheduler: Scheduler, loop: AbstractEventLoop, delay: float, work: Callable[[], object]) -> Handle:
@@ -123,3 +125,12 @@ class Pause:
             for remove in listening:
                 remove()
         return self._ended()
+
+
+def wait_for(change: InFlight, limit: float | None, signal: AbortSignal | None) -> StepsOf[None]:
+    """Steps: wait until a change has an outcome, for at most `limit` ms; call it again if it has none then."""
+    # An event loop that has ended does not settle its requests, so that has to be checked meanwhile.
+    span = limit if change.loop is None else LOOP_CHECK if limit is None else min(LOOP_CHECK, limit)
+    yield Pause(change.store.scheduler, span, signal, change)
+    if change.orphaned:
+        change.sender.abandon(change)
