@@ -116,8 +116,8 @@ _TAKE_LEASE: Final = (
 )
 _GIVE_LEASE: Final = "DELETE FROM lease WHERE name = ? AND owner = ?"
 _LAST_COMMIT: Final = (
-    "SELECT (SELECT value FROM info WHERE name = 'over'), (SELECT id FROM writer WHERE name = ?1),"
-    " (SELECT number FROM writer WHERE name = ?1)"
+    "SELECT (SELECT value FROM info WHERE name = 'over'), (SELECT id FROM writer WHERE name = ?),"
+    " (SELECT number FROM writer WHERE name = ?)"
 )
 _PUT_COMMIT: Final = "INSERT OR REPLACE INTO writer (name, id, number, used) VALUES (?, ?, ?, ?)"
 _CUT_COMMITS: Final = "DELETE FROM writer WHERE used < ?"
@@ -472,7 +472,7 @@ class _Commit:
         epoch = self._database.epoch
         number = 0
         writer, id = batch.entry.writer, batch.entry.commit_id
-        over, last, before = cursor.execute(_LAST_COMMIT, (writer,)).fetchone()
+        over, last, before = cursor.execute(_LAST_COMMIT, (writer, writer)).fetchone()
         if over is not None:
             raise Over
         if id and last is not None and id <= last:
