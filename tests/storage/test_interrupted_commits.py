@@ -103,6 +103,7 @@ def _may_signal(code: CodeType, before: int, at: int) -> bool:
 @contextmanager
 def traced(tracer: Tracer) -> Generator[None]:
     """Traces what this thread does; a strike ends the block."""
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 reports instructions only if it is set before tracing begins
     try:
         sys.settrace(tracer)
         try:
