@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -915,49 +915,49 @@ def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items() -> N
         assert client.items.upload(body=sent)["sent"] == "123"
 
 
-def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items_async() -> None:
-    """The same in asyncio, where the run could wait without blocking a thread."""
+def uploaded_async(upload: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What an asynchronous client of that server gives for an upload."""
 
     async def handle(request: httpx.Request) -> httpx.Response:
         await request.aread()
         return uploaded(request)
 
-    async def upload() -> Any:
+    async def run() -> Any:
         async with client_class(package_of(UPLOADS), asynchronous=True)(
             client=httpx.AsyncClient(transport=httpx.MockTransport(handle))
         ) as client:
-            return await client.items.upload(
-                body=(str(item.id).encode() async for item in client.items.get_list.iterate())
-            )
+            return await asyncio.wait_for(upload(client.items), 20)
 
-    assert asyncio.run(upload())["sent"] == "123"
+    return asyncio.run(run())
+
+
+def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items_async() -> None:
+    """The same in asyncio, where the run could wait without blocking a thread."""
+
+    async def upload(items: Any) -> Any:
+        return await items.upload(body=(str(item.id).encode() async for item in items.get_list.iterate()))
+
+    assert uploaded_async(upload)["sent"] == "123"
 
 
 def test_run_over_pages_does_not_wait_for_a_change_that_another_task_feeds() -> None:
     """The change reads a queue that the run fills."""
 
-    async def handle(request: httpx.Request) -> httpx.Response:
-        await request.aread()
-        return uploaded(request)
+    async def upload(items: Any) -> Any:
+        queue: asyncio.Queue[bytes] = asyncio.Queue(1)
 
-    async def upload() -> Any:
-        async with client_class(package_of(UPLOADS), asynchronous=True)(
-            client=httpx.AsyncClient(transport=httpx.MockTransport(handle))
-        ) as client:
-            queue: asyncio.Queue[bytes] = asyncio.Queue(1)
+        async def chunks() -> AsyncIterator[bytes]:
+            while chunk := await queue.get():
+                yield chunk
 
-            async def chunks() -> AsyncIterator[bytes]:
-                while chunk := await queue.get():
-                    yield chunk
+        change = asyncio.create_task(items.upload(body=chunks()))
+        await asyncio.sleep(0)  # it is sent before the first page is requested
+        async for item in items.get_list.iterate():
+            await queue.put(str(item.id).encode())
+        await queue.put(b"")
+        return await change
 
-            change = asyncio.create_task(client.items.upload(body=chunks()))
-            await asyncio.sleep(0)
-            async for item in client.items.get_list.iterate():
-                await queue.put(str(item.id).encode())
-            await queue.put(b"")
-            return await change
-
-    assert asyncio.run(asyncio.wait_for(upload(), 20))["sent"] == "123"
+    assert uploaded_async(upload)["sent"] == "123"
 
 
 MANY: Final = 2_000
@@ -1010,7 +1010,7 @@ resources:
             first = await anext(run)
             tasks = [asyncio.create_task(change(pk)) for pk in (1, 2)]
             while busy.changes < len(tasks):
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # until both are under way
             items = [first.id, *[item.id async for item in run]]
             changes, busy.changes = busy.changes, MANY
             busy.under_way.set()

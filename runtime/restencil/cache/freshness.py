@@ -102,20 +102,11 @@ def freshness_of(
     return found._replace(changed=evicted(base, request, cells).changed)
 
 
-def since_failure(
-    base: Tables, request: Request, meta: ResultMeta, stored: object, cells: Shown, now: float
-) -> Freshness:
-    """Return the freshness of a failed request's record by other responses.
-
-    If they do not make it fresh, or if the arguments name no record, it is stale because of the event that may have
-    removed the error's cause.
-    """
+def fresh_since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness | None:
+    """Return the freshness of a failed request's record by other responses; None if they do not make it fresh."""
     root = _root(request, stored)
-    if root is not None:
-        found = _Judge(base, request, cells, now, stored).composed(root)
-        if now <= found.expires_at:
-            return found
-    return Freshness(STALE, failure_mark(base, request, meta))
+    found = None if root is None else _Judge(base, request, cells, now, stored).composed(root)
+    return None if found is None or now > found.expires_at else found
 
 
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:

@@ -29,10 +29,10 @@ from .dependency_graph import DependencyGraph, args_text
 from .freshness import (
     evicted,
     failure_mark,
+    fresh_since_failure,
     freshness_of,
     is_error_fresh,
     not_loaded,
-    since_failure,
     stale_references,
     unmarked,
 )
@@ -412,9 +412,8 @@ class CacheReader:
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
             is_composed = is_complete and request.rules.read.counts_whole and reader.state is base
-            freshness = Freshness(STALE, failure_mark(base, request, meta))
-            if is_composed:
-                freshness = since_failure(base, request, meta, stored, cells, self._clock())
+            fresh = fresh_since_failure(base, request, stored, cells, self._clock()) if is_composed else None
+            freshness = fresh or Freshness(STALE, failure_mark(base, request, meta))
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
