@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -89,21 +90,23 @@ def lazy_package(
 class LazyResource:
     """A descriptor of client classes that returns a resource bound to the client."""
 
-    __slots__ = ("_asking", "_name", "_reference", "path")
+    __slots__ = ("_asking", "_name", "_path", "_reference")
 
     def __init__(self, reference: str, path: str | None = None) -> None:
         check_reference(reference, relative=True)
         self._reference = reference
-        self.path = path
+        self._path = path
         self._asking = self._name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._asking, self._name = owner.__module__, name
-        _lazy_resources.setdefault(owner.__module__.rpartition(".")[0], []).append(self)
+        if self._path is not None:
+            words = [part for part in self._path.lower().split("/") if _is_word(part)]
+            by_word = _lazy_resources.setdefault(owner.__module__.rpartition(".")[0], {})
+            by_word.setdefault(words[-1] if words else "", []).append(self)
 
     def load(self) -> Any:
-        """Import the class of the resource, which is known to all changes from now on."""
-        self.path = None
+        """Import the class of the resource."""
         return find(self._reference, self._asking)
 
     def __get__(self, client: object, owner: type | None = None) -> Any:
@@ -117,14 +120,17 @@ class LazyResource:
         return f"lazy_resource({self._reference!r})"
 
 
-_lazy_resources: Final[dict[str, list[LazyResource]]] = {}
-"""The resources of clients, by package."""
+_is_word: Final = re.compile(r"[\w.~-]+", re.ASCII).fullmatch
+
+_lazy_resources: Final[dict[str, dict[str, list[LazyResource]]]] = {}
+"""By package and by the last literal part of the path of their `get`, the resources that no change has imported."""
 
 
-def import_resources(package: str, is_wanted: Callable[[str], bool]) -> None:
-    """Import those resources of a package, used or not, the path of whose `get` is wanted."""
-    for resource in _lazy_resources.get(package, ()):
-        if resource.path is not None and is_wanted(resource.path):
+def import_resources(package: str, path: str) -> None:
+    """Import the resources of a package whose `get` may have this path, or one above it, used or not."""
+    by_word = _lazy_resources.get(package, {})
+    for word in ("", *path.lower().split("/")):
+        for resource in by_word.pop(word, ()):
             with suppress(Exception):  # it is raised where the resource is used, and not by the change of another one
                 resource.load()
 

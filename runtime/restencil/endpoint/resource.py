@@ -208,7 +208,7 @@ class ResourceContext:
     def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
         """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
         package = _package_of(self._resource)
-        import_resources(package, lambda template: path_template(template.rstrip("/")).params_of(path) is not None)
+        import_resources(package, path)
         for resource in list(_resources.get(package, (self._resource,))):
             get = _rest_member(resource, "get")
             own = None if get is None else _path_within(get, path)
