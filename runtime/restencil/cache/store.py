@@ -182,15 +182,15 @@ class Store(Dumpable):
         with self.lock:
             return self._store_state.base.meta(table, pk)
 
-    def answered(self, cell: tuple[str, str]) -> tuple[int, bool] | None:
-        """Return how many items a list had in its last full response, and whether pages extended it since.
+    def length_in_response(self, cell: tuple[str, str]) -> int | None:
+        """Return how many items a list had in its last full response.
 
-        None if there was no such response, or if items were added or removed otherwise, also optimistically.
+        None if there was no such response, or if items were added or removed since, by pages or optimistically too.
         """
         with self.lock:
             store_state = self._store_state
             store_state.refresh()
-            return store_state.base.as_answered(cell, store_state.view.get(*cell))
+            return store_state.base.length_in_response(cell, store_state.view.get(*cell))
 
     def events_of(self, cells: Iterable[EntityPath]) -> dict[EntityPath, EntityEvents]:
         """Return what is stored of each of these entities, without optimistic updates, and what happened to it."""

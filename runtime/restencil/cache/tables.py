@@ -226,8 +226,8 @@ class Tables:
         self.unstored: set[EntityPath | str] = set()
         """Cells and keys with data of responses that no storage or dump may contain."""
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
-        self.answered_lists: dict[EntityPath, tuple[Any, int, bool]] = {}
-        """The lists of full responses: the stored list, its length, and whether pages extended it since."""
+        self.answered_lists: dict[EntityPath, tuple[Any, int]] = {}
+        """The lists of full responses: the stored list, and its length."""
         self._listings: dict[str, dict[EntityPath, dict[str, ListBinding]]] = {}
         """By table of entities and cell of a list: the keys of results that contain the list."""
 
@@ -286,14 +286,10 @@ class Tables:
 
     def commit(self, change: ChangeSet) -> list[str]:
         """Apply a change, whose dicts may become tables; return the tables that are new or have more members."""
-        extended: list[EntityPath] = []
-        if change.pages:
-            extended += (cell for cell in change.pages if self.as_answered(cell, self.get(*cell)) is not None)
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         for cell in change.full_lists:
-            self._note_whole(cell, is_extended=False)
-        for cell in extended:
-            self._note_whole(cell, is_extended=True)
+            stored = self.get(*cell)
+            self.answered_lists[cell] = stored, len(stored)
         for listing in change.list_bindings:
             self.note_listing(listing)
         self._commit_whole(change)
@@ -340,19 +336,10 @@ class Tables:
         whole = None if is_collection(cell[0]) else self.whole(*cell)
         return self.number(cell, meta) if whole is None else whole.number
 
-    def _note_whole(self, cell: EntityPath, *, is_extended: bool) -> None:
-        stored = self.get(*cell)
-        self.answered_lists[cell] = stored, len(stored), is_extended
-
-    def as_answered(self, cell: EntityPath, shown: Any) -> tuple[int, bool] | None:
-        """Return the length of a list as its full response and later pages had it, and whether there were such pages.
-
-        None if there was no full response, or if the `shown` list differs from it.
-        """
+    def length_in_response(self, cell: EntityPath, shown: Any) -> int | None:
+        """Return the length of a list in its full response; None without one, or if the `shown` list differs."""
         noted = self.answered_lists.get(cell)
-        if noted is None or noted[0] is not shown or noted[1] != len(shown):
-            return None
-        return noted[1:]
+        return noted[1] if noted is not None and noted[0] is shown and noted[1] == len(shown) else None
 
     def _commit_table(self, table: str, written: dict[str, Any], change: ChangeSet) -> bool:
         """Apply the writes to one table; return whether it is new or has more members."""

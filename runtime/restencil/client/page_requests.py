@@ -125,26 +125,18 @@ class PageRequests:
             return None
         return collection.table_key, identity_text(collection.args_key(*self._args))
 
-    def stored(self, *, counts_pages: bool) -> StepsOf[tuple[FetchedPage, bool] | None]:
-        """Steps: return the stored list, if it is fresh and as long as in its last response, else None.
-
-        With `counts_pages` it may also contain the items of further pages; the second value is True then.
-        """
+    def stored(self) -> StepsOf[FetchedPage | None]:
+        """Steps: return the stored list, if it is fresh and has the items of its last response, else None."""
         store = self._core.store
         reading = yield from store.looking(self._endpoint.request(self._args), store.read)
         if reading.decision is not Decision.GIVE:
             return None
         page = FetchedPage(self.layout, reading.data)
         if self.layout.is_plain and is_plain(self.layout.schema):
-            return page, False  # only its own responses change it
+            return page  # only its own responses change it
         cell = self.list_cell()
-        answered = None if cell is None else self._core.store.answered(cell)
-        if answered is None:
-            return None
-        length, is_extended = answered
-        if len(page.items) != length or (is_extended and not counts_pages):
-            return None
-        return page, is_extended
+        length = None if cell is None else store.length_in_response(cell)
+        return page if len(page.items) == length else None
 
     def fetch(self, value: object = None) -> StepsOf[FetchedPage]:
         """Steps: request the page with this value of `pagination_field`, or at this URL; None: the list itself.

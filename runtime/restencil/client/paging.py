@@ -120,8 +120,6 @@ class Pages:
         """Whether changes of items were under way together with the current page."""
         self._returns = 0
         """The number of times that the run went back since it received a new item."""
-        self._is_extended = False
-        """Whether the current page is the stored list with further pages, which the run will request again."""
         self._used: set[Any] = set()
         self._yielded: set[Any] = set()
         self._start_after: Any = None
@@ -303,17 +301,17 @@ class Pages:
             return None
 
     def _begin(self) -> StepsOf[bool]:
-        page, self._is_extended = yield from self._first()
+        page = yield from self._first()
         self._started = True
         self._position = self._requests.urls.public(page.requested_url) if self._style.is_url else ""
         return self._take(page, goes_back=False)
 
-    def _first(self) -> StepsOf[tuple[FetchedPage, bool]]:
+    def _first(self) -> StepsOf[FetchedPage]:
         if not self._asks_always and not self._requests.needs_response:
-            stored = yield from self._requests.stored(counts_pages=self._style.counts_pages)
+            stored = yield from self._requests.stored()
             if stored is not None:
                 return stored
-        return (yield from self._requests.fetch()), False
+        return (yield from self._requests.fetch())
 
     def _fetch(self, position: Any) -> StepsOf[FetchedPage]:
         """Steps: fetch the page at a position."""
@@ -352,10 +350,7 @@ class Pages:
         before, self._sent_before = self._sent_before, _content(page, is_plain=self._is_plain)
         if not self.count:
             return False
-        if self._is_extended:
-            self._is_extended = False
-        else:
-            self.longest = max(self.longest, self.count)
+        self.longest = max(self.longest, self.count)
         known = len(self._received)
         self._received.add(items, page.in_flight)
         if len(self._received) > known:

@@ -109,13 +109,22 @@ def test_controller_iterate_page_given_at_the_start_is_counted_from(world: Pages
     assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]
 
 
-def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: Pages) -> None:
+def test_controller_iterate_stored_list_that_no_page_has_extended_is_the_first_page(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     listing = items("page")
+    world.do("fetch", listing)
     assert world.ids(listing) == EVERY
-    before = len(world.urls())
+    assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
     assert world.ids(listing) == EVERY
-    assert world.urls()[before:] == ["/items?page=2", "/items?page=3", "/items?page=4"]
+    assert world.urls()[4:] == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
+
+
+def test_controller_iterate_gives_the_order_of_the_server_after_a_later_page_was_loaded(world: Pages) -> None:
+    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
+    listing = items("page")
+    world.do("fetch", listing)
+    world.do("fetch", listing.get_page, page=3)
+    assert world.ids(listing) == EVERY
 
 
 def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(world: Pages) -> None:
