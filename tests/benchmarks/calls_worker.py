@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from itertools import repeat
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import httpx
+from answering import transport
 from serve import Run, serve, timed
 
 from restencil import AsyncController, Controller, Entity, RestEndpoint
@@ -28,24 +30,8 @@ class User(Entity, key="User", pk="login"):
     following: int = 0
 
 
-class Memory(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Answers every request with the same bytes."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def _answer(self) -> httpx.Response:
-        return httpx.Response(200, headers={"content-type": "application/json"}, content=self._content)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._answer()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return self._answer()
-
-
-def _client(file: str) -> httpx.Client:
-    return httpx.Client(transport=Memory(Path(file).read_bytes()))
+def _answers(file: str) -> Any:
+    return transport(repeat(Path(file).read_bytes()))
 
 
 def _endpoint(**options: Any) -> RestEndpoint[..., Any]:
@@ -53,17 +39,17 @@ def _endpoint(**options: Any) -> RestEndpoint[..., Any]:
 
 
 def plain(file: str) -> Run:
-    client = _client(file)
+    client = httpx.Client(transport=_answers(file))
     return timed(lambda: client.get(f"{MEMORY}/users/octos").json())
 
 
 def direct(file: str) -> Run:
-    get = _endpoint(client=_client(file))
+    get = _endpoint(client=httpx.Client(transport=_answers(file)))
     return timed(lambda: get(login="octos"))
 
 
 def fetch(file: str) -> Run:
-    controller = Controller(client=_client(file))
+    controller = Controller(client=httpx.Client(transport=_answers(file)))
     get = _endpoint()
     assert controller.fetch(get, login="octos").login == json.loads(Path(file).read_bytes())["login"]
     return timed(lambda: controller.fetch(get, login="octos"))
@@ -84,21 +70,17 @@ def _awaited(turn: Callable[[], Awaitable[object]]) -> Run:
     return lambda count: _loop.run_until_complete(turns(count))
 
 
-def _async_client(file: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=Memory(Path(file).read_bytes()))
-
-
 async def _get(client: httpx.AsyncClient, url: str) -> Any:
     return (await client.get(url)).json()
 
 
 def plain_async(file: str) -> Run:
-    client = _async_client(file)
+    client = httpx.AsyncClient(transport=_answers(file))
     return _awaited(lambda: _get(client, f"{MEMORY}/users/octos"))
 
 
 def fetch_async(file: str) -> Run:
-    controller = AsyncController(client=_async_client(file))
+    controller = AsyncController(client=httpx.AsyncClient(transport=_answers(file)))
     get = _endpoint()
     return _awaited(lambda: controller.fetch(get, login="octos"))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import httpx
 import httpx2
 import pydantic
+from answering import transport
 from serve import Run, serve, timed
 
 from restencil import Controller, Entity, Resource, Store, rest
@@ -41,18 +43,9 @@ class Users(Resource[Any], path="/users/:login", schema=User, url_prefix=PREFIX)
         raise NotImplementedError
 
 
-def _client(file: str, library: Any = httpx) -> Any:
-    content = Path(file).read_bytes()
-
-    class Memory(library.BaseTransport):  # type: ignore[misc]  # of either library
-        def handle_request(self, request: Any) -> Any:
-            return library.Response(200, headers={"content-type": "application/json"}, content=content)
-
-    return library.Client(transport=Memory())
-
-
 def _controller(file: str, library: Any = httpx) -> Controller:
-    controller = Controller(Store(), client=_client(file, library))
+    answers = transport(repeat(Path(file).read_bytes()), library)
+    controller = Controller(Store(), client=library.Client(transport=answers))
     assert Users(controller).get.fetch(login="octos").login
     return controller
 

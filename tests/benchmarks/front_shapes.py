@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from answering import transport
 
 PREFIX: Final = "https://api.test"
 
@@ -28,13 +29,7 @@ def answers(shape: str, changed: float, file: str) -> Iterator[bytes]:
 
 def client(shape: str, changed: float, file: str) -> httpx.Client:
     """A client over a transport that answers from memory."""
-    bodies = answers(shape, changed, file)
-
-    class Memory(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return httpx.Response(200, headers={"content-type": "application/json"}, content=next(bodies))
-
-    return httpx.Client(transport=Memory())
+    return httpx.Client(transport=transport(answers(shape, changed, file)))
 
 
 def look_flat(value: Any) -> Iterator[Any]:

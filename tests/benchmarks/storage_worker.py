@@ -16,6 +16,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ if "standard" in sys.argv:
 import gc
 
 import httpx
+from answering import transport
 from entities import Item, Project
 from fellows import counted, fellow, ready, told
 from serve import Run, serve, timed
@@ -108,18 +110,12 @@ def cached(on: bool) -> Run:
 
 def found(on: bool) -> Run:
     """A bound call that finds fresh data."""
-    controller = Controller(_store(on=on), client=_answering(json.dumps(item(1)).encode()))
+    answers = transport(repeat(json.dumps(item(1)).encode()))
+    controller = Controller(_store(on=on), client=httpx.Client(transport=answers))
     get = Items(controller).get
     assert get(id=1).id == 1
     controller.store.flush()
     return timed(lambda: get(id=1))
-
-
-def _answering(content: bytes) -> httpx.Client:
-    def answer(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers={"content-type": "application/json"}, content=content)
-
-    return httpx.Client(transport=httpx.MockTransport(answer))
 
 
 def write(on: bool) -> Run:

@@ -10,7 +10,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, sys.argv[1])
 
-import httpx
+from answering import transport
 from front_shapes import answers
 from serve import Run, serve, timed
 
@@ -19,13 +19,7 @@ orders_list: Any = importlib.import_module("theirs_client.api.orders.orders_list
 
 
 def page(share: float) -> Run:
-    bodies = answers("page", share, "")
-
-    class Memory(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return httpx.Response(200, headers={"content-type": "application/json"}, content=next(bodies))
-
-    client = theirs.Client(base_url="https://api.test", httpx_args={"transport": Memory()})
+    client = theirs.Client(base_url="https://api.test", httpx_args={"transport": transport(answers("page", share, ""))})
     return timed(lambda: orders_list.sync(client=client))
 
 
