@@ -65,7 +65,7 @@ def table(rounds: int, quick: bool) -> Table:
         _generated(made, ours["[fast]"], stack, rounds)
         _cold(made, rounds)
         peers = NodePeers()
-        node = peers.worker("store.mjs")
+        node = peers.worker()
         if node is None:
             made.notes.append(peers.absent)
         else:
@@ -145,16 +145,12 @@ def _cold(made: Table, rounds: int) -> None:
     for command in (mine, other):
         run(command, env=plain_env())
     commands = (mine, other, [str(ours), "-c", "import httpx"], [str(ours), "-c", "pass"])
-    sides = [partial(_spent, command) for command in commands]
+    sides = [partial(run, command, env=plain_env()) for command in commands]
     times = in_turns(sides, max(7, rounds // 2))
     library, bare = (seconds(statistics.median(spent)) for spent in times[2:])
     made.notes.append(f"of a cold process, Python itself takes {bare}, and with `import httpx` alone {library}")
     work = "import of a generated package and first typed read, cold process"
     made.ratio(work, "the start of a script, or of a serverless function", 0.25, times[0], times[1], "openai")
-
-
-def _spent(command: list[str]) -> float:
-    return run(command, env=plain_env()).seconds
 
 
 def _data_client(made: Table, ours: Worker, node: Worker, rounds: int) -> None:

@@ -147,11 +147,6 @@ def in_turns(sides: Sequence[Callable[[], float]], rounds: int) -> list[list[flo
     return times
 
 
-def ratios(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
-    """The spread of the ratios of neighbouring batches."""
-    return Spread.of([mine / other for mine, other in zip(ours, theirs, strict=True)])
-
-
 def seconds(value: float) -> str:
     """A duration for people."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
@@ -197,11 +192,11 @@ class Table:
         ours: Sequence[float],
         theirs: Sequence[float],
         against: str,
-    ) -> Row:
+    ) -> None:
         """Adds a line that compares two sides; `means` says what it is to a user."""
-        spread = ratios(ours, theirs)
+        spread = Spread.of([mine / other for mine, other in zip(ours, theirs, strict=True)])
         mine, other = statistics.median(ours), statistics.median(theirs)
-        return self._add(
+        self._add(
             work,
             means,
             "–" if goal is None else f"≤ {number(goal)}",
@@ -218,10 +213,10 @@ class Table:
         goal: float | None,
         values: Sequence[float],
         show: Callable[[float], str] = seconds,
-    ) -> Row:
+    ) -> None:
         """Adds a line with a bound of its own; `means` says what it is to a user."""
         spread = Spread.of(values)
-        return self._add(
+        self._add(
             work,
             means,
             "–" if goal is None else f"≤ {show(goal)}",
@@ -231,13 +226,12 @@ class Table:
             "–" if goal is None else spread.verdict(goal),
         )
 
-    def _add(self, *cells: str) -> Row:
+    def _add(self, *cells: str) -> None:
         row = Row(*cells)
         self.rows.append(row)
         print(
             f"  {row.work}: {row.measured} [{row.quartiles}] goal {row.goal}: {row.verdict}  {row.absolute}", flush=True
         )
-        return row
 
     def markdown(self) -> str:
         """The table as Markdown."""
@@ -288,10 +282,9 @@ class Sides:
         self.ours.forget()
         self.theirs.forget()
 
-    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> list[float]:
-        """A row: the time of one of our jobs, whose batches are returned."""
+    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> None:
+        """A row: the time of one of our jobs."""
         mine = self.ours.job(job, **parameters)
         times = [mine.run() for _ in range(self.rounds)]
         self.table.value(work, means, goal, times)
         self.ours.forget()
-        return times

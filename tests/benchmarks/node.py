@@ -50,9 +50,9 @@ class NodePeers:
         for file in (PLACES / "peers").glob("*.mjs"):
             shutil.copy(file, self.folder / file.name)
 
-    def worker(self, script: str) -> Worker | None:
-        """A worker that runs this script of `peers`; None where the peers are not there."""
+    def worker(self) -> Worker | None:
+        """A worker with the jobs of the peers; None where they are not there."""
         if self.absent or self._node is None:
             return None
-        command = [self._node, str(self.folder / script)]
+        command = [self._node, str(self.folder / "store.mjs")]
         return Worker("node", command, cwd=self.folder, env={**os.environ, "NODE_ENV": "production"})

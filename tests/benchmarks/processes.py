@@ -1,12 +1,11 @@
-"""Whole processes: how long they take and how much memory they need at most."""
+"""Whole processes: how long they take; and the environments in which some of them run."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -17,33 +16,14 @@ PEERS: Final = ("openapi-python-client==0.29.1",)
 OPENAI: Final = "openai==3.54.0"
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Seconds, and MB of the largest process among it and those that it waited for."""
-
-    seconds: float
-    megabytes: float
-
-
-def run(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Spent:
-    """Runs a command to its end. Raises RuntimeError where it fails."""
+def run(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> float:
+    """The seconds that a command takes to its end. Raises RuntimeError where it fails."""
     start = perf_counter()
-    process = subprocess.Popen(  # the harness's own commands
-        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    output = process.stdout.read() if process.stdout is not None else ""
-    _, status, usage = os.wait4(process.pid, 0)
+    done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     spent = perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{output[-2000:]}")
-    scale = 1024 if sys.platform != "darwin" else 1024 * 1024
-    return Spent(spent, usage.ru_maxrss / scale)
-
-
-def repeated(work: Callable[[], Spent], times: int) -> list[Spent]:
-    """The same several times."""
-    return [work() for _ in range(times)]
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-2000:]}")
+    return spent
 
 
 def environment(name: str, *packages: str) -> Path:

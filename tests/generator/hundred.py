@@ -8,18 +8,17 @@ from pathlib import Path
 import restencil_generator as generator
 
 
-def lines(count: int = 100, package: str = "hundred") -> Iterator[str]:
+def lines() -> Iterator[str]:
     """The lines of the spec, one resource a line; each entity refers to the next one and lists those before it."""
     yield "# A hundred resources with a ring of relations through all of them."
     yield "restencil: 1"
-    yield f"package: {package}"
+    yield "package: hundred"
     yield "client: Everything"
     yield "url_prefix: https://hundred.example"
     yield "wire_names: camelCase"
     yield "resources:"
-    width = len(str(count - 1))
-    for number in range(count):
-        name, following, before = (f"{n % count:0{width}}" for n in (number, number + 1, number - 1))
+    for number in range(100):
+        name, following, before = (f"{n % 100:02}" for n in (number, number + 1, number - 1))
         yield (
             f"  part{name}s: {{path: /part{name}s/:id, search_params: {{order_by: string?}}, pagination_field: page, "
             f"schema: {{entity: Part{name}, fields: {{id: integer, title: string, created_at: datetime, score: number, "
@@ -28,10 +27,8 @@ def lines(count: int = 100, package: str = "hundred") -> Iterator[str]:
         )
 
 
-def write(folder: Path) -> dict[str, str]:
-    """Writes the spec and its package into a folder. The files of the package, by their paths in it."""
+def write(folder: Path) -> None:
+    """Writes the spec and its package into a folder."""
     path = folder / "hundred.yaml"
     path.write_text("".join(line + "\n" for line in lines()), encoding="utf-8")
-    spec = generator.load(path)
-    generator.write(spec, folder)
-    return generator.generate(spec)
+    generator.write(path, folder)
