@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from measure import Sides, Table, python_worker
-from shapes import input_file
 
 
 def table(rounds: int, quick: bool) -> Table:
     """Runs all rows."""
-    file = str(input_file("user.json"))
     made = Table(
         "Calls",
         "httpx with a transport that answers from memory, one flat user as the answer; time divided by that of "
@@ -16,11 +14,7 @@ def table(rounds: int, quick: bool) -> Table:
     )
     with python_worker("calls_worker.py") as ours, python_worker("calls_worker.py", "httpx") as plain:
         rows = Sides(made, rounds, ours, plain, "httpx")
-        rows.compare("direct call", "a typed call without a cache", 0.9, "direct", "plain", file=file)
-        rows.compare(
-            "fetch through the cache", "a small answer that always asks the server", 0.95, "fetch", "plain", file=file
-        )
-        rows.compare(
-            "fetch through the cache, async", "the same in asyncio", 1.0, "fetch async", "plain async", file=file
-        )
+        rows.compare("direct call", "a typed call without a cache", 0.9, "direct", "plain")
+        rows.compare("fetch through the cache", "a small answer that always asks the server", 0.95, "fetch", "plain")
+        rows.compare("fetch through the cache, async", "the same in asyncio", 1.0, "fetch async", "plain async")
     return made

@@ -6,13 +6,13 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from itertools import repeat
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import httpx
 from answering import transport
 from serve import Run, serve, timed
+from shapes import input_file
 
 from restencil import AsyncController, Controller, Entity, RestEndpoint
 
@@ -30,28 +30,28 @@ class User(Entity, key="User", pk="login"):
     following: int = 0
 
 
-def _answers(file: str) -> Any:
-    return transport(repeat(Path(file).read_bytes()))
+def _answers() -> Any:
+    return transport(repeat(input_file("user.json").read_bytes()))
 
 
 def _endpoint(**options: Any) -> RestEndpoint[..., Any]:
     return RestEndpoint(url_prefix=MEMORY, path="/users/:login", schema=User, name="get", **options)
 
 
-def plain(file: str) -> Run:
-    client = httpx.Client(transport=_answers(file))
+def plain() -> Run:
+    client = httpx.Client(transport=_answers())
     return timed(lambda: client.get(f"{MEMORY}/users/octos").json())
 
 
-def direct(file: str) -> Run:
-    get = _endpoint(client=httpx.Client(transport=_answers(file)))
+def direct() -> Run:
+    get = _endpoint(client=httpx.Client(transport=_answers()))
     return timed(lambda: get(login="octos"))
 
 
-def fetch(file: str) -> Run:
-    controller = Controller(client=httpx.Client(transport=_answers(file)))
+def fetch() -> Run:
+    controller = Controller(client=httpx.Client(transport=_answers()))
     get = _endpoint()
-    assert controller.fetch(get, login="octos").login == json.loads(Path(file).read_bytes())["login"]
+    assert controller.fetch(get, login="octos").login == json.loads(input_file("user.json").read_bytes())["login"]
     return timed(lambda: controller.fetch(get, login="octos"))
 
 
@@ -74,13 +74,13 @@ async def _get(client: httpx.AsyncClient, url: str) -> Any:
     return (await client.get(url)).json()
 
 
-def plain_async(file: str) -> Run:
-    client = httpx.AsyncClient(transport=_answers(file))
+def plain_async() -> Run:
+    client = httpx.AsyncClient(transport=_answers())
     return _awaited(lambda: _get(client, f"{MEMORY}/users/octos"))
 
 
-def fetch_async(file: str) -> Run:
-    controller = AsyncController(client=httpx.AsyncClient(transport=_answers(file)))
+def fetch_async() -> Run:
+    controller = AsyncController(client=httpx.AsyncClient(transport=_answers()))
     get = _endpoint()
     return _awaited(lambda: controller.fetch(get, login="octos"))
 

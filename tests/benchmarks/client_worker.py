@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,6 +11,7 @@ import httpx2
 import pydantic
 from answering import transport
 from serve import Run, serve, timed
+from shapes import input_file
 
 from restencil import Controller, Entity, Resource, Store, rest
 
@@ -43,8 +43,8 @@ class Users(Resource[Any], path="/users/:login", schema=User, url_prefix=PREFIX)
         raise NotImplementedError
 
 
-def _controller(file: str, library: Any = httpx) -> Controller:
-    answers = transport(repeat(Path(file).read_bytes()), library)
+def _controller(library: Any = httpx) -> Controller:
+    answers = transport(repeat(input_file("user.json").read_bytes()), library)
     controller = Controller(Store(), client=library.Client(transport=answers))
     assert Users(controller).get.fetch(login="octos").login
     return controller
@@ -98,41 +98,41 @@ def listed_plain() -> Run:
     return timed(lambda: client.get(f"{PREFIX}/items").json())
 
 
-def cached(file: str) -> Run:
-    get = Users(_controller(file)).get
+def cached() -> Run:
+    get = Users(_controller()).get
     return timed(lambda: get.cached(login="octos"))
 
 
-def cached_through_a_view(file: str) -> Run:
-    get = Users(_controller(file).with_options(timeout=500)).get
+def cached_through_a_view() -> Run:
+    get = Users(_controller().with_options(timeout=500)).get
     assert get.cached(login="octos") is not None
     return timed(lambda: get.cached(login="octos"))
 
 
-def known_view(file: str, headers: int) -> Run:
-    controller, given = _controller(file), HEADERS[headers]
+def known_view(headers: int) -> Run:
+    controller, given = _controller(), HEADERS[headers]
     kept = controller.with_options(headers=given, timeout=500)
     assert controller.with_options(headers=given, timeout=500) is kept
     return timed(lambda: controller.with_options(headers=given, timeout=500))
 
 
-def new_view(file: str) -> Run:
-    controller = _controller(file)
+def new_view() -> Run:
+    controller = _controller()
     numbers = iter(range(1, 10**12))
     return timed(lambda: controller.with_options(headers={"X-Request-Id": str(next(numbers))}))
 
 
-def fetch(file: str, library: str = "httpx") -> Run:
-    get = Users(_controller(file, {"httpx": httpx, "httpx2": httpx2}[library])).get
+def fetch(library: str = "httpx") -> Run:
+    get = Users(_controller({"httpx": httpx, "httpx2": httpx2}[library])).get
     return timed(lambda: get.fetch(login="octos"))
 
 
-def fetch_response(file: str) -> Run:
-    get = Users(_controller(file)).get
+def fetch_response() -> Run:
+    get = Users(_controller()).get
     return timed(lambda: get.fetch_response(login="octos"))
 
 
-def by_pydantic(file: str) -> Run:
+def by_pydantic() -> Run:
     controller = Controller()
     record = {
         "login": "ada",
@@ -153,7 +153,7 @@ if __name__ == "__main__":
     serve(
         {
             "cached": cached,
-            "cached through a view": cached_through_a_view,
+            "through a view": cached_through_a_view,
             "known view": known_view,
             "new view": new_view,
             "fetch": fetch,

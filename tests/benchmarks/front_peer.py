@@ -119,18 +119,18 @@ def _see(shape: str, value: Any) -> None:
         pass
 
 
-def fetch(shape: str, share: float, file: str) -> Run:
-    ours, adapter, url = client(shape, share, file), _ADAPTERS[shape], f"{PREFIX}/{shape}"
+def fetch(shape: str, share: float) -> Run:
+    ours, adapter, url = client(shape, share), _ADAPTERS[shape], f"{PREFIX}/{shape}"
     return timed(lambda: adapter.validate_json(ours.get(url).content))
 
 
-def looked(shape: str, share: float, file: str) -> Run:
-    ours, adapter, url = client(shape, share, file), _ADAPTERS[shape], f"{PREFIX}/{shape}"
+def looked(shape: str, share: float) -> Run:
+    ours, adapter, url = client(shape, share), _ADAPTERS[shape], f"{PREFIX}/{shape}"
     return timed(lambda: _see(shape, adapter.validate_json(ours.get(url).content)))
 
 
-def validate(shape: str, file: str) -> Run:
-    data, adapter = tree(shape, file), _ADAPTERS[shape]
+def validate(shape: str) -> Run:
+    data, adapter = tree(shape), _ADAPTERS[shape]
     return timed(lambda: adapter.validate_python(data))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import cycle
-from pathlib import Path
 from typing import Any, Final
 
 import httpx
 from answering import transport
+from shapes import input_file
 
 PREFIX: Final = "https://api.test"
 
@@ -17,19 +17,19 @@ VERSIONS: Final = 6
 """How many versions of an answer take turns; each differs from the one before, the first from the last too."""
 
 
-def answers(shape: str, changed: float, file: str) -> Iterator[bytes]:
+def answers(shape: str, changed: float) -> Iterator[bytes]:
     """Answers without end, in which this share of the records differs from the answer before."""
     made = []
     for version in range(VERSIONS):
-        text = json.dumps(_changed(shape, changed, version, file), separators=(",", ":"))
+        text = json.dumps(_changed(shape, changed, version), separators=(",", ":"))
         made.append(text.encode())
     # A copy each: no two answers of a server are the same object.
     return (bytes(memoryview(answer)) for answer in cycle(made))
 
 
-def client(shape: str, changed: float, file: str) -> httpx.Client:
+def client(shape: str, changed: float) -> httpx.Client:
     """A client over a transport that answers from memory."""
-    return httpx.Client(transport=transport(answers(shape, changed, file)))
+    return httpx.Client(transport=transport(answers(shape, changed)))
 
 
 def look_flat(value: Any) -> Iterator[Any]:
@@ -45,13 +45,13 @@ def look_deep(value: Any) -> Iterator[Any]:
         yield from look_deep(part)
 
 
-def tree(shape: str, file: str) -> Any:
+def tree(shape: str) -> Any:
     """The data of one answer."""
-    return _changed(shape, 0, 0, file)
+    return _changed(shape, 0, 0)
 
 
-def _changed(shape: str, changed: float, version: int, file: str) -> Any:
-    data = _MAKERS[shape](file)
+def _changed(shape: str, changed: float, version: int) -> Any:
+    data = _MAKERS[shape]()
     records = _records(shape, data)
     for place in range(round(changed * len(records))):
         records[place * len(records) // round(changed * len(records))]["name"] += f" {version}"
@@ -73,11 +73,11 @@ def _records(shape: str, data: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _nested(file: str) -> Any:
-    return json.loads(Path(file).read_bytes())
+def _nested() -> Any:
+    return json.loads(input_file("projects.json").read_bytes())
 
 
-def _flat(file: str) -> Any:
+def _flat() -> Any:
     return [
         {
             "id": number,
@@ -93,7 +93,7 @@ def _flat(file: str) -> Any:
     ]
 
 
-def _page(file: str) -> Any:
+def _page() -> Any:
     def moment(number: int) -> str:
         return f"2026-{1 + number % 12:02}-{1 + number % 28:02}T{number % 24:02}:30:00Z"
 
@@ -117,7 +117,7 @@ def _page(file: str) -> Any:
     }
 
 
-def _deep(file: str) -> Any:
+def _deep() -> Any:
     def part(path: str, levels: int) -> dict[str, Any]:
         made: dict[str, Any] = {"id": path, "name": f"Part {path}", "weight": 1.5, "tags": ["a", "b"]}
         made["parts"] = [part(f"{path}.{place}", levels - 1) for place in range(3)] if levels else []

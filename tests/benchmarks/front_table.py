@@ -12,7 +12,7 @@ from front_shapes import SHAPES
 from measure import PLACES, Sides, Table, Worker, in_turns, python_worker, seconds
 from node import NodePeers
 from processes import OPENAI, PythonPeers, environment, plain_env, run
-from shapes import ROOT, input_file
+from shapes import ROOT
 
 _COLD_OURS: Final = """
 import sys
@@ -53,7 +53,6 @@ def table(rounds: int, quick: bool) -> Table:
         "use instead. `json` is the standard library's, `[fast]` the extra. A row says how long a user waits from the "
         "call to typed objects, and what it costs to have the cache in between.",
     )
-    file = str(input_file("projects.json"))
     with ExitStack() as stack:
         ours = {
             "json": stack.enter_context(python_worker("front_worker.py", "restencil, json", "--standard")),
@@ -61,7 +60,7 @@ def table(rounds: int, quick: bool) -> Table:
         }
         theirs = stack.enter_context(python_worker("front_peer.py", "pydantic"))
         for shape, title in SHAPES.items():
-            _shape(made, shape, title, ours, theirs, rounds, file)
+            _shape(made, shape, title, ours, theirs, rounds)
         _generated(made, ours["[fast]"], stack, rounds)
         _cold(made, rounds)
         peers = NodePeers()
@@ -73,10 +72,8 @@ def table(rounds: int, quick: bool) -> Table:
     return made
 
 
-def _shape(
-    made: Table, shape: str, title: str, ours: dict[str, Worker], theirs: Worker, rounds: int, file: str
-) -> None:
-    fetched: dict[str, Any] = {"shape": shape, "file": file}
+def _shape(made: Table, shape: str, title: str, ours: dict[str, Worker], theirs: Worker, rounds: int) -> None:
+    fetched: dict[str, Any] = {"shape": shape}
     rows: list[tuple[str, str, str, dict[str, Any], str, dict[str, Any]]] = [
         (
             f"fetch of {title}, into a fresh store",

@@ -113,18 +113,18 @@ def _see(shape: str, value: Any) -> None:
         pass
 
 
-def fresh(shape: str, file: str) -> Run:
-    ours, endpoint = client(shape, 1, file), _ENDPOINTS[shape]
+def fresh(shape: str) -> Run:
+    ours, endpoint = client(shape, 1), _ENDPOINTS[shape]
     return timed(lambda: Controller(Store(), client=ours).fetch(endpoint))
 
 
-def again(shape: str, file: str) -> Run:
-    controller, endpoint = Controller(Store(), client=client(shape, 0, file)), _ENDPOINTS[shape]
+def again(shape: str) -> Run:
+    controller, endpoint = Controller(Store(), client=client(shape, 0)), _ENDPOINTS[shape]
     return timed(lambda: controller.fetch(endpoint))
 
 
-def changed(shape: str, share: float, file: str) -> Run:
-    controller, endpoint = Controller(Store(), client=client(shape, share, file)), _ENDPOINTS[shape]
+def changed(shape: str, share: float) -> Run:
+    controller, endpoint = Controller(Store(), client=client(shape, share)), _ENDPOINTS[shape]
 
     def turn() -> None:
         controller.fetch(endpoint)
@@ -133,15 +133,15 @@ def changed(shape: str, share: float, file: str) -> Run:
     return timed(turn)
 
 
-def set_response(shape: str, file: str) -> Run:
-    data, endpoint = tree(shape, file), _ENDPOINTS[shape]
+def set_response(shape: str) -> Run:
+    data, endpoint = tree(shape), _ENDPOINTS[shape]
     return timed(lambda: Controller(Store()).set_response(endpoint, data))
 
 
 def page(share: float, folder: str) -> Run:
     """A page by the generated client."""
     sys.path.insert(0, folder)
-    ours = importlib.import_module("ours").Ours(client=client("page", share, ""))
+    ours = importlib.import_module("ours").Ours(client=client("page", share))
     return timed(ours.orders.get_list.fetch)
 
 

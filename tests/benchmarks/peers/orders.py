@@ -19,7 +19,7 @@ orders_list: Any = importlib.import_module("theirs_client.api.orders.orders_list
 
 
 def page(share: float) -> Run:
-    client = theirs.Client(base_url="https://api.test", httpx_args={"transport": transport(answers("page", share, ""))})
+    client = theirs.Client(base_url="https://api.test", httpx_args={"transport": transport(answers("page", share))})
     return timed(lambda: orders_list.sync(client=client))
 
 
