@@ -49,7 +49,7 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
     ),
     "runtime/restencil/testing": ("tests/runtime/testing",),
     "generator/restencil_generator": ("tests/generator/test_api.py", "tests/generator/cli/test_cli.py"),
-    "generator/restencil_generator/cache_inspect": ("tests/generator/cache_inspect",),
+    "generator/restencil_generator/cache_inspect": ("tests/generator/cli/test_cache_command.py",),
     "generator/restencil_generator/cli": ("tests/generator/cli",),
     "generator/restencil_generator/codegen": ("tests/generator/codegen",),
     "generator/restencil_generator/diagnostics": ("tests/generator/diagnostics",),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import valkey
 from tests.patience import PATIENCE
 from tests.storage.batches import batch, result, row
 from tests.storage.servers import ValkeyServer, needs_server
@@ -121,6 +122,47 @@ def test_cache_command_show_of_what_is_not_there_is_a_no(folder: Path, capsys: p
     ]
 
 
+def test_cache_command_large_tables_are_printed_whole_and_damaged_pages_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows by arrival, results by key; a page that SQLite cannot read is found by `stats --check`."""
+    with closing(sqlite_storage(tmp_path)) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        rows = [row(str(n), value=b"[%d]" % n) for n in range(1, 1203)]
+        results = [result(f"k{n:04}") for n in range(700)]
+        storage.commit(batch(epoch, *rows, row("gone", value=None), results=results))
+    cache("show", tmp_path, "A", "--format", "json")
+    (found,) = printed(capsys)
+    assert [each["pk"] for each in found["rows"]] == [*map(str, range(1, 1203)), "gone"]
+    cache("show", tmp_path)
+    assert capsys.readouterr().out.splitlines() == [f"k{n:04}" for n in range(700)]
+    (file,) = tmp_path.glob("*/*.db")
+    whole = file.read_bytes()
+    file.write_bytes(whole[: 20 * 4096] + b"\xff" * 4096 + whole[21 * 4096 :])
+    cache("stats", tmp_path, "--check", code=1)
+    assert "  found: " in capsys.readouterr().out
+
+
+def test_cache_command_looking_changes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither bytes nor files, also of an epoch that a reset left empty; what others write is seen at once."""
+
+    def look() -> None:
+        before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for command in ("ls", "show", "stats"):
+            cache(command, folder)
+        assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+    look()
+    with closing(sqlite_storage(folder)) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        for number in (2, 3):
+            assert storage.commit(batch(epoch, row(f"new {number}"))).number == number
+            cache("stats", folder)
+            assert f"  log 1 … {number}\n" in capsys.readouterr().out
+        storage.reset()
+    look()
+
+
 def test_cache_command_stats_prints_counts_and_finds_nothing_unless_asked(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,7 +245,9 @@ def test_cache_command_one_namespace_is_chosen_by_the_beginning_of_its_hash(
 def test_cache_command_path_that_is_no_storage_is_no_response(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    """Exit code 2 where nothing is there, or a newer format; an empty folder is empty."""
+    """Exit code 2 where nothing is there, a URL has no server, or a newer format; an empty folder is empty."""
+    cache(command, "https://api.test", code=2)
+    assert "url has no address of a server" in capsys.readouterr().err
     cache(command, tmp_path / "nowhere", code=2)
     assert "nowhere is not there; expected the folder" in capsys.readouterr().err
     cache(command, tmp_path)
@@ -212,8 +256,10 @@ def test_cache_command_path_that_is_no_storage_is_no_response(
     (file,) = tmp_path.glob("*/*.db")
     with closing(sqlite3.connect(file)) as newer:
         newer.execute("PRAGMA user_version = 4")
+    before = file.read_bytes()
     if command != "clear":
         cache(command, tmp_path, code=2)
+        assert file.read_bytes() == before
         assert "has format 4, but this version of restencil supports 3" in capsys.readouterr().err
 
 
@@ -246,20 +292,39 @@ def test_cache_command_whichever_caller_reads_the_first_line_only_has_what_they_
 
 @needs_server
 def test_cache_command_server_is_named_by_its_url(capsys: pytest.CaptureFixture[str]) -> None:
-    """As a folder is by its path; nothing of the URL but the address is shown."""
+    """As a folder is by its path; nothing of the URL but the address is shown, and looking adds nothing."""
+
+    def size(url: str) -> Any:
+        with valkey.Valkey.from_url(url.replace("valkey:", "redis:")) as client:
+            return client.execute_command("DBSIZE")
+
     with ValkeyServer("--requirepass", "s3cret") as server:
         url = server.url.replace("://", "://:s3cret@")
         with closing(valkey_storage(url, namespace="n")) as storage:
             epoch = storage.open(PLACE, now).epoch
-            storage.commit(batch(epoch, row("1", table="Order"), results=[result(KEY)]))
-        cache("ls", url)
-        cache("show", url, "Order/1")
-        cache("stats", url, "--check")
-        cache("clear", url, "--yes")
+            rows = [row(str(n), value=b"[%d]" % n, table="Order") for n in range(1, 703)]
+            storage.commit(batch(epoch, *rows, row("gone", value=None, table="Order"), results=[result(KEY)]))
+            storage.lease("l", "me", 90_000)
+            before = size(url)
+            cache("ls", url, "--format", "json")
+            (found,) = printed(capsys)
+            (table,) = found["tables"]
+            assert (found["place"], found["results"]["count"]) == (PLACE, 1)
+            assert (table["table"], table["rows"], table["deleted"], table["oldest"]) == ("Order", 702, 1, 2000.0)
+            assert abs(found["last_commit"] - now()) < 20_000
+            cache("show", url, "Order", "--format", "json")
+            (found,) = printed(capsys)
+            assert [each["pk"] for each in found["rows"]] == [*map(str, range(1, 703)), "gone"]
+            cache("show", url, "Order/7", KEY, "Order/0", "nothing", code=1)
+            cache("stats", url, "--check")
+            assert size(url) == before
+            cache("clear", url, "--yes")
+            assert storage.load([("Order", "1")]).rows == []
         cache("show", url)
+        told = capsys.readouterr()
+        assert "Order/7\n" in told.out and "  [7]\n" in told.out and f"{KEY}\n" in told.out
+        assert "leases: l for 1 min" in told.out and "no damage found" in told.out
         cache("ls", server.url, code=2)
-    told = capsys.readouterr()
-    assert PLACE in told.out and "Order/1" in told.out and KEY not in told.out
-    assert "s3cret" not in told.out + told.err
+        assert "s3cret" not in told.out + told.err + capsys.readouterr().err
     cache("ls", url, code=2)
     assert "does not respond" in capsys.readouterr().err
