@@ -10,8 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from types import ModuleType
+from typing import IO
 
 import click
 import pytest
@@ -61,12 +63,6 @@ def test_cli_generate_prints_one_document_in_formats_that_are_documents(
         assert run(["generate", "specs/blog.yaml", "--format", form]) == 0
         document = json.loads(capsys.readouterr().out)
         assert (document["problems"] if form == "json" else document["runs"][0]["results"]) == []
-    assert Path("blog/posts.py").is_file()
-
-
-def test_cli_without_out_the_package_goes_to_the_working_directory() -> None:
-    """`--out` is `.` by default."""
-    assert run(["generate", "specs/blog.yaml"]) == 0
     assert Path("blog/posts.py").is_file()
 
 
@@ -281,12 +277,6 @@ def test_cli_name_of_a_spec_stays_in_the_comment_that_reports_it(name: str) -> N
     assert first.isprintable()
     assert second == '# mypy: disable-error-code="empty-body"'
     assert run(["check", name]) == 0
-
-
-def test_cli_check_writes_nothing() -> None:
-    """Not even where nothing is there yet."""
-    assert run(["check", "specs/blog.yaml", "--out", "src"]) == 1
-    assert not Path("src").exists()
 
 
 def test_cli_check_shows_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
@@ -557,18 +547,6 @@ def test_cli_version_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
 # ------------------------------------------------------------------------------------------------------ manners
 
 
-def test_cli_mistake_of_restencil_is_exit_code_3_and_requests_a_report(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What nobody foresaw is an internal error, told apart from drift and from bad input."""
-    monkeypatch.setitem(sys.modules, "restencil_generator.project.scaffold", None)
-    monkeypatch.setitem(sys.modules, "restencil_generator.project.scaffold", type(sys)("broken"))
-    assert run(["init"]) == 3
-    error = capsys.readouterr().err
-    assert "restencil: internal error: ImportError: " in error
-    assert "Please report it" in error
-
-
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -586,7 +564,8 @@ def test_cli_mistake_of_restencil_is_exit_code_3_and_requests_a_report(
             "restencil: a.yaml: No such file or directory\n",
         ),
         (OSError("no space"), 2, "restencil: no space\n"),
-        (ZeroDivisionError("division by zero"), 3, "restencil: internal error: ZeroDivisionError: division by zero\n"),
+        (ZeroDivisionError("no"), 3, "restencil: internal error: ZeroDivisionError: no\n"),
+        (ZeroDivisionError("no"), 3, "Please report it"),
         (click.Abort(), 130, "restencil: interrupted\n"),
         (KeyboardInterrupt(), 130, "restencil: interrupted\n"),
     ],
@@ -632,16 +611,26 @@ def test_cli_mistakes_of_all_specs_are_reported_at_once(capsys: pytest.CaptureFi
         assert files == ["specs/blog.yaml", "specs/shop.yaml"]
 
 
+@contextlib.contextmanager
+def started(*arguments: str) -> Generator[tuple[subprocess.Popen[str], IO[str], IO[str]]]:
+    """A run in a process of its own, its stdout and its stderr; interrupted at the end of the block."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            yield process, process.stdout, process.stderr
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
 def test_cli_interruption_is_exit_code_130() -> None:
     """Ctrl-C ends the command with 130 and one line."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
-    assert started.stderr is not None
-    assert started.stderr.readline().startswith("watching ")
-    started.send_signal(signal.SIGINT)
-    _, error = started.communicate(timeout=PATIENCE)
-    assert (started.returncode, "Traceback" in error) == (130, False), error
+    with started("generate", "specs/blog.yaml", "--watch") as (process, _, err):
+        assert err.readline().startswith("watching ")
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(PATIENCE), "Traceback" in err.read()) == (130, False)
 
 
 def save(text: str) -> None:
@@ -652,35 +641,21 @@ def save(text: str) -> None:
 
 def test_cli_watch_generates_again_after_a_change() -> None:
     """A change of the spec is in the package a moment later; a broken spec in between is told and survived."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
-    try:
-        assert started.stdout is not None
-        assert started.stderr is not None
-        assert started.stdout.readline().startswith("blog: 5 written")
-        assert started.stderr.readline().startswith("watching ")
+    with started("generate", "specs/blog.yaml", "--watch") as (_, out, err):
+        assert out.readline().startswith("blog: 5 written")
+        assert err.readline().startswith("watching ")
         save(SPEC.replace("string", "strng"))
-        assert "unknown type 'strng'" in started.stderr.readline()
+        assert "unknown type 'strng'" in err.readline()
         save(SPEC.replace("title", "headline"))
-        assert started.stdout.readline().startswith("blog: 2 written")
+        assert out.readline().startswith("blog: 2 written")
         assert "headline" in Path("blog/posts.py").read_text()
-    finally:
-        started.send_signal(signal.SIGINT)
-        started.communicate(timeout=PATIENCE)
 
 
 def test_cli_reader_that_leaves_early_is_no_error() -> None:
     """`restencil schema | head -1` says nothing on stderr."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
-    ) as started:
-        assert started.stdout is not None
-        assert started.stderr is not None
-        started.stdout.close()
-        assert started.stderr.read() == ""
-        assert started.wait(timeout=PATIENCE) == 0
+    with started("schema") as (process, out, err):
+        out.close()
+        assert (err.read(), process.wait(PATIENCE)) == ("", 0)
 
 
 def test_cli_results_go_to_stdout_without_colours_where_no_one_watches() -> None:
@@ -710,12 +685,6 @@ def test_cli_colours_where_a_terminal_is() -> None:
     assert "\x1b[32m5 written\x1b[0m" in on_a_terminal("generate", "specs/blog.yaml")
     assert "\x1b" not in on_a_terminal("check", "specs/blog.yaml", NO_COLOR="1")
     assert "\x1b[32mup to date" in on_a_terminal("check", "specs/blog.yaml")
-
-
-def test_cli_exit_code_of_the_process_is_that_of_the_command() -> None:
-    """What `run` returns is what the shell sees."""
-    assert process("check", "specs/blog.yaml").returncode == 1
-    assert process("check").returncode == 2
 
 
 def test_cli_help_needs_nothing_but_click() -> None:

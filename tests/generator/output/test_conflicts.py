@@ -12,7 +12,7 @@ from tests.generator.projects import SPEC, enter
 
 from restencil_generator.cli.main import run
 from restencil_generator.codegen.header import HEADER
-from restencil_generator.output.drift import Cause, compare, remedy
+from restencil_generator.output.drift import Cause, compare
 from restencil_generator.output.manifest import MANIFEST, Package, assemble
 from restencil_generator.output.write import Refused, publish
 from restencil_generator.spec.load import load_text
@@ -200,15 +200,6 @@ def test_conflicts_folders_that_are_no_packages_are_no_orphans() -> None:
     Path("src/sums", MANIFEST).write_text(f"{'a' * 64}  image.iso\n")
     Path("src/file").write_text("x")
     assert run(["check"]) == 0
-
-
-def test_conflicts_remedy_of_a_conflict_is_force() -> None:
-    """Unless it is the manifest alone."""
-    posts = Path("src/blog/posts.py")
-    conflicting(posts, posts.read_text().splitlines()[0])
-    from restencil_generator.api import check
-
-    assert remedy(check("specs/blog.yaml", "src")) == "`restencil generate --force` writes them"
 
 
 # ---------------------------------------------------------------------------------------------------------------- fuzz

@@ -14,7 +14,7 @@ from tests.patience import PATIENCE, eventually
 
 from restencil_generator.codegen.header import HEADER
 from restencil_generator.exceptions import Failure
-from restencil_generator.output.drift import Cause, as_recorded, compare, diff, read_manifest
+from restencil_generator.output.drift import Cause, compare, diff, read_manifest
 from restencil_generator.output.manifest import MANIFEST, Manifest, Package, assemble, digest
 from restencil_generator.output.write import Refused, publish
 
@@ -59,17 +59,6 @@ def test_write_manifest_is_in_the_format_of_sha256sum(target: Path) -> None:
     assert done.stdout.splitlines() == ["__init__.py: OK", "tags.py: OK", "users.py: OK"]
 
 
-def test_write_first_line_of_the_manifest_is_the_digest_of_the_spec() -> None:
-    """The first line is `# spec sha256:<hex>`."""
-    assert OLD.files[MANIFEST].splitlines()[0] == f"# spec sha256:{SPEC}"
-
-
-def test_write_manifest_is_read_as_it_is_written() -> None:
-    """Parsing a manifest's text gives the manifest."""
-    manifest = Manifest(SPEC, {"a.py": digest("a"), "b c.py": digest("b")}, {"a.py": digest("raw")})
-    assert Manifest.parse(manifest.text()) == manifest
-
-
 @pytest.mark.parametrize("path", ["../outside.py", "/etc/passwd", "a/../../b.py", MANIFEST, "..\\x.py"])
 def test_write_manifest_that_leads_out_of_the_package_is_not_used(path: str) -> None:
     """A path that leads out of the folder, or to the manifest itself, makes the whole manifest unusable."""
@@ -97,12 +86,6 @@ def test_write_another_spec_is_reported(target: Path) -> None:
         "tags.py": Cause.ORPHAN,
         "users.py": Cause.SPEC_CHANGED,
     }
-
-
-def test_write_same_spec_with_other_text_means_that_the_generator_changed(target: Path) -> None:
-    """Same digest of the spec and other bytes: generator changed."""
-    changed = package({"__init__.py": "x = 1\n", "users.py": "y = 3\n", "tags.py": "z = 1\n"})
-    assert causes(changed, target) == {"manifest.sha256": Cause.GENERATOR_CHANGED, "users.py": Cause.GENERATOR_CHANGED}
 
 
 @pytest.mark.parametrize("edit", ["y=1\n", "y = (\n    1\n)\n", "y = 1  # a note\n"])
@@ -246,12 +229,6 @@ def test_write_package_behind_a_link_is_published_where_the_link_leads(tmp_path:
     assert contents(tmp_path / "real") == dict(OLD.files)
 
 
-def test_write_nothing_is_left_next_to_the_package(target: Path) -> None:
-    """After publication the folder above holds the package alone."""
-    publish(NEW, target)
-    assert [path.name for path in target.parent.iterdir()] == ["blog"]
-
-
 def test_write_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
     """A staging folder of a killed run goes with the next publication."""
     left = target.parent / ".blog.restencil-abc"
@@ -273,17 +250,6 @@ def test_write_without_an_exchange_of_folders_files_are_replaced_one_by_one(targ
             (fresh / found.path).write_text(found.expected)
     _replace_one_by_one(fresh, target, differences)
     assert contents(target) == {**NEW.files, "notes.md": "mine"}
-
-
-def test_write_cache_trusts_the_files_and_not_the_manifest(target: Path) -> None:
-    """A folder is as recorded only if the manifest is the very one and each file has its digest."""
-    manifest = OLD.files[MANIFEST]
-    assert as_recorded(target, manifest) == 4
-    (target / "users.py").write_text("edited\n")
-    assert as_recorded(target, manifest) is None
-    (target / "users.py").unlink()
-    assert as_recorded(target, manifest) is None
-    assert as_recorded(target, NEW.files[MANIFEST]) is None
 
 
 # ----------------------------------------------------------------------------------------------- kills and two at once
