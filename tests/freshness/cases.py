@@ -167,6 +167,21 @@ CASES: Final = {
         users.by_name(name='ada')
         items.visit(id=3, body={'team': 1}) -> whole
     """,
+    "an iteration by URL, and a rename under way": """
+        run 2: items.by_url.iterate()
+        next 2
+        next 2
+        start 5: items.rename(id=1, body={'id': 7}) -> whole
+        serve 5
+        next 2
+        next 2
+    """,
+    "an iteration after a later page was loaded": """
+        world items=8
+        items.by_page()
+        items.by_page.get_page(page=3)
+        items.by_page.iterate()
+    """,
     "an iteration by URL, and a delete whose outcome is unknown": """
         run 4: items.by_url.iterate()
         next 4

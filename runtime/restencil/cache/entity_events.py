@@ -10,7 +10,7 @@ from .change_effects import tables_changed
 from .normalize import Normalization
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .addressed import AddressedEntity
     from .request import Request
@@ -26,13 +26,12 @@ class EntityEvents(NamedTuple):
     """The number of the last event that made its record stale."""
     removed: float
     """The number of the last event that may have deleted it."""
-    in_flight: Mapping[int, bool]
-    """By fetch id, the mutations in flight that may change it, and whether they may delete it."""
+    in_flight: Sequence[int]
+    """The fetch ids of the mutations in flight that may change, rename or delete it."""
 
 
 class _Mutation(NamedTuple):
     fetch_id: int
-    deletes: bool
     tables: tuple[str, ...]
     named: frozenset[EntityPath]
 
@@ -43,8 +42,7 @@ def events_of(store_state: StoreState, cells: Iterable[EntityPath]) -> dict[Enti
     mutations = [*_mutations_in_flight(store_state)]
 
     def of(cell: EntityPath) -> EntityEvents:
-        concern = [one for one in mutations if (cell in one.named if one.named else cell[0] in one.tables)]
-        in_flight = {one.fetch_id: one.deletes for one in concern}
+        in_flight = [one.fetch_id for one in mutations if (cell in one.named if one.named else cell[0] in one.tables)]
         return EntityEvents(base.get(*cell), marks.of_record(cell).number, marks.of_removal(cell).number, in_flight)
 
     return {cell: of(cell) for cell in cells}
@@ -65,5 +63,4 @@ def _mutations_in_flight(store_state: StoreState) -> Iterator[_Mutation]:
         schema = request.rules.schema
         if request.rules.mutation.marks_changes and not (schema is not None and schema.is_creation):
             named = frozenset((one.schema.table_key, one.pk) for one in addressed_now(store_state, request))
-            deletes = not named or (schema is not None and schema.removes)
-            yield _Mutation(fetch_id, deletes, tables_changed(request.rules), named)
+            yield _Mutation(fetch_id, tables_changed(request.rules), named)

@@ -255,7 +255,8 @@ class Pages:
         Changes of items that are under way end before it is requested, or before the list ends: the server may make
         them between two pages.
         """
-        yield from self._received.wait_for_changes(self._counts, self._signal)
+        if self._style.is_counted or self._style.is_url:
+            yield from self._received.wait_for_changes(self._signal)
         moves = self._moves = self._moves_before_next()
         if self._ended and not moves:
             return None
@@ -267,7 +268,7 @@ class Pages:
         self._returns += bool(moves)
         self._late = self._received.moves() if self._style.is_counted else []
         count_moves(self._late)
-        self._is_overlapped = self._style.is_counted and self._received.has_changes_in_flight(self._counts)
+        self._is_overlapped = self._style.is_counted and self._received.has_changes_in_flight()
         return _Ahead(position, page, bool(moves) or (self._style.is_counted and position <= self._number))
 
     def _next(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
@@ -392,12 +393,10 @@ class Pages:
         if self._returns >= _MAX_RETURNS:
             return []
         # With URLs a run begins again, so it does not for a change that only a list in order of changes would move.
-        moves = (move for move in self._received.moves() if self._counts(move.is_deletion))
+        moves = self._received.moves()
+        if not self._style.is_counted:
+            moves = [move for move in moves if self._style.is_url and (move.is_deletion or self._selects)]
         return [*self._late, *moves]
-
-    def _counts(self, is_deletion: bool, /) -> bool:
-        """Return whether the position of the next page depends on such changes of items."""
-        return self._style.is_counted or (self._style.is_url and (is_deletion or self._selects))
 
     def items(self) -> Iterator[Any]:
         """Yield the items of the current page in their current state, each entity once in all pages."""

@@ -13,7 +13,7 @@ from .in_flight import InFlight
 from .timers import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ..base.abort import AbortSignal
     from ..base.steps import StepsOf
@@ -87,22 +87,22 @@ class ReceivedItems:
         moves = (known[cell].move(seen) for cell, seen in self._core.store.events_of(known).items())
         return [move for move in moves if move is not None]
 
-    def wait_for_changes(self, counts: Callable[[bool], bool], signal: AbortSignal | None) -> StepsOf[None]:
+    def wait_for_changes(self, signal: AbortSignal | None) -> StepsOf[None]:
         """Steps: wait until the changes that may move an item, and are under way now, have ended.
 
-        `counts` returns whether changes matter, given whether they may delete an item. Those that begin meanwhile are
-        not waited for: there may always be one, and the server has made none of them before the pages so far. Neither
-        are those that read a stream while they are sent, which may wait for items of the run.
+        Those that begin meanwhile are not waited for: there may always be one, and the server has made none of them
+        before the pages so far. Neither are those that read a stream while they are sent, which may wait for items of
+        the run.
         """
-        for change in list(self._changes_in_flight(counts)):
+        for change in list(self._changes_in_flight()):
             while not change.done and not _sends_a_stream(change):
                 yield from wait_for(change, None, signal)
 
-    def has_changes_in_flight(self, counts: Callable[[bool], bool]) -> bool:
+    def has_changes_in_flight(self) -> bool:
         """Return whether a change is under way that may move an item."""
-        return next(self._changes_in_flight(counts), None) is not None
+        return next(self._changes_in_flight(), None) is not None
 
-    def _changes_in_flight(self, counts: Callable[[bool], bool]) -> Iterator[InFlight]:
+    def _changes_in_flight(self) -> Iterator[InFlight]:
         """Yield the sent changes in flight that may move an item, except those that would wait for the run.
 
         Those through other views of the client are among them.
@@ -114,9 +114,9 @@ class ReceivedItems:
             if not store.in_flight.mutations:
                 continue
             for seen in store.events_of(cells).values():
-                for fetch_id, deletes in seen.in_flight.items():
+                for fetch_id in seen.in_flight:
                     change = store.in_flight.by_id.get(fetch_id)
-                    if not isinstance(change, InFlight) or not change.is_sent or not counts(deletes):
+                    if not isinstance(change, InFlight) or not change.is_sent:
                         continue
                     waits_for_run = change.owned_here and (self._core.is_blocking or change.loop is None)
                     if not waits_for_run and (outer is None or outer.owner is not change):
