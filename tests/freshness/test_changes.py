@@ -66,6 +66,47 @@ def test_result_without_entities_is_stale_after_a_change_of_its_resource(
     assert tuple(not session.is_fresh(read, given) for read, given in reads) == is_stale
 
 
+SUMMARIES = """
+entities:
+  Note: {fields: {id: integer, title: string, text: string}}
+  Summary: {fields: {id: integer, title: string}}
+resources:
+  notes:
+    path: /notes/:id
+    schema: Note
+    endpoints:
+      get_list: {schema: [Summary]}
+      parts: {path: "/notes/:id/parts", schema: [Summary]}
+"""
+
+
+@pytest.mark.parametrize("through", ["", "other"])
+@pytest.mark.parametrize("change", ["partial_update", "delete"])
+def test_result_with_other_entities_is_stale_after_a_change_of_its_resource(change: str, through: str) -> None:
+    """A list of summaries that have a table of their own; one below the path of another record is left fresh."""
+    summary = {"id": 1, "title": "a"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return [summary]
+        return NOTHING if body is None else {**summary, "text": "b"}
+
+    reads: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("notes.get_list", {}),
+        ("notes.parts", {"id": 1}),
+        ("notes.parts", {"id": 2}),
+    )
+    with small(SUMMARIES, answer, World(sqlite=True)) as session:
+        for read, given in reads:
+            session.call(read, **given)
+        session.call(f"notes.{change}", id=1, **({} if change == "delete" else {"body": {"title": "c"}}))
+        session.sync()
+        since = len(session.asked(0))
+        for read, given in reads:
+            session.call(read, "whole", through, **given)
+        assert session.asked(since) == ["GET /notes", "GET /notes/1/parts"]
+
+
 def test_change_same_address_makes_reads_with_any_query_stale(session: Session) -> None:
     """All results with that path are stale, whatever their query; those of pages too."""
     session.call("items.get_list", title="t")

@@ -170,7 +170,7 @@ def _result_mark(base: Tables, request: Request, since: float = NEVER, *, has_li
     mark = marks.of_result(
         request.key, rules.resource, plain, lambda: request.path, lambda: read_places(request), since
     )
-    if reach is None or reach.models or rules.siblings is None:
+    if rules.siblings is None or not rules.lacks_item:
         return mark
     return max(mark, marks.of_values(rules.resource, lambda: record_path_above(request)))
 

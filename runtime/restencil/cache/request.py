@@ -288,6 +288,14 @@ class Rules:
         return reach_of(self.schema, is_choice=not self.params.names_entity)
 
     @cached_property
+    def lacks_item(self) -> bool:
+        """Whether results contain no record of the resource's entity, so that no mark of one concerns them."""
+        reach, tables = self.reach, tables_of(self.resource_item)
+        if reach is None:
+            return False
+        return reach.models.keys().isdisjoint(tables) if tables else not reach.models
+
+    @cached_property
     def known_params(self) -> frozenset[str] | None:
         """The parameters that only identify the entity; None if all do."""
         if self.params.path_names is None:
