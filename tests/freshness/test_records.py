@@ -516,6 +516,22 @@ def test_change_that_returns_a_summary_makes_the_other_fields_stale() -> None:
         assert session.call("articles.get_list")[0].body == "new"
 
 
+def test_summary_says_nothing_of_fields_that_it_does_not_declare() -> None:
+    """A server that has null for what it leaves out of lists takes nothing from `get`."""
+    spec = ARTICLES.replace("endpoints: {", "endpoints: {get_list: {schema: [Summary]}, ")
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        summary = {"id": 1, "title": "a", "body": None}
+        return [summary] if target == "/articles" else {**summary, "body": "b"}
+
+    with small(spec, answer) as session:
+        session.call("articles.get_list")
+        assert session.call("articles.get", id=1).body == "b"
+        session.call("articles.get_list.fetch")
+        assert session.call("articles.get", id=1).body == "b"
+        assert session.requests("articles.get", id=1) == []
+
+
 PEOPLE = """
 entities:
   User: {fields: {id: integer, name: string, team: integer}}

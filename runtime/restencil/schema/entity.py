@@ -487,6 +487,13 @@ class EntityModel(Model):
         self.merge_with_store = self._hook("merge_with_store")
         self.merges = bool(self.merge or self.should_update or self.should_reorder or self.merge_with_store)
         """Whether a hook takes part in merging."""
+        for base in self._record_bases():
+            summary = base.__dict__["__model__"]
+            if isinstance(summary, EntityModel) and summary.key == self.key:
+                # A response that declares a summary has none of the other fields.
+                added = {declared.in_json for declared in self.fields.values()}
+                summary.unread |= added.difference(declared.in_json for declared in summary.fields.values())
+                summary.process = _completing(summary, _overridden(summary.cls, "process"))
 
     @property
     def node(self) -> EntitySchema:
