@@ -37,27 +37,6 @@ def _endpoint(raw: Any, *, compiled: bool = False, path: str = "/notes/:id?") ->
     return endpoint
 
 
-def test_normalize_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) -> None:
-    """One started at the same moment is not older."""
-    desk = Desk()
-    desk.answer(get, {"id": "1", "title": "a"}, started=500)
-    desk.answer(get, {"id": "1", "title": "b"}, started=500)
-    assert desk.table("Note")["1"]["title"] == "b"
-
-
-def test_normalize_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None:
-    """An equal answer renews the times and leaves every object what it is; `True` is not `1`."""
-    desk = Desk()
-    before = desk.answer(get, {"id": "1", "title": "a", "n": [{"x": 1}]}, {"id": 1})
-    desk.now = 2_000
-    desk.answer(get, {"n": [{"x": 1}], "id": "1"}, {"id": 1})
-    assert desk.data(get, {"id": 1}) is before
-    assert desk.store.entity_meta("Note", "1") == (2_000, 2_000, 62_000)
-    desk.answer(get, {"id": "1", "n": [{"x": True}]}, {"id": 1})
-    assert desk.data(get, {"id": 1}) is not before
-    assert desk.data(get, {"id": 1}).n[0]["x"] is True
-
-
 def test_normalize_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
     """Neither the caller's value nor what a later merge makes of it touches what was handed in by hand."""
     mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
@@ -113,19 +92,6 @@ def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
     desk.answer(endpoint, {"id": "1", "at": 4, "x": 4, "y": 4}, {"id": 1})
     assert desk.table("Dated")["1"] == {"id": "1", "at": 5, "x": 5, "y": 4}
     assert desk.store.entity_meta("Dated", "1") == (1_000, 1_000, 61_000)
-
-
-def test_normalize_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> None:
-    """When a part cannot be normalized, no entity, index, collection or result of it is there."""
-    whole = _endpoint({"notes": schema.Collection([get.schema]), "best": get.schema}, path="/whole")
-    desk = Desk()
-    desk.answer(whole, {"notes": [{"id": "1", "title": "a"}], "best": {"id": "1"}})
-    before = desk.store.state
-    with pytest.raises(ProcessingError):
-        desk.answer(whole, {"notes": [{"id": "1", "title": "b"}, {"id": "2"}], "best": {"title": "no id"}})
-    after = desk.store.state
-    for part in ("entities", "entities_meta", "endpoints", "indexes"):
-        assert after[part] == before[part]
 
 
 def test_normalize_very_deep_response_is_rejected_and_not_a_crash(get: AnyEndpoint) -> None:

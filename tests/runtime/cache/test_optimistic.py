@@ -11,7 +11,6 @@ from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import (
     AbortError,
-    AbortOptimistic,
     Entity,
     NetworkError,
     ProcessingError,
@@ -73,58 +72,7 @@ def desk() -> Desk:
     return made
 
 
-# -- the queue and the view --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("error", [NetworkError("no", status=500), AbortError("stop")])
-def test_optimistic_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
-    """The action goes, base was never touched; a real error is recorded under the mutation's key."""
-    before = desk.data(Todos.get_list)
-    fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    assert desk.data(Todos.get, ONE).name == "opt"
-    assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"
-    desk.fail(Todos.partial_update, error, ONE, {"name": "opt"}, fetch=fetch)
-    assert desk.data(Todos.get, ONE).name == "base"
-    assert [item is other for item, other in zip(desk.data(Todos.get_list), before, strict=True)] == [True, True]
-    recorded = desk.read(Todos.partial_update, ONE, {}).error
-    assert recorded is (None if isinstance(error, AbortError) else error)
-
-
-def test_optimistic_each_response_ends_its_own_action(desk: Desk) -> None:
-    """Of two equal calls in one millisecond the one goes that was answered; a response by hand ends none."""
-    patch = optimistic(params_and_body)
-    first = desk.start(patch, ONE, {"name": "a"})
-    second = desk.start(patch, ONE, {"name": "a"})
-    desk.given(patch, {"id": "1", "name": "by hand"}, ONE, {"name": "a"})
-    assert [action.fetch_id for action in desk.store.state["optimistic"]] == [first, second]
-    desk.answer(patch, {"id": "1", "name": "a"}, ONE, {"name": "a"}, fetch=first)
-    assert [action.fetch_id for action in desk.store.state["optimistic"]] == [second]
-
-
 # -- exceptions --------------------------------------------------------------------------------------------------------
-
-
-class NotNow(AbortOptimistic):
-    """A subclass counts as well."""
-
-
-def test_abort_optimistic_means_no_change_and_is_tried_again() -> None:
-    """Nothing shows, no error either; when what it looked at is there, it shows."""
-
-    def needs_data(snapshot: Snapshot, params: Any, body: Any) -> Any:
-        found = snapshot.get(Todo, params)
-        if found is None:
-            raise NotNow(str(snapshot.abort))
-        return {**params, "name": found.name + "!"}
-
-    patch = optimistic(needs_data)
-    desk = Desk()
-    desk.now = 2_000
-    desk.start(patch, ONE, {})
-    assert desk.data(Todos.get, ONE) is None
-    assert desk.read(patch, ONE, {}).error is None
-    desk.answer(Todos.get, {"id": "1", "name": "x"}, ONE, started=1_000)
-    assert desk.data(Todos.get, ONE).name == "x!"
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
-from tests.patience import PATIENCE
 
 from restencil import Controller, Entity, create_resource
 from restencil.testing import Answer, MockServer
@@ -46,26 +43,6 @@ def three_pages(request: Any, options: dict[str, Any], delay: float = 0) -> Answ
 def listing(options: dict[str, Any], **more: Any) -> Any:
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page", strict=True)
     return resource.get_list.extend(**options, **more)
-
-
-@pytest.mark.parametrize("options", STYLES, ids=IDS)
-def test_bounded_pages_iterate_joins_a_read_in_flight_sync(options: dict[str, Any]) -> None:
-    """A run in one thread uses the response of a read in another one."""
-    begun = threading.Event()
-
-    def respond(request: Any) -> Answer:
-        begun.set()
-        return three_pages(request, options, delay=300)
-
-    server = MockServer(respond=respond)
-    endpoint = listing(options)
-    with Controller(client=server.client(), base_url="http://mock") as controller, ThreadPoolExecutor() as pool:
-        first = pool.submit(controller.fetch, endpoint)
-        assert begun.wait(PATIENCE)
-        assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3, 4, 5, 6]
-        assert [item.id for item in first.result()] == [1, 2]
-    urls = [request.url for request in server.requests]
-    assert len(set(urls)) == len(urls)
 
 
 @pytest.mark.parametrize("options", STYLES, ids=IDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,9 +16,7 @@ from restencil import (
     AbortError,
     AsyncController,
     Controller,
-    Entity,
     ExpiryStatus,
-    InvalidDataError,
     LogoutManager,
     NetworkError,
     NetworkManager,
@@ -45,18 +42,6 @@ def world(make: Callable[..., World]) -> World:
 
 
 # reading
-
-
-def test_controller_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
-    world.controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
-    needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
-    world.server.on(needs_user, response={"user": "7"}, id="1")
-    with pytest.raises(
-        InvalidDataError, match="'GET http://mock/strict/1' was fetched, but its data cannot be used"
-    ) as caught:
-        world.do("read", needs_user, id="1")
-    assert caught.value.status == 400
-    assert world.urls() == ["/strict/1"]
 
 
 def test_controller_cached_and_state_never_send_a_request(world: World) -> None:
@@ -105,11 +90,6 @@ def test_controller_failed_fetch_records_its_error_and_raises_it_whatever_the_po
     assert world.controller.cached(get, id="1").name == "Ann"
 
 
-class Dated(Entity, key="Dated"):
-    id: str = ""
-    day: datetime.date | None = None
-
-
 def test_controller_aborted_fetch_raises_and_records_nothing(world: World) -> None:
     abort = AbortController()
     abort.abort("no longer wanted")
@@ -118,20 +98,7 @@ def test_controller_aborted_fetch_raises_and_records_nothing(world: World) -> No
     assert world.store.state["meta"] == {} and world.store.in_flight.by_id == {}
 
 
-def test_controller_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(
-    make: Callable[..., World],
-) -> None:
-    world = make(managers=[NetworkManager(data_expiry_length=700, error_expiry_length=70), SubscriptionManager()])
-    own = Users.get.extend(data_expiry_length=5, error_expiry_length=6)
-    now = world.clock()
-    for endpoint, data, error in ((Users.get, 700, 70), (own, 5, 6)):
-        world.controller.set_response(endpoint, ANN, id="1")
-        assert world.controller.get_response(endpoint, id="1").expires_at == now + data
-        world.controller.set_error(endpoint, ValueError(), id="1")
-        assert world.controller.get_response(endpoint, id="1").expires_at == now + error
-    default = make()
-    default.controller.set_response(Users.get, ANN, id="1")
-    assert default.controller.get_response(Users.get, id="1").expires_at == default.clock() + 60_000
+def test_network_manager_rejects_a_negative_lifetime() -> None:
     with pytest.raises(ValueError, match="data_expiry_length of NetworkManager must not be negative: -1"):
         NetworkManager(data_expiry_length=-1)
 

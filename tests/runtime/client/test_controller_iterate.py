@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.freshness.small import package_of
-from tests.libraries import httpx
 from tests.runtime.worlds import World
 
 from restencil import (
@@ -22,7 +20,6 @@ from restencil import (
     Page,
     Response,
     RestencilError,
-    Store,
     create_resource,
 )
 from restencil.endpoint.page_styles import next_link
@@ -332,26 +329,6 @@ def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
     assert "set style: url in its pagination" in caplog.text
 
 
-@pytest.mark.parametrize("style", ["page", "offset"])
-@pytest.mark.parametrize("gone", [{"3"}, {"1", "2"}, {"1", "2", "3"}, {"2", "4", "6"}])
-def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
-    world: Pages, style: str, gone: set[str]
-) -> None:
-    rows = list(ALL)
-    world.serve_rows(rows, style)
-    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
-    met: list[str] = []
-
-    def react(item: Any) -> None:
-        met.append(item.id)
-        if item.id in gone:
-            rows.remove(next(row for row in rows if row["id"] == item.id))
-            world.controller.set_response(resource.delete, {"id": item.id}, {"id": item.id})
-
-    world.react(resource.get_list, react)
-    assert met == EVERY
-
-
 def ids_with(world: Pages, resource: Any, react: Callable[[str], None]) -> list[str]:
     """What iterate gives where the program does something after each item."""
     met: list[str] = []
@@ -395,79 +372,6 @@ def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world
 
     met = ids_with(world, resource, react)
     assert [item for item in met if item in EVERY] == EVERY
-
-
-def test_controller_iterate_deletion_that_a_bounded_store_forgot_makes_it_skip_nothing() -> None:
-    """That the record was deleted is still known where the store has let go of it."""
-    rows = list(ALL)
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        path, page = request.url.path, int(request.url.params.get("page", 1))
-        if request.method == "DELETE":
-            rows.pop(1)
-            return httpx.Response(204)
-        found = rows[page * 2 - 2 : page * 2] if path == "/items" else {"id": path.rpartition("/")[2], "rank": 0}
-        return httpx.Response(200, json=found)
-
-    spec = """
-resources:
-  items:
-    path: /items/:id
-    schema: {entity: Item, fields: {id: string, rank: integer}}
-    pagination_field: page
-    pagination: {style: page}
-"""
-    module = package_of(spec)
-    client_class = getattr(module, module.__name__.title().replace("_", ""))
-    transport = httpx.MockTransport(answer)
-    with client_class(client=httpx.Client(transport=transport), store=Store(max_entities=3)) as client:
-        met: list[str] = []
-        for item in client.items.get_list.iterate():
-            met.append(item.id)
-            if item.id == "2":
-                client.items.delete(id="2")
-                for number in range(10, 15):
-                    client.items.get(id=str(number))
-        assert met == EVERY
-
-
-def test_controller_iterate_urls_with_numbers_of_pages_skip_nothing_after_a_delete(world: Pages) -> None:
-    """The client cannot compute such a position, so it begins again; no item is given twice."""
-    rows = list(ALL)
-
-    def answer(params: dict[str, str]) -> Answer:
-        page = int(params.get("page", 1))
-        link = {"Link": f'<http://mock/items?page={page + 1}>; rel="next"'} if len(rows) > page * 3 else {}
-        return Answer(json=rows[page * 3 - 3 : page * 3], headers=link)
-
-    world.serve(answer)
-    resource: Any = create_resource(path="/items/:id", schema=Item, pagination={"style": "link"})
-
-    def react(item: str) -> None:
-        if item == "2":
-            rows.pop(1)
-            world.controller.set_response(resource.delete, {"id": "2"}, {"id": "2"})
-
-    assert ids_with(world, resource, react) == EVERY
-
-
-@pytest.mark.parametrize("style", ["page", "offset"])
-@pytest.mark.parametrize("change", ["delete", "push"])
-def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
-    world: Pages, style: str, change: str
-) -> None:
-    rows = list(ALL)
-    world.serve_rows(rows, style)
-    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
-    world.controller.set_response(resource.get_list, rows[:3])
-    if change == "delete":
-        del rows[1]
-        world.controller.set_response(resource.delete, {"id": "2"}, {"id": "2"})
-    else:
-        rows.append({"id": "8", "rank": 8})
-        world.controller.set_response(resource.get_list.push, {"id": "8", "rank": 8}, {}, {})
-    assert world.ids(resource.get_list) == [row["id"] for row in rows]
-    assert world.urls()[0] == "/items"
 
 
 # --- runs that are bounded, and gone on with -------------------------------------------------------------------------

@@ -47,22 +47,6 @@ loose: Any = RestEndpoint
 # -- construction ----------------------------------------------------------------------------------------------------
 
 
-def test_rest_options_that_are_not_given_read_as_their_defaults() -> None:
-    """The defaults of the table."""
-    endpoint = RestEndpoint(path="/a")
-    assert (endpoint.url_prefix, endpoint.request_init, endpoint.method) == ("", {}, "GET")
-    assert (endpoint.signal, endpoint.schema, endpoint.pagination_field, endpoint.side_effect) == (
-        None,
-        None,
-        None,
-        False,
-    )
-    assert endpoint.data_expiry_length is None
-    assert endpoint.invalid_if_stale is None
-    assert endpoint.error_policy is None
-    assert repr(endpoint.body) == "ANY"
-
-
 def test_rest_path_is_required() -> None:
     """An endpoint without a path says so."""
     with pytest.raises(TypeError, match="RestEndpoint needs a path, such as path='/articles/:id'"):
@@ -183,27 +167,11 @@ def test_rest_deprecated_endpoint_warns_where_it_is_used() -> None:
         endpoint.extend(deprecated="")(q=1)
 
 
-def test_rest_both_forms_in_one_call_are_rejected() -> None:
-    """In calls, `key` and `url` alike."""
-    endpoint: Any = RestEndpoint(path="/a", name="a")
-    for use in (endpoint, endpoint.key, endpoint.url):
-        with pytest.raises(TypeError, match="endpoint 'a' got positional and keyword arguments; pass only keywords"):
-            use({"x": 1}, y=2)
-
-
 def test_rest_body_where_there_is_none_is_rejected() -> None:
     """A keyword `body` of an endpoint without one would vanish silently."""
     with pytest.raises(TypeError, match="endpoint 'a' has no body, but got the keyword 'body'; pass a parameter"):
         RestEndpoint(path="/a", name="a").key(body={"x": 1})
     assert RestEndpoint(path="/a").url({"body": 1}) == "/a?body=1"
-
-
-def test_rest_parameters_are_a_mapping() -> None:
-    """Anything else is a TypeError."""
-    with pytest.raises(
-        TypeError, match="the parameters of endpoint 'a' are a list; pass them as keywords or as one dict"
-    ):
-        _ = loose(path="/a", name="a").url([1])
 
 
 # -- bodies ----------------------------------------------------------------------------------------------------------

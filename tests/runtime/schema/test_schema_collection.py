@@ -55,7 +55,6 @@ def adding(adder: Any, path: str = "/todos") -> AnyEndpoint:
 
 get_list = listed()
 push = adding(TODOS.push)
-gone: Any = RestEndpoint(path="/todos/:id", method="DELETE", schema=schema.Invalidate(Todo))
 
 
 def ids(found: Any) -> list[Any]:
@@ -63,29 +62,6 @@ def ids(found: Any) -> list[Any]:
 
 
 # -- identity --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("args", "pk"),
-    [
-        ((), "{}"),
-        (({},), "{}"),
-        ((None,), "{}"),
-        (({"group": "x", "done": True, "n": 1},), '{"done":"true","group":"x","n":"1"}'),
-        (({"b": 1.0, "a": 1.5, "c": False},), '{"a":"1.5","b":"1","c":"false"}'),
-        (({"a": None, "b": "x"},), '{"b":"x"}'),
-        (({"a": [1, 2]},), '{"a":"1,2"}'),
-        (({"a": [1, [2, True]], "b": []},), '{"a":"1,2,true","b":""}'),
-        (({"a": {"b": 1}},), '{"a":{"b":1}}'),
-        (({"a": "ä"},), '{"a":"ä"}'),
-    ],
-)
-def test_collection_primary_key_is_the_json_of_the_arguments(args: tuple[Any, ...], pk: str) -> None:
-    """Compact, keys sorted, scalars as texts, lists as they stand in a search, null dropped, other values kept."""
-    endpoint: Any = RestEndpoint(path="/todos", schema=TODOS, key=lambda *args: "todos")
-    desk = Desk()
-    desk.answer(endpoint, [], *args)
-    assert desk.pks("[Todo]") == [pk]
 
 
 def test_collection_table_is_named_after_what_is_collected() -> None:
@@ -121,84 +97,7 @@ def test_collection_only_lists_and_maps_are_collected() -> None:
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-# -- plain operations ------------------------------------------------------------------------------------------------
-
-
-def test_collection_refetch_replaces_the_list() -> None:
-    """What was appended before is gone; meta is that of the answer."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}, {"id": 2}])
-    desk.now = 2_000
-    desk.answer(get_list, [{"id": 3}])
-    assert desk.table("[Todo]") == {"{}": ["3"]}
-    assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
-
-
-def test_collection_older_list_does_not_replace_a_newer_one() -> None:
-    """The list whose request started later stays, with its times; the older response's entities are merged."""
-    desk = Desk()
-    desk.now = 2_000
-    desk.answer(get_list, [{"id": 1}])
-    desk.answer(get_list, [{"id": 2}], started=1_500)
-    assert desk.table("[Todo]") == {"{}": ["1"]}
-    assert desk.pks("Todo") == ["1", "2"]
-    assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
-
-
-@pytest.mark.parametrize("answer", ["x", 5])
-def test_collection_what_is_no_list_is_an_error(answer: Any) -> None:
-    """A wrapper that holds something else than a list where a Collection stands stays what it is."""
-    wrapped = listed({"todos": TODOS})
-    desk = Desk()
-    desk.answer(wrapped, {"todos": answer})
-    assert desk.result(wrapped) == {"todos": answer}
-
-
 # -- adders ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("adder", "after"),
-    [
-        (TODOS.push, ["1", "2", "9"]),
-        (TODOS.unshift, ["9", "1", "2"]),
-        (TODOS.add_with(lambda existing, new: [*new, *existing[:1]]), ["9", "1"]),
-    ],
-)
-def test_collection_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
-    """At the end, at the start, or as one's own function says; the result is the list of new primary keys."""
-    endpoint = adding(adder)
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}, {"id": 2}])
-    value = desk.answer(endpoint, {"id": 9}, {"title": "n"})
-    assert desk.table("[Todo]") == {"{}": after}
-    assert desk.result(endpoint, {"title": "n"}) == ["9"]
-    assert value is desk.get(Todo, "9")
-
-
-def test_collection_item_that_is_there_is_not_added_twice() -> None:
-    """By push and unshift alike; polymorphic items are compared by value, unknown ones too."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}, {"id": 2}])
-    first = desk.data(get_list)
-    desk.answer(push, {"id": 1}, {})
-    desk.answer(adding(TODOS.unshift), {"id": 2}, {})
-    assert desk.data(get_list) is first
-    feed = listed(FEED, "/feed")
-    desk.answer(feed, [{"id": 1, "type": "link"}, {"type": "zz", "n": [1]}])
-    for item in (
-        {"id": 1, "type": "link"},
-        {"type": "zz", "n": [1]},
-        {"id": 1, "type": "post"},
-        {"type": "zz", "n": [2]},
-    ):
-        desk.answer(adding(FEED.push, "/feed"), item, {})
-    assert desk.table("[Link;Post]")["{}"] == [
-        {"id": "1", "schema": "link"},
-        {"type": "zz", "n": [1]},
-        {"id": "1", "schema": "post"},
-        {"type": "zz", "n": [2]},
-    ]
 
 
 unshift = adding(TODOS.unshift)
@@ -382,23 +281,3 @@ def test_collection_move_of_polymorphic_items_and_with_a_merge_of_your_own() -> 
 
 wrapped = listed({"results": TODOS, "next": ""})
 page = wrapped.paginated("cursor")
-
-
-def test_collection_pages_go_to_the_end_in_order_of_arrival() -> None:
-    """Whatever their times: a page that was overtaken by the next one comes after it."""
-    desk = Desk()
-    desk.now = 9_000
-    desk.answer(wrapped, {"results": [{"id": 1}]}, {})
-    desk.answer(page, {"results": [{"id": 3}]}, {"cursor": "p3"}, started=3_000)
-    desk.answer(page, {"results": [{"id": 2}]}, {"cursor": "p2"}, started=2_000)
-    assert desk.table("[Todo]") == {"{}": ["1", "3", "2"]}
-
-
-def test_collection_refetch_discards_pages() -> None:
-    """The list endpoint's own answer replaces what was appended."""
-    desk = Desk()
-    desk.answer(wrapped, {"results": [{"id": 1}]}, {})
-    desk.answer(page, {"results": [{"id": 2}]}, {"cursor": "p2"})
-    desk.now = 2_000
-    desk.answer(wrapped, {"results": [{"id": 1}]}, {})
-    assert desk.table("[Todo]") == {"{}": ["1"]}

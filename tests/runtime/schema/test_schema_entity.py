@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.runtime.doubles import Desk
 
-from restencil import Entity, ProcessingError, RestEndpoint, schema
+from restencil import Entity, ProcessingError, RestEndpoint
 from restencil.cache.reading import ExpiryStatus
 
 
@@ -28,8 +28,6 @@ class Article(Entity, schema={"author": User, "editor": User}, indexes=("slug",)
 
 get: Any = RestEndpoint(path="/articles/:id", schema=Article)
 get_list: Any = RestEndpoint(path="/articles", schema=[Article])
-users: Any = RestEndpoint(path="/users", schema=[User])
-purge: Any = RestEndpoint(path="/users/:id", method="DELETE", schema=schema.Invalidate(User))
 
 
 # -- into tables -----------------------------------------------------------------------------------------------------
@@ -101,58 +99,6 @@ def test_entity_nothing_is_stored_as_an_abstract_entity() -> None:
 
     with pytest.raises(ProcessingError, match=r"Base is abstract, so no record can be stored as Base; use a"):
         Desk().answer(RestEndpoint(path="/base", schema=[Base]), [{"id": "1"}])
-
-
-# -- out of tables ---------------------------------------------------------------------------------------------------
-
-
-def _article(desk: Desk, **members: Any) -> Any:
-    desk.answer(get, {"id": "1", "slug": "s", **members}, {"id": "1"})
-    return desk.data(get, {"id": "1"})
-
-
-def test_entity_missing_relation_is_none_and_the_entity_usable() -> None:
-    """Whatever the default, a reference to an entity that is not there is None."""
-    value = _article(Desk(), author="nobody", editor="nobody")
-    assert (value.author, value.editor) == (None, None)
-
-
-def test_entity_invalid_relation_counts_by_its_default() -> None:
-    """Behind an optional default it is None; behind a required one the containing entity is invalid."""
-    desk = Desk()
-    desk.answer(users, [{"id": "u1"}, {"id": "u2"}])
-    _article(desk, author="u1", editor="u2")
-    desk.answer(purge, {"id": "u2"}, {"id": "u2"})
-    assert desk.data(get, {"id": "1"}).editor is None
-    desk.answer(purge, {"id": "u1"}, {"id": "u1"})
-    reading = desk.read(get, {"id": "1"})
-    assert not reading.found
-    assert reading.expiry_status is ExpiryStatus.Invalid
-
-
-@pytest.mark.parametrize(
-    ("default", "needed"),
-    [(None, False), (False, False), (0, False), (0.0, False), ("", False), ([], True), ({}, True), (User(), True)],
-)
-def test_entity_which_defaults_make_a_relation_required(default: Any, needed: bool) -> None:
-    """Everything except None, False, 0 and "": an empty list or dict counts as required; no default as optional."""
-    kind: Any = type(Entity)
-    holder = kind(
-        "Holder",
-        (Entity,),
-        {
-            "__module__": __name__,
-            "__annotations__": {"id": str, "it": Any},
-            "id": "",
-            "it": default,
-            "schema": {"it": User},
-        },
-    )
-    endpoint: Any = RestEndpoint(path="/holders/:id", schema=holder)
-    desk = Desk()
-    desk.answer(endpoint, {"id": "1", "it": {"id": "u"}}, {"id": "1"})
-    desk.answer(purge, {"id": "u"}, {"id": "u"})
-    assert desk.read(endpoint, {"id": "1"}).found is not needed
 
 
 # -- by arguments ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, create_resource, schema
-from restencil.cache.reading import ExpiryStatus
 from restencil.schema.record import to_wire
 
 
@@ -44,9 +43,6 @@ Loose: Any = schema.Union
 """For uses that type checkers reject."""
 
 Users: Any = create_resource(path="/users/:id", schema=User)
-feed: Any = RestEndpoint(path="/feed", schema=schema.All({"post": Post, "link": Link}, "type"))
-remove: Any = RestEndpoint(path="/remove", method="POST", schema=schema.Invalidate(User))
-purge: Any = RestEndpoint(path="/purge", method="POST", schema=[schema.Invalidate(User)])
 
 
 @pytest.fixture
@@ -256,17 +252,6 @@ def test_values_entries_of_an_assigned_map_keep_their_own_keys() -> None:
 
 
 # -- Invalidate ------------------------------------------------------------------------------------------------------
-
-
-def test_invalidate_nothing_wins_over_a_removal(desk: Desk) -> None:
-    """It is stored whatever the age of the record, and whatever the same response says before it."""
-    both: Any = RestEndpoint(path="/both", method="POST", schema={"kept": [User], "gone": [schema.Invalidate(User)]})
-    desk.now = 9_000
-    desk.answer(Users.get, {"id": 1, "name": "newer"}, {"id": 1})
-    desk.answer(Users.delete, {"id": 1}, {"id": 1}, started=2_000)
-    assert desk.read(Users.get, {"id": 1}).expiry_status is ExpiryStatus.Invalid
-    desk.answer(both, {"kept": [{"id": 2, "name": "x"}], "gone": [{"id": 2}]})
-    assert desk.data(Users.get_list) == []
 
 
 def test_invalidate_hook_of_the_entity_is_applied() -> None:
