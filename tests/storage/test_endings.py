@@ -8,14 +8,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.connections import opened_connections
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import Entity, RestEndpoint, SQLiteStorage, StorageDown
+from restencil import Entity, SQLiteStorage, StorageDown
 from restencil.storage.memory import MemoryStorage
 
 SCRIPT = """
@@ -43,9 +42,6 @@ store = Store(storage=SQLiteStorage(folder, principal=None, timeout=300_000))
 class Tag(Entity, key="EndingTag"):
     id: str = ""
     word: str = ""
-
-
-GET: RestEndpoint[..., Any] = RestEndpoint(path="/tags/:id", schema=Tag)
 
 
 def run(folder: Path, body: str, *, fails: bool = False) -> str:

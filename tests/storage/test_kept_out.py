@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tests.storages import PatientStore
 
-from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, field
+from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, entity, field
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
 from restencil.cache.validators import Terms, Validators
-from restencil.persistence.row_codec import TableRules
-from restencil.schema import Collection
-from restencil.schema.entity import EntityModel
-from restencil.schema.record import class_record
+from restencil.schema import Collection, Lazy, Values
 from restencil.testing import FakeClock, MockServer
 
 AnyEndpoint = RestEndpoint[..., Any]
@@ -40,7 +38,24 @@ class Person(Entity, key="OutPerson"):
     password: str = ""
     ssn: str = field(default="", persist=False)
     sig: str = field(default="", persist=True)
+    api_key: str = field(default="", wire="k")
     card: Card | None = None
+    cards: list[Card] | None = None
+    by_name: dict[str, Card] | None = None
+    address: Any = field(default=None, schema={"word": Lazy(lambda: Word)})
+
+
+@dataclass(frozen=True)
+class Key:
+    name: str = ""
+    secret: str = ""
+
+
+@entity(key="OutMachine")
+@dataclass(frozen=True)
+class Machine:
+    id: str = ""
+    key: Key | None = None
 
 
 class Brief(Entity, key="OutPerson"):
@@ -64,7 +79,6 @@ class Session(Entity, key="OutSession", pk="token"):
 
 WORD: AnyEndpoint = RestEndpoint(path="/words/:id", schema=Word)
 WORDS: AnyEndpoint = RestEndpoint(path="/words", schema=Collection([Word]))
-PUSH: AnyEndpoint = RestEndpoint(path="/words", method="POST", schema=Collection([Word]).push)
 PERSON: AnyEndpoint = RestEndpoint(path="/people/:id", schema=Person)
 PLAIN: AnyEndpoint = RestEndpoint(path="/plain")
 
@@ -95,7 +109,8 @@ class Bench:
 
 def _person(c: Any) -> None:
     card = {"number": "1", "token": MARK}
-    c.set_response(PERSON, {"id": "1", "password": MARK, "ssn": MARK, "apiKey": MARK, "card": card}, id="1")
+    objects = {"card": card, "cards": [card], "by_name": {"a": card}, "address": {"word": "1", "password": MARK}}
+    c.set_response(PERSON, {"id": "1", "password": MARK, "ssn": MARK, "apiKey": MARK, "k": MARK, **objects}, id="1")
 
 
 def _unstored(c: Any) -> None:
@@ -112,14 +127,23 @@ def _keys(c: Any) -> None:
 
 
 def _result(c: Any) -> None:
-    declared: AnyEndpoint = RestEndpoint(path="/d", schema={"word": Word})
-    c.set_response(declared, {"word": {"id": "1"}, "sessionToken": MARK})
+    for path, raw, value in (
+        ("/word", {"word": Word}, {"word": {"id": "1"}, "sessionToken": MARK}),
+        ("/cards", [Card], [{"number": "1", "token": MARK}]),
+        ("/by_name", Values(Card), {"a": {"token": MARK}}),
+    ):
+        c.set_response(RestEndpoint(path=path, schema=raw), value)
 
 
 def _private(c: Any) -> None:
     c.set(Private, {"id": "1"})
     c.set(AlsoPrivate, {"id": "2", "name": MARK})
     c.set(AlsoPrivate, {"id": MARK})
+
+
+def _brief(c: Any) -> None:
+    c.set(Person, {"id": "2"})
+    c.set(Brief, {"id": "1", "ssn": MARK})
 
 
 def _error(c: Any) -> None:
@@ -142,6 +166,8 @@ FILLS: list[Callable[[Any], None]] = [
     _mutation,
     lambda c: c.set(Word, {"id": "1", "api_key": MARK}),
     lambda c: c.set(Session, {"token": MARK}),
+    _brief,
+    lambda c: c.set(Machine, {"id": "1", "key": {"name": "n", "secret": MARK}}),
 ]
 
 
@@ -202,13 +228,6 @@ def test_kept_out_what_was_left_out_is_left_out_still_when_others_write() -> Non
     loaded.set_response(PERSON, {"id": "1", "name": "Bea"}, id="1")
     assert bench.another().cached(PERSON, id="1") is None
     assert MARK not in bench.held() and "Bea" in bench.held()
-
-
-def test_kept_out_member_that_was_no_one_elses_may_come() -> None:
-    """What was left out because it was of one process is there once an answer has it."""
-    rules = TableRules([cast(EntityModel, class_record(Person))])
-    assert rules.encode({"id": "1"}, (("name",), ("ssn",))) == b'{"id":"1","$left":["name","ssn"]}'
-    assert rules.encode({"id": "1", "name": "A", "ssn": "x"}, (("name",),)) == b'{"id":"1","name":"A","$left":["ssn"]}'
 
 
 def test_kept_out_response_that_no_one_is_to_store_is_not_stored() -> None:

@@ -30,7 +30,7 @@ from restencil import (
     ResetError,
     create_resource,
 )
-from restencil.storage import Batch, Changes
+from restencil.storage import Changes
 
 
 class Item(Entity):
@@ -50,8 +50,6 @@ class Counting:
         self.came = threading.Semaphore(0)
         self._lock = threading.Lock()
         self.status = 200
-        self.fails = 0
-        """Every request whose count is a multiple of this fails; 0: none."""
 
     def __call__(self, request: Arrived) -> Reply:
         with self._lock:
@@ -59,7 +57,7 @@ class Counting:
             count = len(self.asked)
         self.came.release()
         self.may_answer.wait(PATIENCE)
-        if self.status != 200 or (self.fails and count % self.fails == 0):
+        if self.status != 200:
             return Reply(503, b"{}", {"content-type": "application/json"})
         body = {"id": request.target.rpartition("/")[2], "count": count}
         return Reply(200, json.dumps(body).encode(), {"content-type": "application/json"})
@@ -263,46 +261,6 @@ def test_leases_what_is_not_stored_is_requested_by_each_process(house: House) ->
     second.read(items.get, id="1")
     assert len(house.counting.asked) == 2
     assert stats(first).leases == stats(second).leases == 0
-
-
-class Killed(MemoryStorage):
-    """A storage whose process was killed in the middle of a request: it renews no lease and gives none back."""
-
-    killed = False
-
-    def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Whether the owner has it, as long as the process lives."""
-        return not self.killed and super().lease(name, owner, length)
-
-    def commit(self, batch: Batch, /) -> Any:
-        """Writes, as long as the process lives."""
-        return super().commit(batch._replace(release=[]) if self.killed else batch)
-
-
-@pytest.mark.slow
-def test_leases_holder_that_was_killed_costs_the_others_three_seconds() -> None:
-    """Then one of them takes over, and the others wait for it."""
-    house = House()
-    dying = Killed()
-    dying._places = house.storage._places
-    killed = Controller(PatientStore(storage=dying), base_url=house.server.url)
-    killed.open()
-    others = [house.process() for _ in range(3)]
-    calls = Calls()
-    house.counting.may_answer.clear()
-    calls.call(killed.read, house.items.get, id="1")
-    house.arrived()
-    dying.killed = True
-    began = time.monotonic()
-    for process in others:
-        calls.call(process.read, house.items.get, id="1")
-    house.arrived()
-    assert time.monotonic() - began > 2
-    house.answer(calls)
-    assert (calls.failed, len(house.counting.asked)) == ([], 2)
-    killed.close()
-    killed.store.close()
-    house.close()
 
 
 class Outrun(MemoryStorage):
@@ -516,11 +474,8 @@ def test_leases_task_that_is_cancelled_gives_its_lease_back(house: House) -> Non
 class Process:
     """A process that reads keys over a shared storage when it is told to begin."""
 
-    def __init__(
-        self, house: House, storage: str, *, keys: int, first: int = 0, tasks: int = 0, tries: int = 1
-    ) -> None:
-        told = {"upstream": house.server.url, "storage": storage, "keys": keys, "first": first}
-        plan = json.dumps({**told, "tasks": tasks, "tries": tries})
+    def __init__(self, house: House, storage: str, *, keys: int, tasks: int = 0) -> None:
+        plan = json.dumps({"upstream": house.server.url, "storage": storage, "keys": keys, "tasks": tasks})
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.storage.lease_worker", plan],
             stdin=subprocess.PIPE,
@@ -604,16 +559,6 @@ def test_leases_process_that_is_killed_costs_one_more_request(plain: House, tmp_
     plain.counting.may_answer.set()
     assert [process.found() for process in others] == [{"0": 2}] * 7
     assert len(plain.counting.asked) == 2
-
-
-@pytest.mark.slow
-def test_leases_processes_share_a_server_that_fails_every_second_time(plain: House, tmp_path: Path) -> None:
-    """Each failure is one process's own; another one asks, and its answer is for all."""
-    plain.counting.fails = 2
-    found = together([Process(plain, str(tmp_path / "cache"), keys=40, tries=50) for _ in range(8)])
-    assert all(counts == found[0] for counts in found)
-    answered = [target for at, target in enumerate(plain.counting.asked, 1) if at % 2]
-    assert sorted(answered) == sorted(f"/items/{key}" for key in range(40))
 
 
 @needs_server

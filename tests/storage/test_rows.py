@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,16 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-import restencil
-from restencil import Entity, Record, field
+from restencil import Entity, field
 from restencil.base.values import UNDEFINED, Meta, same_json
-from restencil.cache.merge import StoredEntry
-from restencil.cache.tables import Whole
 from restencil.cache.validators import Terms
 from restencil.persistence import row_codec
 from restencil.persistence.row_codec import TableRules, Unstorable
-from restencil.persistence.stored_forms import entry_without
-from restencil.schema import Collection, Lazy, Values
+from restencil.schema import Collection
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
 from restencil.schema.record import class_record
@@ -203,118 +198,6 @@ def test_rows_secret_names(name: str) -> None:
     assert row_codec.is_secret(name) and not row_codec.is_secret(name + "x")
 
 
-class Login(Entity):
-    id: int = 0
-    access: str = field(default="", wire="accessToken")
-    note: str = field(default="", persist=False)
-    sig: str = field(default="", persist=True)
-
-
-def test_rows_secrets_are_left_out_of_a_record_and_named() -> None:
-    """Declared or not; `persist` of a field says otherwise, in both directions."""
-    record = {"id": 1, "accessToken": "s1", "note": "s2", "sig": "kept", "password": "s3", "other": 1}
-    value, left = stored(Login, record=record)
-    assert value == {"id": 1, "sig": "kept", "other": 1}
-    assert left == (("accessToken",), ("note",), ("password",))
-    assert b"s1" not in TableRules([model_of(Login)]).encode(record)
-
-
-def test_rows_name_in_python_may_report_a_secret() -> None:
-    """A field that is called so is one, whatever it is called in JSON."""
-
-    class Account(Entity):
-        id: int = 0
-        api_key: str = field(default="", wire="k")
-
-    assert stored(Account, record={"id": 1, "k": "x"}) == ({"id": 1}, (("k",),))
-
-
-def test_rows_further_names_are_secrets() -> None:
-    """The name of the search parameter that a client is known by."""
-    rules = TableRules([model_of(Plain)], frozenset({"appid"}))
-    assert row_codec.row_value(rules.encode({"id": 1, "app_id": "x"}))[:2] == ({"id": 1}, (("app_id",),))
-    assert not rules.keeps("app_id") and rules.keeps("title")
-
-
-def test_rows_one_class_of_a_table_is_enough_to_keep_a_member_out() -> None:
-    """Whichever class wrote it; and one that says True is enough for a secret that no other says False of."""
-
-    class Person(Entity, key="P"):
-        id: int = 0
-        ssn: str = field(default="", persist=False)
-        token: str = field(default="", persist=True)
-
-    class Brief(Entity, key="P"):
-        id: int = 0
-        ssn: str = ""
-        token: str = ""
-
-    assert stored(Person, Brief, record={"id": 1, "ssn": "1", "token": "t"}) == ({"id": 1, "token": "t"}, (("ssn",),))
-
-
-class Card(Record):
-    number: str = ""
-    token: str = ""
-    holder: dict[str, str] | None = None
-
-
-class Wallet(Entity):
-    id: int = 0
-    card: Card | None = None
-    cards: list[Card] | None = None
-    by_name: dict[str, Card] | None = None
-    free: Any = None
-    address: Any = field(default=None, schema={"city": Lazy(lambda: Plain)})
-
-
-def test_rows_secrets_are_left_out_of_declared_objects() -> None:
-    """In lists and maps of them too; what nobody declared is data."""
-    card = {"number": "1", "token": "t", "holder": {"token": "data"}}
-    record = {"id": 1, "card": card, "cards": [card], "by_name": {"token": card}, "free": {"token": "data"}}
-    value, left = stored(Wallet, record={**record, "address": {"city": "1", "password": "x"}})
-    kept = {"number": "1", "holder": {"token": "data"}}
-    expected = {"id": 1, "card": kept, "cards": [kept], "by_name": {"token": kept}, "free": {"token": "data"}}
-    assert value == {**expected, "address": {"city": "1"}}
-    assert left == (("card", "token"), ("cards", "token"), ("by_name", "token"), ("address", "password"))
-    assert TableRules([model_of(Wallet)]).missing(left) == {"card", "cards", "by_name"}
-
-
-def test_rows_secrets_are_left_out_of_objects_of_other_libraries() -> None:
-    """A dataclass in an entity is a declared object as well."""
-
-    @dataclass(frozen=True)
-    class Key:
-        name: str = ""
-        secret: str = ""
-
-    @restencil.entity
-    @dataclass(frozen=True)
-    class Machine:
-        id: int = 0
-        key: Any = None
-
-    Machine.__annotations__["key"] = Key
-    assert stored(Machine, record={"id": 1, "key": {"name": "n", "secret": "s"}})[0] == {"id": 1, "key": {"name": "n"}}
-
-
-def test_rows_members_that_were_left_out_stay_as_memory_has_them() -> None:
-    """With all that is in them, and they count as received when memory received them."""
-    held = StoredEntry({"id": 1, "card": {"number": "1", "token": "t"}, "note": "n"}, Meta(10, 10, 50))
-    value = {"id": 1, "card": {"number": "2"}, "cards": [{"number": "3"}], "note": "m"}
-    found = entry_without(StoredEntry(value, Meta(20, 20, 60)), frozenset({"card", "cards"}), held)
-    assert found.stored == {**held.stored, "note": "m"} and found.times == Meta(20, 20, 50)
-    whole = Whole(10, 50, frozenset({"id", "card", "note"}), 10, {"id": 20, "note": 20})
-    assert found.whole == whole
-
-
-def test_rows_members_that_were_left_out_and_are_unknown_are_not_received() -> None:
-    """Nor are members of which a part was left out."""
-    value = {"id": 1, "card": {"number": "2"}, "note": "m"}
-    found = entry_without(StoredEntry(value, Meta(20, 20, 60)), frozenset({"card", "by_name"}), None)
-    assert found.stored == {"id": 1, "note": "m"}
-    assert found.whole == Whole(20, 60, frozenset({"id", "note"}), 20)
-
-
 @pytest.mark.parametrize("pk", ["token", ["id", "token"], "session_token"])
 def test_rows_entities_whose_primary_key_is_a_secret_are_not_stored(pk: Any) -> None:
     """Nor those of whose primary key a secret is a part."""
@@ -371,19 +254,6 @@ def test_rows_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool
 def test_rows_cells_that_are_not_stored(table: str, pk: str, kept: bool) -> None:
     """Ids of one process, and collections by a secret."""
     assert row_codec.is_kept_cell(table, pk) is kept
-
-
-def test_rows_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
-    """It is shown as a whole or not at all, so nothing can be left out of it."""
-    for raw, value in (
-        ({"user": Plain}, {"user": "1", "token": "x"}),
-        ([Card], [{"number": "1", "token": "x"}]),
-        (Values(Card), {"a": {"token": "x"}}),
-    ):
-        with pytest.raises(Unstorable, match="token"):
-            row_codec.encode_result(value, schema_of(raw))
-    assert row_codec.encode_result({"a": {"token": "x"}}, schema_of({"user": Plain})) is not None
-    assert row_codec.encode_result({"token": "x"}) is not None
 
 
 def test_rows_ids_of_one_process_are_in_no_list() -> None:
