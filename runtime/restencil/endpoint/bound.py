@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from .typing import P2, R2, Assigns, Has, HasItems, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
+from .typing import P2, R2, Absent, Assigns, Has, HasItems, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
     from typing import Self
@@ -315,16 +315,16 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @overload
     def iterate(
+        self: BoundList[P2, Any, ..., Any, ..., HasItems[Sequence[R2], Absent]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> Items[R2]: ...
+    @overload
+    def iterate(
+        self: BoundList[P2, Any, ..., Any, ..., HasItems[Any, Absent]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> Items[Any]: ...
+    @overload
+    def iterate(
         self: BoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Items[R2]: ...
-    @overload
-    def iterate(
-        self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> Items[R2]: ...
-    @overload
-    def iterate(
-        self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> Items[Any]: ...
     def iterate(self: Any, /, *args: Any, **kwargs: Any) -> Items[Any]:
         """Iterate over the items of all pages, fetching one page at a time.
 
@@ -335,16 +335,16 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @overload
     def pages(
+        self: BoundList[P2, Any, ..., Any, ..., HasItems[Sequence[R2], Absent]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> PageRun[R2]: ...
+    @overload
+    def pages(
+        self: BoundList[P2, Any, ..., Any, ..., HasItems[Any, Absent]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> PageRun[Any]: ...
+    @overload
+    def pages(
         self: BoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> PageRun[R2]: ...
-    @overload
-    def pages(
-        self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> PageRun[R2]: ...
-    @overload
-    def pages(
-        self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> PageRun[Any]: ...
     def pages(self: Any, /, *args: Any, **kwargs: Any) -> PageRun[Any]:
         """Fetch the pages of the list, each with `items`, `position`, `next_position`, and the members of a Response.
 
@@ -399,16 +399,19 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @overload
     def iterate(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Sequence[R2], Absent]],
+        /,
+        *args: P2.args,
+        **kwargs: P2.kwargs,
+    ) -> AsyncItems[R2]: ...
+    @overload
+    def iterate(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Any, Absent]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncItems[Any]: ...
+    @overload
+    def iterate(
         self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncItems[R2]: ...
-    @overload
-    def iterate(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> AsyncItems[R2]: ...
-    @overload
-    def iterate(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> AsyncItems[Any]: ...
     def iterate(self: Any, /, *args: Any, **kwargs: Any) -> AsyncItems[Any]:
         """Iterate over the items of all pages, fetching one page at a time.
 
@@ -419,16 +422,19 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @overload
     def pages(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Sequence[R2], Absent]],
+        /,
+        *args: P2.args,
+        **kwargs: P2.kwargs,
+    ) -> AsyncPageRun[R2]: ...
+    @overload
+    def pages(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Any, Absent]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncPageRun[Any]: ...
+    @overload
+    def pages(
         self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncPageRun[R2]: ...
-    @overload
-    def pages(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> AsyncPageRun[R2]: ...
-    @overload
-    def pages(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> AsyncPageRun[Any]: ...
     def pages(self: Any, /, *args: Any, **kwargs: Any) -> AsyncPageRun[Any]:
         """Fetch the pages of the list, each with `items`, `position`, `next_position`, and the members of a Response.
 

@@ -35,7 +35,6 @@ from .typing import (
     ControllerType,
     Has,
     HasItems,
-    ItemR,
     PageP,
     PageR,
     PushP,
@@ -46,6 +45,8 @@ from .typing import (
 )
 
 if TYPE_CHECKING:
+    from typing import Never
+
     from typing_extensions import ParamSpec, TypeVar
 
     from ..cache.request import Request, UrlResolver
@@ -54,17 +55,19 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", covariant=True)
     C2 = TypeVar("C2", bound="Blocking | Awaiting", covariant=True)
+
+    # The defaults are those of members that are not given: each call of them is an error.
+    AddP = ParamSpec("AddP", default=[Never])
+    AddR = TypeVar("AddR", default=Absent)
+    FirstP = ParamSpec("FirstP", default=[Never])
+    FirstR = TypeVar("FirstR", default=Absent)
+    NextP = ParamSpec("NextP", default=...)
+    NextR = TypeVar("NextR", default=Any)
+    ListItemR = TypeVar("ListItemR", default=Absent)
 else:
-    from typing import ParamSpec, TypeVar
+    from typing import TypeVar
 
     T = TypeVar("T", covariant=True)
-
-AddP = ParamSpec("AddP")
-AddR = TypeVar("AddR")
-FirstP = ParamSpec("FirstP")
-FirstR = TypeVar("FirstR")
-NextP = ParamSpec("NextP")
-NextR = TypeVar("NextR")
 
 _SHARED_APART: Final = frozenset(
     {
@@ -571,18 +574,10 @@ def rest_list(
     *,
     push: Callable[Concatenate[Any, AddP], AddR],
     get_page: Callable[Concatenate[Any, NextP], NextR],
-    items: Callable[[Any], ItemR],
+    items: Callable[[Any], ListItemR] | None = None,
     unshift: types.EllipsisType = ...,
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ItemR], AddP, Has[AddR]]: ...
-@overload
-def rest_list(
-    *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    unshift: types.EllipsisType = ...,
-    **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], AddP, Has[AddR]]: ...
+) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ListItemR], AddP, Has[AddR]]: ...
 @overload
 def rest_list(
     *,
@@ -594,128 +589,37 @@ def rest_list(
 @overload
 def rest_list(
     *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    push: Callable[Concatenate[Any, AddP], AddR] | None = None,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR] | None,
     get_page: Callable[Concatenate[Any, NextP], NextR],
-    items: Callable[[Any], ItemR],
+    items: Callable[[Any], ListItemR] | None = None,
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ItemR], FirstP, Has[FirstR]]: ...
+) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ListItemR], FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    unshift: Callable[Concatenate[Any, FirstP], FirstR],
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], FirstP, Has[FirstR]]: ...
-@overload
-def rest_list(
-    *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    push: Callable[Concatenate[Any, AddP], AddR] | None = None,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR] | None,
     get_page: None = None,
     **options: Any,
 ) -> _ListDeclarator[AddP, Has[AddR], [], Absent, FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    unshift: None,
+    assign: Callable[Concatenate[Any, AddP], AddR] | None = None,
     get_page: Callable[Concatenate[Any, NextP], NextR],
-    items: Callable[[Any], ItemR],
-    **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ItemR], [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    unshift: None,
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    push: Callable[Concatenate[Any, AddP], AddR],
-    unshift: None,
-    get_page: None = None,
-    **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], [], Absent, [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    unshift: Callable[Concatenate[Any, FirstP], FirstR],
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    items: Callable[[Any], ItemR],
+    items: Callable[[Any], ListItemR] | None = None,
     push: None = None,
     **options: Any,
-) -> _ListDeclarator[[], Absent, NextP, HasItems[NextR, ItemR], FirstP, Has[FirstR]]: ...
+) -> _ListDeclarator[AddP, Assigns[AddR], NextP, HasItems[NextR, ListItemR], [], Absent]: ...
 @overload
 def rest_list(
     *,
-    unshift: Callable[Concatenate[Any, FirstP], FirstR],
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    push: None = None,
-    **options: Any,
-) -> _ListDeclarator[[], Absent, NextP, Has[NextR], FirstP, Has[FirstR]]: ...
-@overload
-def rest_list(
-    *,
-    unshift: Callable[Concatenate[Any, FirstP], FirstR],
-    push: None = None,
+    assign: Callable[Concatenate[Any, AddP], AddR] | None = None,
     get_page: None = None,
-    **options: Any,
-) -> _ListDeclarator[[], Absent, [], Absent, FirstP, Has[FirstR]]: ...
-@overload
-def rest_list(
-    *,
-    assign: Callable[Concatenate[Any, AddP], AddR],
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    items: Callable[[Any], ItemR],
-    **options: Any,
-) -> _ListDeclarator[AddP, Assigns[AddR], NextP, HasItems[NextR, ItemR], [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    assign: Callable[Concatenate[Any, AddP], AddR],
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    **options: Any,
-) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR], [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    assign: Callable[Concatenate[Any, AddP], AddR],
-    get_page: None = None,
+    push: None = None,
     **options: Any,
 ) -> _ListDeclarator[AddP, Assigns[AddR], [], Absent, [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    items: Callable[[Any], ItemR],
-    push: None = None,
-    unshift: None = None,
-    assign: None = None,
-    **options: Any,
-) -> _ListDeclarator[[], Absent, NextP, HasItems[NextR, ItemR], [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    get_page: Callable[Concatenate[Any, NextP], NextR],
-    push: None = None,
-    unshift: None = None,
-    assign: None = None,
-    **options: Any,
-) -> _ListDeclarator[[], Absent, NextP, Has[NextR], [], Absent]: ...
-@overload
-def rest_list(
-    *,
-    push: None = None,
-    unshift: None = None,
-    assign: None = None,
-    get_page: None = None,
-    **options: Any,
-) -> _ListDeclarator[[], Absent, [], Absent, [], Absent]: ...
 def rest_list(**options: Any) -> Any:
     """Turn a method of a `Resource` class into a list endpoint, like `rest`.
 
@@ -908,7 +812,7 @@ class StandardMembers(Generic[T]):
 
     if TYPE_CHECKING:
         get: RestEndpoint[..., T]
-        get_list: ListEndpoint[..., Sequence[T], ..., Has[T], ..., Has[Sequence[T]]]
+        get_list: ListEndpoint[..., Sequence[T], ..., Has[T], ..., HasItems[Sequence[T], Absent]]
         create: RestEndpoint[..., T]
         update: RestEndpoint[..., T]
         partial_update: RestEndpoint[..., T]

@@ -48,7 +48,10 @@ class Has(Generic[R]):
 
 
 class HasItems(Has[R], Generic[R, ItemR]):
-    """Marker for type checkers: pages of a list endpoint return this type, with items of that type."""
+    """Marker for type checkers: pages of a list endpoint return this type, with items of that type.
+
+    The items are those of the page itself if their type is `Absent`.
+    """
 
 
 class Assigns(Generic[R]):
