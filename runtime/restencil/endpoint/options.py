@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.calls import check_header_params
 from ..base.durations import milliseconds, timeout_of
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from .error_types import ErrorTypes
     from .path import PathTemplate
 
-# --- the table of options --------------------------------------------------------------------------------------------
-#
-# An option is given to the constructor or to `extend`, or set by a class for all its endpoints. Options that are not in
-# the table become attributes unchanged.
+# --- the values of options -------------------------------------------------------------------------------------------
 
 
 Check: TypeAlias = Callable[[str, Any, Any], None]
@@ -51,20 +48,6 @@ TAKES_KEYWORDS: Final = 8
 
 ANY: Final = Sentinel("ANY")
 """The `body` of an endpoint that does not declare this option."""
-
-
-class Option(NamedTuple):
-    """One row of the table of options.
-
-    `kind` is "value", "hook" (a method of the endpoint unless it is set), or "derived" (computed from other options in
-    each construction). `default` is the value of an option that is not set. `http` marks options that only HTTP
-    endpoints have.
-    """
-
-    kind: str = "value"
-    default: Any = None
-    check: Check | None = None
-    http: bool = False
 
 
 def _length(name: str, value: Any, endpoint: Any) -> None:
@@ -229,114 +212,68 @@ def concurrency_of(value: Any) -> Concurrency | None:
     return Concurrency(field=value.get("field"), is_required="etag" in value) if is_mapping(value) else Concurrency()
 
 
-_VALUE: Final = Option()
-_HOOK: Final = Option("hook")
-_HTTP_HOOK: Final = Option("hook", http=True)
-_DERIVED: Final = Option("derived")
-_LENGTH: Final = Option(check=_length)
-
-OPTIONS: Final[Mapping[str, Option]] = {
-    # The operation
-    "name": _DERIVED,
-    "side_effect": _DERIVED,
-    "schema": _VALUE,
-    "signature": _VALUE,
-    "signatures": _VALUE,
-    "strict_keywords": _VALUE,
-    "deprecated": _VALUE,
-    "fetch": _HOOK,
-    "key": _HOOK,
-    "test_key": _HOOK,
-    # Lifetime and handling of its results
-    "data_expiry_length": _LENGTH,
-    "error_expiry_length": _LENGTH,
-    "poll_frequency": _LENGTH,
-    "invalid_if_stale": _VALUE,
-    "conditional": Option(check=_boolean, http=True),
-    "freshness": Option(check=_freshness, http=True),
-    "concurrency": Option(check=_concurrency, http=True),
-    "needs": Option(check=_names_or("all", "required"), http=True),
-    "exact_filters": Option(check=_names, http=True),
-    "search_fields": Option(check=_field_names, http=True),
-    "body_fields": Option(check=_field_names, http=True),
-    "persist": Option(check=_persistence, http=True),
-    "validate": Option(check=_one_of("strict", "warn", "off"), http=True),
-    "error_policy": _VALUE,
-    "errors": Option(check=check_errors, http=True),
-    "error_classes": Option(check=check_error_classes, http=True),
-    "get_optimistic_response": _VALUE,
-    "optimistic": _VALUE,
-    "optimistic_payload": _VALUE,
-    "update": _VALUE,
-    "refresh": _VALUE,
-    "retries": _VALUE,
-    # Validation and handling of its responses
-    "strict": _VALUE,
-    "strict_shape": _VALUE,
-    "replace": _VALUE,
-    "empty": Option(check=_one_of("error", "merge", "none"), http=True),
-    "unwrap": Option(check=_path, http=True),
-    "ignore": _VALUE,
-    "expires": Option(check=_names_or("nothing"), http=True),
-    "siblings": _VALUE,
-    "returns": _VALUE,
-    # Lists
-    "item_path": _VALUE,
-    "pagination": Option(check=_pagination, http=True),
-    "pagination_field": _VALUE,
-    "remove_cursor": _VALUE,
-    # The request
-    "client": _VALUE,
-    "follow_see_other": _VALUE,
-    "redirects": Option(check=_redirects, http=True),
-    "signal": _VALUE,
-    "timeout": Option(check=_timeout),
-    "wire": _VALUE,
-    "formats": Option(check=_formats),
-    "body": Option(default=ANY),
-    "send_body": _VALUE,
-    "wrap": Option(check=_path, http=True),
-    "content_type": Option(check=_content_type, http=True),
-    "body_in_key": Option(check=_body_in_key, http=True),
-    "body_format": Option(check=_one_of("json", "form", "multipart", "bytes", "text"), http=True),
-    "content": Option(check=_one_of("json", "text", "bytes", "stream"), http=True),
-    "path": Option("derived", http=True),
-    "method": Option("derived", http=True),
-    "url_prefix": Option("derived", default="", http=True),
-    "auth": Option(check=_auth, http=True),
-    "request_init": Option("derived", default={}, http=True),
-    "url": _HOOK,
-    "path_params": Option(check=check_path_params, http=True),
-    "header_params": Option(check=check_header_params, http=True),
-    "without": Option(check=_names, http=True),
-    "deprecated_params": _VALUE,
-    "search_styles": Option(check=check_styles, http=True),
-    "form_styles": Option(check=check_styles, http=True),
-    "search_types": _VALUE,
-    "search_to_string": _HTTP_HOOK,
-    "get_request_init": _HTTP_HOOK,
-    "get_headers": _HTTP_HOOK,
-    "fetch_response": _HTTP_HOOK,
-    "parse_response": _HTTP_HOOK,
-    "process": _HTTP_HOOK,
+_CHECKS: Final[Mapping[str, Check]] = {
+    "data_expiry_length": _length,
+    "error_expiry_length": _length,
+    "poll_frequency": _length,
+    "timeout": _timeout,
+    "formats": _formats,
 }
 
-UNSET: Final[dict[str, Any]] = {name: option.default for name, option in OPTIONS.items() if option.kind == "value"}
-"""The values of options that are not set."""
+_HTTP_CHECKS: Final[Mapping[str, Check]] = {
+    "conditional": _boolean,
+    "freshness": _freshness,
+    "concurrency": _concurrency,
+    "needs": _names_or("all", "required"),
+    "exact_filters": _names,
+    "search_fields": _field_names,
+    "body_fields": _field_names,
+    "persist": _persistence,
+    "validate": _one_of("strict", "warn", "off"),
+    "errors": check_errors,
+    "error_classes": check_error_classes,
+    "empty": _one_of("error", "merge", "none"),
+    "unwrap": _path,
+    "expires": _names_or("nothing"),
+    "pagination": _pagination,
+    "redirects": _redirects,
+    "wrap": _path,
+    "content_type": _content_type,
+    "body_in_key": _body_in_key,
+    "body_format": _one_of("json", "form", "multipart", "bytes", "text"),
+    "content": _one_of("json", "text", "bytes", "stream"),
+    "auth": _auth,
+    "path_params": check_path_params,
+    "header_params": check_header_params,
+    "without": _names,
+    "search_styles": check_styles,
+    "form_styles": check_styles,
+}
+"""Checks of options that only HTTP endpoints have."""
 
-HOOKS: Final = frozenset(name for name, option in OPTIONS.items() if option.kind == "hook")
+HOOKS: Final = frozenset(
+    {
+        "fetch",
+        "fetch_response",
+        "get_headers",
+        "get_request_init",
+        "key",
+        "parse_response",
+        "process",
+        "search_to_string",
+        "test_key",
+        "url",
+    }
+)
 """Options that are methods if they are not set."""
-
-_CHECKED: Final = {name: option for name, option in OPTIONS.items() if option.check is not None}
 
 
 def check_options(endpoint: object, *, http: bool) -> None:
     """Raise TypeError or ValueError for an invalid option of this endpoint."""
-    for name, option in _CHECKED.items():
-        if option.http is http and option.check is not None:
-            value = getattr(endpoint, name)
-            if value is not None:
-                option.check(name, value, endpoint)
+    for name, check in (_HTTP_CHECKS if http else _CHECKS).items():
+        value = getattr(endpoint, name)
+        if value is not None:
+            check(name, value, endpoint)
 
 
 RESERVED: Final = frozenset(
@@ -537,13 +474,12 @@ def overridden(kind: type[object], library: type[object], options: Mapping[str, 
 # --- the options as attributes ---------------------------------------------------------------------------------------
 
 
-class EndpointOptions:
-    """The options of an endpoint as attributes, and what follows from them; `Endpoint` is built on it."""
+class _Options:
+    """The options of an endpoint as attributes. Each is given to the constructor or to `extend`, or set by a class.
 
-    name: str
-    side_effect: bool
-    filed_as: str = ""
-    """The suffix of keys in the store, because bytes and JSON of the same URL are separate results."""
+    Options that are not listed here become attributes too.
+    """
+
     schema: Any
     body: Any
     client: Any
@@ -560,10 +496,6 @@ class EndpointOptions:
     pagination_field: str | None
     pagination: Any
     remove_cursor: Callable[..., Any] | None
-    first_page: Any
-    """The default of the pagination parameter in the signature of a list."""
-    page_member: str | None = None
-    """The member of the body that identifies a page, with `pagination={"in": "body"}`."""
     retries: Any
     wire: Mapping[str, str] | None
     formats: Mapping[str, str] | None
@@ -620,6 +552,23 @@ class EndpointOptions:
     get_optimistic_response: Any
     update: Any
     refresh: Any
+
+
+UNSET: Final[dict[str, Any]] = {**dict.fromkeys(_Options.__annotations__), "body": ANY}
+"""The values of options that are not set."""
+
+
+class EndpointOptions(_Options):
+    """The options of an endpoint, and what follows from them; `Endpoint` is built on it."""
+
+    name: str
+    side_effect: bool
+    filed_as: str = ""
+    """The suffix of keys in the store, because bytes and JSON of the same URL are separate results."""
+    first_page: Any
+    """The default of the pagination parameter in the signature of a list."""
+    page_member: str | None = None
+    """The member of the body that identifies a page, with `pagination={"in": "body"}`."""
 
     view_options: ViewOptions | None = None
     """The options that a view (`with_options`) applies to each call; None without a view."""

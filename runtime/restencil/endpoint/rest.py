@@ -10,7 +10,7 @@ from ..base.calls import HeaderParam
 from ..base.errors import SERVER_ERROR
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import BlockingTransport
-from ..base.values import copy_in, described, is_items, is_mapping, kind_of
+from ..base.values import described, is_items, is_mapping, kind_of
 from ..cache.request import CONTENT
 from ..schema.collection import Collection, with_collections
 from .bodies import body_digest, body_to_wire, check_shape, is_wire_form, model_of
@@ -21,7 +21,6 @@ from .lists import changer, keyed_body, paged, pager, searched_schema
 from .options import (
     ANY,
     BODILESS,
-    OPTIONS,
     HttpOptions,
     Plan,
     check_options,
@@ -145,7 +144,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
             if options.get(name) is None:
                 members.pop(name, None)
                 if not hasattr(kind, name):
-                    members[name] = copy_in(OPTIONS[name].default)
+                    members[name] = "" if name == "url_prefix" else {}
         members["method"] = method_of(kind, given, getattr(base, "method", None))
         members["side_effect"] = http_side_effect_of(kind, given, None if base is None else base.side_effect)
         members["page_member"] = None if self.side_effect or not is_in_body(self.pagination) else self.pagination_field
