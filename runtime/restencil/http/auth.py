@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import USE, ClientParam, Server, Token
@@ -88,45 +88,7 @@ class Api(Struct):
             raise TypeError(f"the API of {client} declares no auth, so it cannot use a token; remove the token")
 
 
-class ClientParameters(Protocol):
-    """The parameters that all requests of a client send, and its server."""
-
-    @property
-    def moves(self) -> bool:
-        """Whether the client uses another URL than that of the spec."""
-        ...
-
-    @property
-    def distinguishing(self) -> list[str]:
-        """The headers and query parameters that differ from the spec and are not secret, as text to compare."""
-        ...
-
-    def url(self) -> str:
-        """Return the URL of the chosen server."""
-        ...
-
-    def add_to(self, url: str, init: RequestInit, home: str, /) -> tuple[str, RequestInit]:
-        """Add the parameters of the client to a request; `home` is the URL of the API."""
-        ...
-
-
-class TokenSource(Protocol):
-    """A source of the tokens of one scheme, which renews them."""
-
-    def token(self) -> Steps:
-        """Steps that return a valid token, requesting one if needed; None without credentials to request one."""
-        ...
-
-    def is_there(self) -> bool:
-        """Return whether there is a token, or credentials to request one, as far as is known without waiting."""
-        ...
-
-    def refuse(self, token: str) -> bool:
-        """Discard a token that the server rejected. Returns False if no other one can be requested."""
-        ...
-
-
-TokensOf: TypeAlias = Callable[[Auth, Any], TokenSource]
+TokensOf: TypeAlias = Callable[[Auth, Any], Any]
 """Returns the source of the tokens of a scheme, given the argument of the client for it."""
 
 
@@ -143,7 +105,7 @@ class Renewable(NamedTuple):
 
     url: str
     headers: dict[str, str]
-    sent: tuple[tuple[TokenSource, str], ...]
+    sent: tuple[tuple[Any, str], ...]
 
 
 Ready: TypeAlias = Prepared | Unsigned | Renewable
@@ -184,7 +146,7 @@ class Preparation:
         tokens_of: TokensOf,
         url_prefixes: Mapping[str, str] | None = None,
         instead: Collection[str] = (),
-        parameters: ClientParameters | None = None,
+        parameters: Any = None,
         noted: Callable[[], None] | None = None,
     ) -> None:
         self._api = api
@@ -200,7 +162,7 @@ class Preparation:
         self._noted = noted
         self._schemes = api.schemes
         self._use = api.use
-        self._sources = {
+        self._sources: dict[str, Any] = {
             name: tokens_of(scheme, credentials.get(name))
             for name, scheme in self._schemes.items()
             if scheme.kind == "oauth2"
@@ -262,7 +224,8 @@ class Preparation:
         parameters = self.parameters
         if parameters is None:
             return url, init
-        return parameters.add_to(url, init, self.locate(self._api.url_prefix))
+        added: tuple[str, RequestInit] = parameters.add_to(url, init, self.locate(self._api.url_prefix))
+        return added
 
     # one scheme
 
@@ -320,7 +283,8 @@ class Preparation:
             found[name] = secret
         for name in names:
             if name in self._sources:
-                token = yield from self._sources[name].token()
+                steps: Steps = self._sources[name].token()
+                token = yield from steps
                 if token is None:
                     return None
                 found[name] = token
