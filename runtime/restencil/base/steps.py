@@ -59,6 +59,7 @@ class CallContext:
         "recognizes",
         "response",
         "transport",
+        "url",
         "value",
         "was_sent",
     )
@@ -79,6 +80,8 @@ class CallContext:
         self.options: Any = None
         self.transport: Any = None
         """The transport of the request; responses of other transports do not belong to this call."""
+        self.url: str | None = None
+        """The URL of the request, if it is known."""
         self.response: Any = None
         """The last HTTP response; None before the first one, and without HTTP."""
         self.was_sent = False

@@ -70,35 +70,32 @@ _TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").sear
 # --- all steps -------------------------------------------------------------------------------------------------------
 
 
-def lifecycle(endpoint: HttpOptions, args: tuple[object, ...], url: str | None = None) -> Steps:
-    """Run the steps of a call from its bound arguments to its value, calling overridden hooks.
-
-    `url` is the URL of the request, if it is known.
-    """
-    plan, call = endpoint.plan, current_call.get()
-    options = options_of(args) if call is None or call.endpoint is not endpoint else call.options
+def lifecycle(endpoint: HttpOptions, args: tuple[object, ...]) -> Steps:
+    """Run the steps of a call from its bound arguments to its value, calling overridden hooks."""
+    call, url = current_call.get(), None
+    if call is None or call.endpoint is not endpoint:
+        options = options_of(args)
+    else:
+        options, url = call.options, call.url
     if options is not None and options.url is not None:
         url = options.url
     if url is None:
         url = endpoint.request_url(args)
-    if plan.is_standard and call is not None:
-        init = prepare_standard(endpoint, args, options)
+    init = endpoint.get_request_init(body_in(endpoint, args))
+    if type(init) not in PLAIN and is_awaitable(init):
+        init = yield Outcome(f"get_request_init of endpoint {endpoint.name!r}", init)
+    if call is not None:
         call.was_sent = True
-        response = send(endpoint, call.transport, url, init, options)
-    else:
-        init = endpoint.get_request_init(body_in(endpoint, args))
-        if type(init) not in PLAIN and is_awaitable(init):
-            init = yield Outcome(f"get_request_init of endpoint {endpoint.name!r}", init)
-        response = endpoint.fetch_response(url, init)
+    response = endpoint.fetch_response(url, init)
     if is_awaitable(response):
         response = yield Outcome(f"fetch_response of endpoint {endpoint.name!r}", response)
-    if call is not None and not plan.answers_itself and response.status_code == NOT_MODIFIED:
+    if call is not None and not endpoint.plan.answers_itself and response.status_code == NOT_MODIFIED:
         call.is_not_modified = True
         return None
-    value = parse(endpoint, response) if plan.is_standard else endpoint.parse_response(response)
+    value = endpoint.parse_response(response)
     if type(value) not in PLAIN and is_awaitable(value):
         value = yield Outcome(f"parse_response of endpoint {endpoint.name!r}", value)
-    return value if plan.is_standard and not plan.converts else (yield from _processed(endpoint, args, response, value))
+    return (yield from _processed(endpoint, args, response, value))
 
 
 def _processed(endpoint: HttpOptions, args: tuple[object, ...], response: object, value: object) -> Steps:
@@ -170,27 +167,12 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
     return init
 
 
-def prepare_standard(endpoint: HttpOptions, args: tuple[object, ...], options: CallOptions | None) -> RequestInit:
-    """Return the request if no hook is overridden; one without options and body is cached, as no hook can change it."""
-    if options is None and not endpoint.request_init and endpoint.signal is None:
-        plan = endpoint.plan
-        made = plan.init
-        if made is not None and made["method"] == endpoint.method:
-            return made
-        if not endpoint.has_body:
-            made = plan.init = on_the_wire(endpoint, prepare(endpoint))
-            return made
-    init: RequestInit = prepare(endpoint, body_in(endpoint, args), options)
-    return init
-
-
 # --- send ------------------------------------------------------------------------------------------------------------
 
 
 def send(endpoint: HttpOptions, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
     """Send the request and return the response, or an awaitable of it with a transport for asyncio."""
-    if init is not endpoint.plan.init:
-        init = on_the_wire(endpoint, init)
+    init = on_the_wire(endpoint, init)
     timeout = endpoint.timeout
     if options is not None and options.timeout is not None:
         timeout, init = options.timeout, {name: value for name, value in init.items() if name != "timeout"}
@@ -378,11 +360,9 @@ class Call(NamedTuple):
         context.endpoint, context.options, context.transport = self.endpoint, self.options, in_use.get()
         token = current_call.set(context)
         try:
-            if self.endpoint.plan.is_standard:
-                context.value = yield from lifecycle(cast("HttpOptions", self.endpoint), self.args, self.url)
-            else:
-                context.was_sent = True  # hooks may send it at any time
-                context.value = yield from self.endpoint.steps(self.args)
+            is_standard = self.endpoint.plan.is_standard  # else hooks may send anything at any time
+            context.url, context.was_sent = self.url if is_standard else None, not is_standard
+            context.value = yield from self.endpoint.steps(self.args)
             return context.value
         finally:
             try:

@@ -407,7 +407,6 @@ class Plan:
         "decodes",
         "error_types",
         "exact_key_match",
-        "init",
         "is_standard",
         "is_test_stable",
         "key_is_address",
@@ -456,8 +455,6 @@ class Plan:
         """Headers and query parameters of the client that are not sent; names of headers are in lower case."""
         self.error_types = error_types
         """The types of errors for error responses; None for the library's own errors."""
-        self.init: RequestInit | None = None
-        """The cached request of calls without options of their own; measured by the benchmark "direct call"."""
         self.keywords_are_params = keywords_are_params and "has_body" not in own
         """Whether keywords are used unchanged as parameters: without other names, defaults, a body or warnings."""
 
