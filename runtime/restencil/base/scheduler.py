@@ -12,8 +12,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from .fork import reset_in_child
 from .logs import logger
@@ -67,79 +66,26 @@ class _Timer:
         self.work = None
 
 
-class _Worker:
-    """A daemon thread that runs one piece of work after another, and ends after a time without any."""
-
-    def __init__(self, scheduler: ThreadScheduler, work: Work) -> None:
-        self._scheduler = scheduler
-        self._given: SimpleQueue[Work] = SimpleQueue()
-        self.give(work)
-        threading.Thread(target=self._run, name="restencil-background", daemon=True).start()
-
-    def give(self, work: Work) -> None:
-        self._given.put(work)
-
-    def _run(self) -> None:
-        work: Work | None = self._given.get()
-        while work is not None:
-            _logged(work)
-            work = None  # nothing holds what it refers to while the thread is idle
-            self._scheduler.rest(self)
-            work = self._next()
-
-    def _next(self) -> Work | None:
-        """Wait for the next work; return None if the thread ends, and is given none anymore."""
-        try:
-            return self._given.get(timeout=self._scheduler.idle_seconds)
-        except Empty:
-            # A worker that is not idle anymore was given work meanwhile.
-            return None if self._scheduler.dismiss(self) else self._given.get()
-
-
 class ThreadScheduler:
-    """The default scheduler: daemon threads for spawned work and one for all timers, started when first needed.
+    """The default scheduler: a daemon thread for each spawned work, and one for all timers, started when needed.
 
     Daemon threads never delay the exit of the interpreter. Errors of background work are logged.
     """
-
-    idle_seconds: ClassVar[float] = 2.0
-    """The seconds for which an idle thread waits for work before it ends."""
 
     def __init__(self) -> None:
         self._timers: list[_Timer] = []
         self._changed = threading.Condition()
         self._order = itertools.count()
         self._thread: threading.Thread | None = None
-        self._idle: list[_Worker] = []
-        self._lock = threading.Lock()
         reset_in_child.add(self)
 
     def spawn(self, work: Work, /) -> None:
-        """Run the work on a daemon thread."""
-        with self._lock:  # until the work is given, so that an idle worker either has it or has ended
-            if self._idle:
-                self._idle.pop().give(work)
-                return
-        _Worker(self, work)
-
-    def rest(self, worker: _Worker) -> None:
-        """Make a worker available for the next work."""
-        with self._lock:
-            self._idle.append(worker)
-
-    def dismiss(self, worker: _Worker) -> bool:
-        """Remove an idle worker; return False if it was given work meanwhile."""
-        with self._lock:
-            if worker not in self._idle:
-                return False
-            self._idle.remove(worker)
-            return True
+        """Run the work on a daemon thread of its own."""
+        threading.Thread(target=_logged, args=(work,), name="restencil-background", daemon=True).start()
 
     def forked(self) -> None:
         """Start new threads in a forked process, which has none of its parent's; timers that are set fire here too."""
-        self._lock = threading.Lock()
         self._changed = threading.Condition()
-        self._idle = []
         self._thread = None
         if self._timers:
             self._start_timers()
