@@ -114,7 +114,7 @@ Ready: TypeAlias = Prepared | Unsigned | Renewable
 class Preparation:
     """Prepares each request of a client: sets its URL, and adds the client's parameters and credentials.
 
-    `locate(url)` sets the URL, `add_parameters` adds parameters, and `of(url, init)` adds credentials. The
+    `locate(url)` sets the URL, `add_parameters` adds parameters, and `steps` add credentials and send it. The
     first request without a required credential is logged. `credentials` are the arguments of the client by names of
     schemes: a secret, a function that returns it, or a value for `tokens_of`. `instead` are the names of credentials of
     a view: its requests use only alternatives with one of them, and do not read these from the environment. `noted` is
@@ -125,7 +125,6 @@ class Preparation:
         "_api",
         "_instead",
         "_noted",
-        "_only",
         "_schemes",
         "_sources",
         "_tokens_of",
@@ -167,26 +166,35 @@ class Preparation:
             for name, scheme in self._schemes.items()
             if scheme.kind == "oauth2"
         }
-        #: The scheme of an API with one unnamed scheme: `of` needs no steps. Benchmark: "fetch through the cache".
-        self._only: Auth | None = api.auth if isinstance(api.auth, Auth) and api.auth.kind != "oauth2" else None
 
-    def of(self, url: str, init: RequestInit) -> Ready | Steps:
-        """Return a located request with its credentials, or steps that return it, for instance to await a token."""
-        headers: dict[str, str] = dict(init.get("headers") or ())
-        use: Use | None = init.get(USE)
-        only = self._only
-        if only is None or use is not None:
-            if self._api.auth is None:
-                return url, headers
-            if use is not None:
-                check_use(use, self._schemes, f"auth of the endpoint at {public_url(url).partition('?')[0]}")
-            return self._signing(url, headers, self._use if use is None else use)
-        token: Any = self.credentials.get(SHORT)
-        if callable(token):
-            token = token()
-            if inspect.isawaitable(token):
-                return self._signed_later(token, only, url, headers)
-        return self._signed(token, only, url, headers)
+    def steps(self, url: str, init: RequestInit, send: Callable[[str, RequestInit, Ready], object]) -> Steps:
+        """Steps that prepare and send a request, and return its response; after a 401 once more with new tokens.
+
+        Raises the errors of sending, and AuthError if there is no new token.
+        """
+        url, init = self.add_parameters(self.locate(url), init)
+        prepared: Ready = yield from self._signing(url, init)
+        if not isinstance(prepared, Renewable):
+            return (yield Outcome("sending", send(url, init, prepared)))
+        start = BodyStart(init.get("body"))
+        rejection: StatusError
+        try:
+            return (yield Outcome("sending", send(url, init, prepared)))
+        except StatusError as error:
+            if error.status != _UNAUTHORIZED or not _is_at_home(error):
+                raise
+            renewable = [source.refuse(token) for source, token in prepared.sent]  # a list, as `all` would stop early
+            if not all(renewable):
+                raise
+            obstacle = start.rewind()
+            if obstacle is not None:
+                say_not_repeated(error, obstacle)
+                raise
+            rejection = error
+        prepared = yield from self._signing(url, init)
+        if not isinstance(prepared, Renewable):
+            raise rejection
+        return (yield Outcome("sending", send(url, init, prepared)))
 
     def with_credentials(self, credentials: Mapping[str, object], *, is_apart: bool) -> Preparation:
         """Return a preparation for a view with these credentials; `is_apart` if the view has a store of its own."""
@@ -227,24 +235,18 @@ class Preparation:
         added: tuple[str, RequestInit] = parameters.add_to(url, init, self.locate(self._api.url_prefix))
         return added
 
-    # one scheme
+    # credentials
 
-    def _signed_later(self, token: object, only: Auth, url: str, headers: dict[str, str]) -> Steps:
-        return self._signed((yield Outcome(_FUNCTION_OF_CLIENT, token)), only, url, headers)
-
-    def _signed(self, token: Any, only: Auth, url: str, headers: dict[str, str]) -> Ready:
-        token = token or self._from_environment(SHORT, only)
-        if not token:
-            return self._unsigned(url, headers, self._use)
-        _check_text(token, "token")
-        if self._noted is not None:
-            self._note()
-        return only.apply(token, url, headers)
-
-    # several
-
-    def _signing(self, url: str, headers: dict[str, str], use: Use) -> Steps:
+    def _signing(self, url: str, init: RequestInit) -> Steps:
         """Steps that return the request with credentials of the first alternative whose credentials are all present."""
+        headers: dict[str, str] = dict(init.get("headers") or ())
+        if self._api.auth is None:
+            return url, headers
+        use: Use | None = init.get(USE)
+        if use is None:
+            use = self._use
+        else:
+            check_use(use, self._schemes, f"auth of the endpoint at {public_url(url).partition('?')[0]}")
         schemes = self._schemes
         for names in use:
             if not names:
@@ -342,35 +344,6 @@ def _behind(prefix: str, url: str) -> str | None:
     """Return the part of a URL after this prefix; None for a URL with another prefix."""
     rest = url[len(prefix) :]
     return rest if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")) else None
-
-
-def renewing(
-    prepared: Renewable, body: object, send: Callable[[Ready], object], prepare: Callable[[], Ready | Steps]
-) -> Steps:
-    """Steps that send a request with tokens, and return its response; after a 401 they send it again with new tokens.
-
-    Raises the errors of sending, and AuthError if there is no new token.
-    """
-    start = BodyStart(body)
-    rejection: StatusError
-    try:
-        return (yield Outcome("sending", send(prepared)))
-    except StatusError as error:
-        if error.status != _UNAUTHORIZED or not _is_at_home(error):
-            raise
-        renewable = [source.refuse(token) for source, token in prepared.sent]  # a list, as `all` would stop early
-        if not all(renewable):
-            raise
-        obstacle = start.rewind()
-        if obstacle is not None:
-            say_not_repeated(error, obstacle)
-            raise
-        rejection = error
-    again = prepare()
-    ready: Ready = again if isinstance(again, tuple) else (yield from again)
-    if not isinstance(ready, Renewable):
-        raise rejection
-    return (yield Outcome("sending", send(ready)))
 
 
 def _is_at_home(error: StatusError) -> bool:

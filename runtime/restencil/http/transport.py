@@ -27,7 +27,7 @@ from ..base.transport import (
     has_scheme,
     joined,
 )
-from .auth import Preparation, Renewable, renewing
+from .auth import Preparation
 from .outgoing import outgoing_request
 from .user_agent import NOBODY, Agent
 
@@ -158,21 +158,13 @@ class _HttpTransport(Transport):
 
         return exchange
 
-    def _repeating(
-        self,
-        preparation: Preparation,
-        url: str,
-        init: RequestInit,
-        prepared: Renewable,
-        timeout: float | Timeout | None,
-        stream: bool,
-    ) -> Steps:
-        """Steps that send a request and return its response; after a 401 they send it again with a new token."""
+    def _prepared(self, preparation: Preparation, url: str, init: RequestInit, timeout: Any, stream: bool) -> Steps:
+        """Steps that prepare and send a request, and return its response."""
 
-        def send(ready: Ready) -> Any:
+        def send(url: str, init: RequestInit, ready: Ready) -> object:
             return self._send(url, init, ready, timeout, stream)
 
-        return renewing(prepared, init.get("body"), send, lambda: preparation.of(url, init))
+        return preparation.steps(url, init, send)
 
     def _send(self, url: str, init: RequestInit, prepared: Any, timeout: Any, stream: bool) -> object:
         """Send a prepared request and return the response, or an awaitable of it."""
@@ -276,13 +268,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         preparation = self._preparation
         if preparation is None:
             return self._send(url, init, None, timeout, stream)
-        url, init = preparation.add_parameters(preparation.locate(url), init)
-        prepared = preparation.of(url, init)
-        if not isinstance(prepared, tuple):
-            prepared = cast("Ready", drive(prepared, self))
-        if type(prepared) is not Renewable:
-            return self._send(url, init, prepared, timeout, stream)
-        return cast("RawResponse", drive(self._repeating(preparation, url, init, prepared, timeout, stream), self))
+        received: RawResponse = drive(self._prepared(preparation, url, init, timeout, stream), self)
+        return received
 
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
@@ -355,21 +342,10 @@ class AsyncTransport(_HttpTransport, AwaitingTransport):
         signal: AbortSignal | None = init.get("signal")
         if signal is not None:
             signal.raise_if_aborted()
-        if self._preparation is None:
+        preparation = self._preparation
+        if preparation is None:
             return self._send(url, init, None, timeout, stream)
-        return self._send_prepared(self._preparation, url, init, timeout, stream)
-
-    async def _send_prepared(
-        self, preparation: Preparation, url: str, init: RequestInit, limit: float | Timeout | None, stream: bool
-    ) -> RawResponse:
-        url, init = preparation.add_parameters(preparation.locate(url), init)
-        prepared = preparation.of(url, init)
-        if not isinstance(prepared, tuple):
-            prepared = cast("Ready", await drive_async(prepared, self))
-        if type(prepared) is not Renewable:
-            return await self._send(url, init, prepared, limit, stream)
-        steps = self._repeating(preparation, url, init, prepared, limit, stream)
-        return cast("RawResponse", await drive_async(steps, self))
+        return drive_async(self._prepared(preparation, url, init, timeout, stream), self)
 
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
