@@ -166,7 +166,6 @@ def combined(one: Schema, other: Schema, join: Callable[[tuple[Part, ...]], Part
         default=one.default if one.default is not None else other.default,
         examples=one.examples or other.examples,
         bounds={**one.bounds, **other.bounds},
-        extensions={**one.extensions, **other.extensions},
     )
 
 

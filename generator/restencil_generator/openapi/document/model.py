@@ -84,8 +84,7 @@ class Schema:
     the reference. `enum` has at least one value, all strings or all integers. `const` is None if there is none.
     `properties` are in the order of the document. `values` is the schema of undeclared properties
     (`additionalProperties`). `prefix` are the schemas of the first items. A `one_of` has at least two `alternatives`;
-    null is not one of them but sets `nullable`. `bounds` are lengths, limits and patterns as declared. `extensions` are
-    the members whose name begins with `x-`.
+    null is not one of them but sets `nullable`. `bounds` are lengths, limits and patterns as declared.
     """
 
     at: Where
@@ -114,7 +113,6 @@ class Schema:
     default: Any = None
     examples: tuple[Any, ...] = ()
     bounds: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
-    extensions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -136,8 +134,6 @@ class Parameter:
     content_type: str = ""
     description: str = ""
     deprecated: bool = False
-    examples: tuple[Any, ...] = ()
-    extensions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -165,8 +161,6 @@ class Body:
 
     content: Content
     required: bool
-    where: Where
-    description: str = ""
     file: Content | None = None
     is_file: bool = False
 
@@ -183,7 +177,6 @@ class Response:
     where: Where
     content: Content | None = None
     stream: Content | None = None
-    description: str = ""
     headers: tuple[str, ...] = ()
 
 
@@ -286,20 +279,11 @@ class Operation:
     errors: tuple[Response, ...] = ()
     security: tuple[Requirement, ...] | None = None
     servers: tuple[Server, ...] = ()
-    extensions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
 
     @property
     def text(self) -> str:
         """Its name in messages: `GET /users/{id}`."""
         return f"{self.method} {self.key}"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tag:
-    """A tag that the document describes."""
-
-    name: str
-    description: str = ""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -326,8 +310,8 @@ class Document:
     servers: tuple[Server, ...] = ()
     security: tuple[Requirement, ...] = ()
     schemes: Mapping[str, SecurityScheme] = dataclasses.field(default_factory=dict[str, SecurityScheme])
-    tags: Mapping[str, Tag] = dataclasses.field(default_factory=dict[str, Tag])
-    extensions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    tags: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    """The descriptions of tags."""
     findings: list[Finding] = dataclasses.field(default_factory=list[Finding])
     left_out: list[LeftOut] = dataclasses.field(default_factory=list[LeftOut])
     not_carried: dict[str, int] = dataclasses.field(default_factory=dict[str, int])

@@ -207,7 +207,6 @@ class Operations:
             errors=errors,
             security=requirements(value.get("security")),
             servers=self._whole.servers(part) or self._whole.servers(item),
-            extensions={name: inner for name, inner in value.items() if name.startswith("x-")},
         )
 
     def _template(self, key: str, where: Where) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -269,8 +268,6 @@ class Operations:
             media = content[0].type
             schema = content[0].schema or child(part, {}, "content")
         style, explode = self._style(value, place)
-        examples = [value["example"]] if "example" in value else []
-        examples += _named_examples(value.get("examples"))
         return Parameter(
             name=name,
             place=place,
@@ -282,8 +279,6 @@ class Operations:
             content_type=media,
             description=_text(value, "description"),
             deprecated=value.get("deprecated") is True,
-            examples=tuple(examples),
-            extensions={key: inner for key, inner in value.items() if key.startswith("x-")},
         )
 
     def _style(self, value: Mapping[str, Any], place: str) -> tuple[str, bool]:
@@ -374,8 +369,7 @@ class Operations:
         content = self._contents.sent(contents, body.where)
         if content is None:
             return None
-        required, text = body.value.get("required") is True, _text(body.value, "description")
-        return Body(content, required, body.where, text, self._contents.file(contents))
+        return Body(content, body.value.get("required") is True, self._contents.file(contents))
 
     def _old_body(self, part: Part, held: list[Part]) -> Body | None:
         types = _media_types(part.value.get("consumes")) or self._whole.consumes
@@ -386,8 +380,7 @@ class Operations:
             content = self._contents.sent(contents, whole.where)
             if content is None:
                 return None
-            needed = whole.value.get("required") is True
-            return Body(content, needed, whole.where, _text(whole.value, "description"))
+            return Body(content, whole.value.get("required") is True)
         if not held:
             return None
         fields = {str(each.value.get("name")): _own_schema(each).value for each in held}
@@ -401,7 +394,7 @@ class Operations:
         made: dict[str, Any] = {"type": "object", "properties": fields, "required": required}
         schema = Part(made, Where(held[0].where.file, where.pointer), made=True)
         content = dataclasses.replace(self._contents.of((kind,), schema, where)[0], encoding=_old_encoding(held))
-        return Body(content, bool(required), where)
+        return Body(content, bool(required))
 
     # -------------------------------------------------------------------------------------------------------- responses
 
@@ -438,7 +431,6 @@ class Operations:
             where=within(part.where, "responses", status),
             content=None if status in ("204", "205") else content,
             stream=stream,
-            description=_text(each.value, "description"),
             headers=tuple(headers) if is_table(headers) else (),
         )
 
@@ -547,13 +539,6 @@ def _old_encoding(held: list[Part]) -> dict[str, dict[str, Any]]:
 
 def _is_list(field: Part) -> bool:
     return bool(field.value.get("type") == "array")
-
-
-def _named_examples(value: object) -> list[Any]:
-    """Return the values of examples: a list of them, or a mapping by name."""
-    if is_table(value):
-        return [each["value"] for each in value.values() if is_table(each) and "value" in each]
-    return list(value) if is_list(value) else []
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:

@@ -25,7 +25,6 @@ from restencil_generator.openapi.document.model import (
     SecurityScheme,
     Server,
     ServerVariable,
-    Tag,
     Where,
 )
 from restencil_generator.openapi.document.operations import Operations, Whole, requirements
@@ -148,7 +147,6 @@ class _Reader:
             security=requirements(tree.get("security")) or (),
             schemes=self._schemes(),
             tags=_tags(tree.get("tags")),
-            extensions={key: value for key, value in tree.items() if key.startswith("x-")},
             findings=self._findings,
             left_out=operations.left_out,
             not_carried=counted.not_carried,
@@ -318,11 +316,12 @@ def _variable(name: str, value: object) -> ServerVariable:
     return ServerVariable(name, _plain(value.get("default")), values, _plain(value.get("description")))
 
 
-def _tags(value: object) -> dict[str, Tag]:
-    found: dict[str, Tag] = {}
+def _tags(value: object) -> dict[str, str]:
+    """Return the descriptions of tags."""
+    found: dict[str, str] = {}
     for each in value if is_list(value) else ():
         if is_table(each) and isinstance(each.get("name"), str):
-            found.setdefault(each["name"], Tag(each["name"], _plain(each.get("description"))))
+            found.setdefault(each["name"], _plain(each.get("description")))
     return found
 
 

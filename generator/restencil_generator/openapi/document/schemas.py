@@ -329,9 +329,6 @@ class Schemas:
             else:
                 message = f"the default {quoted(str(default))} does not fit {schema.type}; it is left out"
                 self._found("default-misfit", message, within(where, "default"))
-        extensions = {key: inner for key, inner in value.items() if key.startswith("x-")}
-        if extensions:
-            notes["extensions"] = {**schema.extensions, **extensions}
         return notes
 
     def _discriminator(self, part: Part, value: dict[str, Any]) -> Discriminator | None:

@@ -12,9 +12,9 @@ from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.document.model import Document, Finding, Requirement, SecurityScheme, Server, Where
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names, spare_names
-from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.patterns import HTTP_WORD
+from restencil_generator.spec.names import CLIENT_ARGUMENTS
 
 _PLACES: Final = ("header", "query", "cookie")
 _WORD: Final = re.compile(r"(Token|Bearer|Api-?Key|Key|JWT|Bot|OAuth|SSWS|GenieKey)", re.IGNORECASE)
@@ -53,7 +53,7 @@ class Access:
                 self.forms[scheme] = form
         taken = member_names(self.forms, "parameter")
         self.names = {
-            scheme: f"{name}_auth" if name in CLIENT_NAMES - {"token"} else name for scheme, name in taken.items()
+            scheme: f"{name}_auth" if name in CLIENT_ARGUMENTS - {"token"} else name for scheme, name in taken.items()
         }
         if self.used_by_none:
             self.top = tuple((scheme,) for scheme in self.forms)
@@ -249,7 +249,7 @@ def _with_variables(server: Server) -> dict[str, Value]:
     url, variables = server.url, dict[str, Value]()
     for variable in server.variables:
         name = names[variable.name]
-        name = f"{name}_part" if name in CLIENT_NAMES else name
+        name = f"{name}_part" if name in CLIENT_ARGUMENTS else name
         url = url.replace(f"{{{variable.name}}}", f"{{{name}}}")
         type: Value = {"enum": list(variable.enum)} if len(variable.enum) > 1 else "string"
         values: dict[str, Value] = {"type": type, "default": variable.default}

@@ -122,9 +122,6 @@ class ImportContext:
     def owner(self, resource: Resource, name: str) -> str:
         return pascal_case(singular(resource.name)) + pascal_case(name)
 
-    def scope(self, call: Call) -> frozenset[str]:
-        return call.scope
-
     def query_names(self, calls: Iterable[Call]) -> set[str]:
         """Return the names of query parameters in URLs, which path parameters must not have."""
         return {query.wire for call in calls for query in self.parameters.of(call.operation)}

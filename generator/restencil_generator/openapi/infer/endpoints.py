@@ -175,7 +175,7 @@ class Endpoints:
     ) -> None:
         result, values = endpoint.call.operation.result, endpoint.values
         content = result.stream if own.stream else result.content
-        owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(endpoint.call)
+        owner, scope = self.context.owner(resource, endpoint.name), endpoint.call.scope
         if content is None or content.kind != "json":
             values["schema"] = None
             kind = (

@@ -137,9 +137,7 @@ class Lists:
         listed = None if resource.summary is None else entity
         names = self.queries(endpoint, queries, set(self.context.path_names[resource].values()), listed)
         if resource.summary is None:
-            typed = self.context.types.of(
-                many.items, self.context.owner(resource, endpoint.name), self.context.scope(call)
-            )
+            typed = self.context.types.of(many.items, self.context.owner(resource, endpoint.name), call.scope)
             item = self.context.types.item(typed)
             plain: Value = {"values": item} if many.values else [item]
             endpoint.values["schema"] = plain
@@ -238,7 +236,7 @@ class Lists:
         """Return the members of a response that contains a list, with `held` instead of the list."""
         call = endpoint.call
         assert call.response is not None
-        owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
+        owner, scope = self.context.owner(resource, endpoint.name), call.scope
         return _members_of(self._wrapped(call.response, many.path, held, owner, scope))
 
     def _wrapped(

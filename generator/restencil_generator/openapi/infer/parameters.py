@@ -19,33 +19,13 @@ from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.model import OBJECT_STYLES
+from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.page_styles import STYLES
 
 DROPPED: Final = frozenset(
     ("accept", "content-type", "authorization", "cookie", "proxy-authorization", "host", "content-length")
 )
 """Headers that the runtime sets, or that carry secrets."""
-
-CLIENT_NAMES: Final = frozenset(
-    [
-        "store",
-        "token",
-        "url_prefix",
-        "url_prefixes",
-        "client",
-        "base_url",
-        "managers",
-        "retries",
-        "timeout",
-        "max_response_bytes",
-        "server",
-        "user_agent",
-        "http",
-        "streams",
-        "share",
-    ]
-)
-"""Names of arguments that every client has."""
 
 OFTEN: Final = 0.9
 """The minimum share of operations with a parameter for it to become an argument of the client."""
@@ -199,7 +179,10 @@ class Parameters:
         return {
             wire: first[wire]
             for wire, count in counted.items()
-            if count >= least and count > 1 and snake_case(wire) not in CLIENT_NAMES and not _pages(snake_case(wire))
+            if count >= least
+            and count > 1
+            and snake_case(wire) not in CLIENT_ARGUMENTS
+            and not _pages(snake_case(wire))
         }
 
     def search_params(self, queries: Iterable[Query], taken: Iterable[str]) -> tuple[dict[str, Value], dict[str, str]]:

@@ -25,7 +25,6 @@ from restencil_generator.openapi.infer.item_paths import Paths
 from restencil_generator.openapi.infer.names.endpoints import identity_of, name_endpoints, name_resources, once
 from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
 from restencil_generator.openapi.infer.names.types import member_names, type_names
-from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.infer.records import Record
 from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
@@ -33,6 +32,7 @@ from restencil_generator.openapi.infer.schema_types import Known
 from restencil_generator.openapi.infer.schema_usage import plain_name
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Tree, Value
+from restencil_generator.spec.names import CLIENT_ARGUMENTS
 
 MEMBERS: Final = ("get", "get_list", "push", "unshift", "assign", "get_page", "update", "partial_update", "delete")
 
@@ -228,7 +228,7 @@ class _Writer:
         for own in resource.own:
             for tag in own.call.operation.tags:
                 if snake_case(tag) == resource.name and tag in self.context.document.tags:
-                    return self.context.document.tags[tag].description.strip()
+                    return self.context.document.tags[tag].strip()
         return ""
 
     def _top(self, style: str) -> dict[str, Value]:
@@ -262,7 +262,7 @@ class _Writer:
         headers = self.context.parameters.header_params(self.context.parameters.client_headers.values(), ())
         if headers:
             top["header_params"] = {
-                f"{name}_header" if name in CLIENT_NAMES else name: value for name, value in headers.items()
+                f"{name}_header" if name in CLIENT_ARGUMENTS else name: value for name, value in headers.items()
             }
         if self.context.parameters.client_queries:
             top["search_params"] = self.context.parameters.client_search_params(headers)

@@ -324,7 +324,7 @@ class _Finder:
         get = at.get("GET")
         if get is None:
             resource.envelope = ()
-        self._entity(resource, dataclasses.replace(one, key=candidate.key), get is not None)
+        self._entity(resource, dataclasses.replace(one, key=candidate.key))
         self._members(resource, at, _list_calls(self.paths, found), candidate.many)
         self.found.resources.append(resource)
 
@@ -341,7 +341,7 @@ class _Finder:
                 return found
         return self.layout.many(call.response, lambda part: self.layout.may_be_item(part, place), *names)
 
-    def _entity(self, resource: Resource, one: One, detail: bool) -> None:
+    def _entity(self, resource: Resource, one: One) -> None:
         """Set the entity of a resource: the existing one for the schema if it has the same key, else a new one."""
         assert one.key is not None
         key = one.key

@@ -413,11 +413,9 @@ class Types:
 
     # ---------------------------------------------------------------------------------------------------------- fields
 
-    def fields(
-        self, record: Record, owner: str, table: str, *, sent: bool, keys: Mapping[str, str] | None = None
-    ) -> dict[str, Value]:
+    def fields(self, record: Record, owner: str, table: str, *, sent: bool) -> dict[str, Value]:
         """Return the fields of a record, in order. `sent` marks fields that bodies require; `table` is its object."""
-        names = keys or member_names(record.members)
+        names = member_names(record.members)
         found: dict[str, Value] = {}
         is_distinguished = any(source.at in self.survey.alternatives for source in record.sources)
         for wire, member in record.members.items():

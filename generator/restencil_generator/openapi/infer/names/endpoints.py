@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from restencil_generator.openapi.document.model import Finding, Where
+from restencil_generator.openapi.document.model import Finding
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case, spelled, words
 from restencil_generator.openapi.infer.names.types import first_free
@@ -286,8 +286,3 @@ def once(ids: Iterable[str]) -> set[str]:
     for each in ids:
         seen[each] = seen.get(each, 0) + 1
     return {each for each, count in seen.items() if count == 1}
-
-
-def place_of(call: Call) -> Where:
-    """Return the place of an operation."""
-    return call.operation.where

@@ -100,9 +100,9 @@ def snake_case(name: str, default: str = "value") -> str:
     return text if text.isidentifier() else f"n{text}" if f"n{text}".isidentifier() else default
 
 
-def spelled(name: str, default: str = "value") -> str:
+def spelled(name: str) -> str:
     """Convert a name with words for punctuation, if names differ only by it: `t-` → `t_dash`, `a.b` → `a_dot_b`."""
-    return snake_case("".join(f" {SIGNS[char]} " if char in SIGNS and char != "_" else char for char in name), default)
+    return snake_case("".join(f" {SIGNS[char]} " if char in SIGNS and char != "_" else char for char in name))
 
 
 @functools.lru_cache(maxsize=100_000)
