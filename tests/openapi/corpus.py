@@ -39,8 +39,8 @@ from restencil_generator.openapi.document.overlays import apply
 from restencil_generator.openapi.document.parse import read_text
 from restencil_generator.openapi.document.reader import version_of
 from restencil_generator.openapi.export.document import export
-from restencil_generator.openapi.import_job import Imported, Job, prepare
-from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.import_job import Imported, prepare
+from restencil_generator.openapi.options import Job, Options
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.model import Spec
 

@@ -10,8 +10,8 @@ import pytest
 from tests.openapi.documents import REF, mixed
 from tests.openapi.small import made, many, operation, record, ref
 
-from restencil_generator.openapi.import_job import Imported, Job, prepare
-from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.import_job import Imported, prepare
+from restencil_generator.openapi.options import Job, Options
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec.load import load_text
 

@@ -17,8 +17,8 @@ from tests.openapi.imports import DOCUMENTS
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.containment import CODE
 from restencil_generator.openapi.document.parse import read_text
-from restencil_generator.openapi.import_job import Job, prepare
-from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.import_job import prepare
+from restencil_generator.openapi.options import Job, Options
 from restencil_generator.spec.load import load_text
 
 SEED: Final = 20261123

@@ -12,8 +12,9 @@ from restencil_generator.cli.console import Console, Exit
 from restencil_generator.cli.options import PATH, command, config_option, format_of, need
 
 if TYPE_CHECKING:
-    from restencil_generator.openapi.import_job import Imported, Job
+    from restencil_generator.openapi.import_job import Imported
     from restencil_generator.openapi.merge.upstream_changes import Class as Upstream
+    from restencil_generator.openapi.options import Job
 
 
 @command(

@@ -34,59 +34,21 @@ from restencil_generator.openapi.merge import resolve, state
 from restencil_generator.openapi.merge.resolve import Settlement, Theirs
 from restencil_generator.openapi.merge.state import Record
 from restencil_generator.openapi.merge.three_way import Settled
-from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.options import Job, Options
 from restencil_generator.openapi.summary import counted, data_of, problems_of, text_of
-from restencil_generator.project.config import Import, find_imports
+from restencil_generator.project.config import find_imports
 from restencil_generator.spec.load import load_text
 
 _PACKAGE: Final = re.compile(r"^package: *([A-Za-z_]\w*) *(?:#.*)?$", re.MULTILINE)
 _NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Job:
-    """One import: source, options and output.
-
-    `out` is None for the default, a file in `folder` with the name of the package. `ours` and `theirs` resolve
-    conflicts by the names of their nodes, or all of them by `*`. With `again` an unchanged document is imported too.
-    """
-
-    source: str
-    options: Options
-    out: Path | None = None
-    folder: Path = Path()
-    ours: tuple[str, ...] = ()
-    theirs: tuple[str, ...] = ()
-    again: bool = False
-
-    @property
-    def settles(self) -> bool:
-        """Whether it resolves conflicts."""
-        return bool(self.ours or self.theirs)
-
-    def target(self, package: str) -> Path:
-        """Return the path of the spec."""
-        return self.out or self.folder / (package if self.options.split else f"{package}.yaml")
-
-
-def job_of(configured: Import, **changed: Any) -> Job:
-    """Return the job of a configured import, with options of the command line applied."""
-    options = Options(
-        package=configured.package,
-        include=configured.include,
-        exclude=configured.exclude,
-        tags=configured.tags,
-        overlays=configured.overlays,
-        required=configured.required,
-        root=configured.root,
-        split=configured.split,
-    )
-    own = {field.name for field in dataclasses.fields(Options)}
-    given = {key: value for key, value in changed.items() if value not in (None, ())}
-    options = dataclasses.replace(options, **{key: value for key, value in given.items() if key in own})
-    rest = {key: value for key, value in given.items() if key not in own}
-    job = Job(configured.source, options, configured.out, configured.folder)
-    return dataclasses.replace(job, **rest)
+def changed(job: Job, given: Mapping[str, Any]) -> Job:
+    """Return a job with options of the command line applied."""
+    given = {key: value for key, value in given.items() if value not in (None, ())}
+    of_options = {field.name for field in dataclasses.fields(Options)} & given.keys()
+    options = dataclasses.replace(job.options, **{key: given[key] for key in of_options})
+    return dataclasses.replace(job, options=options, **{key: given[key] for key in given.keys() - of_options})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -266,16 +228,16 @@ def jobs(source: str | None, config: Path | None, out: str | None, given: Mappin
     imports = find_imports(config)
     if source is None and not imports and out not in (None, "-"):
         return [_job_before(Path(str(out)), given)]
-    changed = {**given, "out": None if out in (None, "-") else Path(str(out))}
+    given = {**given, "out": None if out in (None, "-") else Path(str(out))}
     if source is not None and source not in imports:
-        return [job_of(Import("", Path(), source), **changed)]
+        return [changed(Job(source), given)]
     if source is None and not imports:
         raise Failure(
             "nothing to import: pass a document (`restencil import openapi.json`), or list it under "
             "[tool.restencil.import.<package>] in pyproject.toml"
         )
     chosen = imports.values() if source is None else [imports[source]]
-    return [job_of(each, **changed) for each in chosen]
+    return [changed(each, given) for each in chosen]
 
 
 def recorded(out: Path | None) -> Record | None:
@@ -298,10 +260,8 @@ def _job_before(out: Path, given: Mapping[str, Any]) -> Job:
         )
     folder = out.parent
     named = dict(record.options)
-    options = Import(
-        record.package,
-        folder,
-        record.source if is_address(record.source) else str(folder / record.source),
+    options = Options(
+        package=record.package,
         include=tuple(named.get("include", ())),
         exclude=tuple(named.get("exclude", ())),
         tags=tuple(named.get("tags", ())),
@@ -310,7 +270,8 @@ def _job_before(out: Path, given: Mapping[str, Any]) -> Job:
         root=None if named.get("root") is None else folder / named["root"],
         split=bool(named.get("split")),
     )
-    return job_of(options, **{**given, "out": out})
+    source = record.source if is_address(record.source) else str(folder / record.source)
+    return changed(Job(source, options, folder=folder), {**given, "out": out})
 
 
 def diff(settlement: Settlement) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from restencil_generator.exceptions import Failure
+from restencil_generator.openapi.options import Job, Options
 
 FILE = "pyproject.toml"
 KEYS = ("diff", "import", "out", "specs", "templates")
@@ -45,27 +46,6 @@ class Project:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Import:
-    """The table `[tool.restencil.import.<package>]`: the source of a spec and the options of its import.
-
-    `folder` is the folder of the configuration. Paths are absolute or relative to the working directory; `source` is a
-    path or a URL.
-    """
-
-    package: str
-    folder: Path
-    source: str
-    out: Path | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    overlays: tuple[Path, ...] = ()
-    split: bool = False
-    root: Path | None = None
-    required: bool | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class _Config:
     """The table `[tool.restencil]` of a file; `specs` are glob patterns, relative to the file."""
 
@@ -73,7 +53,7 @@ class _Config:
     specs: tuple[str, ...]
     out: Path
     templates: Path | None
-    imports: Mapping[str, Import]
+    imports: Mapping[str, Job]
 
 
 def find_project(
@@ -103,7 +83,7 @@ def find_project(
     )
 
 
-def find_imports(config: Path | None = None) -> Mapping[str, Import]:
+def find_imports(config: Path | None = None) -> Mapping[str, Job]:
     """Return the configured imports by package; none if there is no configuration.
 
     Raises `Failure` if the configuration is invalid.
@@ -202,7 +182,7 @@ def _known(file: Path, table: Mapping[str, object], keys: Sequence[str], where: 
             raise Failure(f"{file}: unknown key `{key}` in {where} (known: {', '.join(keys)}){hint}")
 
 
-def _import(file: Path, name: str, written: object) -> Import:
+def _import(file: Path, name: str, written: object) -> Job:
     where = f"[tool.restencil.import.{name}]"
     if not isinstance(written, dict):
         raise Failure(f'{file}: {where} must be a table with `source`, such as source = "openapi.json"')
@@ -214,19 +194,18 @@ def _import(file: Path, name: str, written: object) -> Import:
     source, folder = texts["source"], file.parent
     if source is None:
         raise Failure(f'{file}: {where} needs `source`, such as source = "openapi.json"')
-    return Import(
+    options = Options(
         package=name,
-        folder=folder,
-        source=source if "://" in source else str(folder / source),
-        out=None if texts["out"] is None else folder / texts["out"],
         include=lists["include"],
         exclude=lists["exclude"],
         tags=lists["tags"],
         overlays=tuple(folder / overlay for overlay in lists["overlays"]),
-        split=bool(flags["split"]),
-        root=None if texts["root"] is None else folder / texts["root"],
         required=flags["required"],
+        root=None if texts["root"] is None else folder / texts["root"],
+        split=bool(flags["split"]),
     )
+    out = None if texts["out"] is None else folder / texts["out"]
+    return Job(source if "://" in source else str(folder / source), options, out, folder)
 
 
 _IMPORT_TEXTS = {"source": '"openapi.json"', "out": '"specs/shop.yaml"', "root": '"openapi"'}
