@@ -55,7 +55,6 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
     "generator/restencil_generator/diagnostics": ("tests/generator/diagnostics",),
     "generator/restencil_generator/diff": ("tests/generator/diff",),
     "generator/restencil_generator/lint": ("tests/generator/lint", "tests/generator/spec/test_check_mistakes.py"),
-    "generator/restencil_generator/markdown": ("tests/generator/markdown",),
     "generator/restencil_generator/mock": ("tests/generator/mock",),
     "generator/restencil_generator/openapi": ("tests/openapi", "tests/generator/export"),
     "generator/restencil_generator/output": ("tests/generator/output",),

@@ -81,7 +81,7 @@ def _all(options: Sequence[_Option]) -> _Option:
     return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
 
 
-specs_argument = click.argument("specs", metavar="[SPEC]...", nargs=-1, type=PATH)
+_specs = click.argument("specs", metavar="[SPEC]...", nargs=-1, type=PATH)
 config_option = click.option(
     "--config",
     type=PATH,
@@ -94,13 +94,13 @@ _out = click.option(
     metavar="DIR",
     help="Each package is in DIR/<package>/. Default: `out` of the configuration, else the working directory.",
 )
-templates_option = click.option(
+_templates = click.option(
     "--templates", type=PATH, metavar="DIR", help="Templates in DIR replace the built-in ones of the same name."
 )
 diff_option = click.option("--diff", is_flag=True, help="Print the differences as a unified diff.")
 
 
-def project_options(*options: _Option) -> _Option:
+def _project_options(*options: _Option) -> _Option:
     """Add the argument SPEC and options that select specs. The command gets `project`, which resolves them."""
 
     def decorate(function: _Function) -> _Function:
@@ -128,8 +128,8 @@ def project_options(*options: _Option) -> _Option:
     return decorate
 
 
-specs_alone = project_options(specs_argument, config_option)
-specs_and_packages = project_options(specs_argument, _out, config_option, templates_option)
+specs_alone = _project_options(_specs, config_option)
+specs_and_packages = _project_options(_specs, _out, config_option, _templates)
 
 
 def _set_format(context: click.Context, _: click.Parameter, value: Format) -> None:

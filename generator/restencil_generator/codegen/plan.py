@@ -65,15 +65,10 @@ def plan(spec: d.Spec) -> list[Module]:
     return _Plan(spec).modules()
 
 
-def entity_modules(spec: d.Spec) -> EntityModules:
-    """Return the modules of all entities."""
-    return EntityModules(spec, _modules_of_entities(spec), _nested(spec))
-
-
 class _Plan:
     def __init__(self, spec: d.Spec) -> None:
         self.spec = spec
-        self.entity_modules = entity_modules(spec)
+        self.entity_modules = EntityModules(spec, _modules_of_entities(spec), _nested(spec))
         self.exports: dict[str, list[str]] = {}
         self.residents: dict[str, list[d.Entity]] = {}
         for name, module in self.entity_modules.entities.items():

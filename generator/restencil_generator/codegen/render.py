@@ -12,7 +12,7 @@ import re
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 import jinja2
 import jinja2.nodes
@@ -25,16 +25,13 @@ from restencil_generator.spec.source.files import read_regular
 _VERSION: Final = re.compile(r"\{#-?\s*restencil-context:\s*(\d+)\s*-?#\}")
 _SUFFIX: Final = ".jinja"
 
-Filters: TypeAlias = tuple[tuple[str, Callable[..., str]], ...]
-"""Further filters of templates, each with its name."""
-
 
 class Renderer:
     """Renderer of modules. Raises `Failure` for a user's template without the current version of the context."""
 
-    def __init__(self, templates: Path | None = None, filters: Filters = ()) -> None:
+    def __init__(self, templates: Path | None = None) -> None:
         self._own = None if templates is None else _checked(templates)
-        self._environment = _built_in(filters) if templates is None else _environment(templates, filters)
+        self._environment = _built_in() if templates is None else _environment(templates)
         if self._own is not None:
             self._check_blocks(self._own)
 
@@ -52,19 +49,15 @@ class Renderer:
 
     def render(self, module: Module) -> str:
         """Render a module. Raises `Failure` with the line at which a user's template fails."""
-        return self.fill(module.template, module.path, module=module)
-
-    def fill(self, template: str, path: str, **values: object) -> str:
-        """Render a template with variables; `path` is the path of the file. Raises `Failure` as `render` does."""
         try:
-            return self._environment.get_template(template).render(values)
+            return self._environment.get_template(module.template).render(module=module)
         except jinja2.TemplateSyntaxError as error:
             place = f"{error.filename or error.name}:{error.lineno}"
             raise Failure(f"{place}: {error.message}{_excerpt(error.source, error.lineno)}") from error
         except Exception as error:
             if self._own is None:
                 raise
-            raise Failure(self._explained(template, path, error)) from error
+            raise Failure(self._explained(module, error)) from error
 
     def _check_blocks(self, templates: Path) -> None:
         """Raise `Failure` for a block of a user's template that its parent does not have.
@@ -97,17 +90,17 @@ class Renderer:
         source, filename, _ = self._environment.loader.get_source(self._environment, name)
         return self._environment.parse(source, name, filename)
 
-    def _explained(self, template: str, path: str, error: Exception) -> str:
+    def _explained(self, module: Module, error: Exception) -> str:
         what = str(error) if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: {error}"
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(_SUFFIX)]
         if not frames:
-            return f"template {template} (for {path}): {what}"
+            return f"template {module.template} (for {module.path}): {what}"
         frame = frames[-1]
         line = f"\n    {frame.lineno} | {frame.line}" if frame.line else ""
-        return f"{frame.filename}:{frame.lineno}: {what} (rendering {path}){line}"
+        return f"{frame.filename}:{frame.lineno}: {what} (rendering {module.path}){line}"
 
 
-def _environment(templates: Path | None, filters: Filters) -> jinja2.Environment:
+def _environment(templates: Path | None) -> jinja2.Environment:
     builtin = jinja2.FunctionLoader(_builtin)
     loaders: list[jinja2.BaseLoader] = [] if templates is None else [jinja2.FileSystemLoader(templates)]
     environment = jinja2.Environment(
@@ -127,14 +120,13 @@ def _environment(templates: Path | None, filters: Filters) -> jinja2.Environment
     known["arguments"] = _arguments
     known["keywords"] = _keywords
     known["literal"] = _literal
-    known.update(filters)
     return environment
 
 
 @functools.cache
-def _built_in(filters: Filters) -> jinja2.Environment:
+def _built_in() -> jinja2.Environment:
     """The environment of the built-in templates alone: a process compiles them once, as it does modules."""
-    return _environment(None, filters)
+    return _environment(None)
 
 
 def _checked(templates: Path) -> Path:

@@ -1,1 +1,0 @@
-"""The reference of a package for its users, as Markdown: calls with arguments and types, types, errors, examples."""

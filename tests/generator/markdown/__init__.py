@@ -1,1 +1,0 @@
-"""Tests of the reference of a package in Markdown."""
