@@ -181,7 +181,7 @@ class _Walk:
             # A template begins with the version of its context, so its name is not part of it.
             file.write_text(text.partition("\n")[2] if text.startswith("{#") else text, "utf-8")
             if re.search(r"^restencil: 1$", text, re.MULTILINE):
-                advice = self.run(["restencil", "lint", "--no-hooks", block.file])
+                advice = self.run(["restencil", "lint", block.file])
                 assert "no issues" in advice, f"who copies this spec gets advice:\n{advice}"
         elif block.language == "console":
             self.type_in(text, block.said)

@@ -40,7 +40,7 @@ def loaded(case: Path) -> Loaded:
 def problems(case: Path) -> tuple[Problem, ...]:
     """The mistakes of a case, or the advice about one without mistakes; its hand-written code is not there."""
     result = loaded(case)
-    return result.problems or lint(result, import_hooks=False)
+    return result.problems or lint(result)
 
 
 def output(case: Path) -> str:

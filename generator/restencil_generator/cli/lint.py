@@ -15,13 +15,8 @@ if TYPE_CHECKING:
     from restencil_generator.project.config import Project
 
 
-@command(
-    "Report errors and warnings in specs.",
-    specs_alone,
-    format_option,
-    click.option("--no-hooks", is_flag=True, help="Do not import the modules that `python:` references name."),
-)
-def lint(console: Console, project: Callable[[], Project], no_hooks: bool) -> Exit:
+@command("Report errors and warnings in specs.", specs_alone, format_option)
+def lint(console: Console, project: Callable[[], Project]) -> Exit:
     """Report errors in specs, and warnings about specs and caching.
 
     The exit code is 1 if there are warnings, and 2 if a spec has errors.
@@ -34,11 +29,11 @@ def lint(console: Console, project: Callable[[], Project], no_hooks: bool) -> Ex
     from restencil_generator.diagnostics.model import has_errors
     from restencil_generator.lint.run import advise
 
-    found = project()
-    advice = advise(found, import_hooks=not no_hooks)
+    specs = project().specs
+    advice = advise(specs)
     console.problems(advice.problems, advice.sources)
     if not advice.problems and console.form == "text":
-        many = len(found.specs)
+        many = len(specs)
         console.say(f"{many} {'spec' if many == 1 else 'specs'} checked, {console.style('no issues', 'green')}")
     if has_errors(advice.problems):
         return Exit.INVALID

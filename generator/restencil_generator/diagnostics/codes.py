@@ -360,18 +360,6 @@ ADVICE: Final[Mapping[str, Code]] = {
         "Every declaration is used.",
         "It may be left over, or its name may be misspelled where it should be used.",
     ),
-    "hook-missing": Code(
-        "Referenced code exists.",
-        "The first call that uses it would fail. `--no-hooks` skips this check.",
-    ),
-    "hook-kind": Code(
-        "Referenced code is of the expected kind.",
-        "The first call that uses it would fail.",
-    ),
-    "hook-arity": Code(
-        "Referenced code accepts the arguments that it is called with.",
-        "The first call that uses it would fail.",
-    ),
 }
 """Warnings of `restencil lint` about valid specs."""
 

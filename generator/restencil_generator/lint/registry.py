@@ -78,4 +78,4 @@ CHECKS: Final = (
     Check("deprecated-use", usage.find_deprecated),
     Check("unused", usage.find_unused),
 )
-"""The checks for every valid spec. `hooks` additionally checks hand-written code."""
+"""The checks for every valid spec."""

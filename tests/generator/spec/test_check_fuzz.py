@@ -35,7 +35,7 @@ def holds(loaded: Loaded) -> None:
     assert (loaded.declaration is None) == has_errors(loaded.problems)
     for form in FORMATS:
         render(loaded.problems, loaded.sources, form)
-    lint(loaded, import_hooks=False)
+    lint(loaded)
 
 
 @settings(max_examples=examples(37, 5))

@@ -13,7 +13,7 @@ from restencil_generator.diagnostics.model import Place, in_order
 from restencil_generator.output.drift import Cause
 
 # These need something else than a spec: they have tests of their own in test_load.py and test_lint.py.
-ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader", "hook-arity", "hook-kind", "hook-missing"}
+ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader"}
 
 # Cases that show the layout of the output rather than one code.
 OF_LAYOUT = {"every-part", "excerpts", "fifty", "folder"}

@@ -202,7 +202,7 @@ def test_page_styles_exported_document_is_imported_with_its_style(style: PageSty
 @each_style
 def test_page_styles_lint_has_nothing_to_say_of_a_style(style: PageStyle) -> None:
     """A list that says its style needs no advice about its pages."""
-    codes = {problem.code for problem in lint(load_text(spec_of([style])), import_hooks=False)}
+    codes = {problem.code for problem in lint(load_text(spec_of([style])))}
     assert not codes & {"no-iterate", "no-effect", "body-shares-key", "search-no-field"}
 
 
