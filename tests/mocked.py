@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
 from restencil_generator.api import load_all
-from restencil_generator.mock import failure
 from restencil_generator.mock.app import create_app
 from tests.patience import PATIENCE
 
@@ -28,12 +27,11 @@ def mocked(
     *specs: str | Path,
     auth: bool = True,
     auth_server: bool = False,
-    fail: Sequence[str] = (),
     log: Callable[[str], None] = _nothing,
 ) -> Generator[str]:
     """Where the mock server of these specs, by their paths in this repository or anywhere, listens in this block."""
     loaded = load_all([ROOT / spec for spec in specs])
-    app = create_app(*loaded, auth=auth, auth_server=auth_server, fail=[failure(one) for one in fail], log=log)
+    app = create_app(*loaded, auth=auth, auth_server=auth_server, log=log)
     with served(app) as address:
         yield address
 

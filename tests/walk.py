@@ -37,7 +37,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -339,7 +338,6 @@ def _mock(arguments: Sequence[str], log: Callable[[str], None]) -> contextlib.Ab
         *(Path(argument).absolute() for argument in arguments if argument.endswith(".yaml")),
         auth="--no-auth" not in options,
         auth_server="--auth-server" in options,
-        fail=[text for option, text in pairwise(arguments) if option == "--fail"],
         log=log,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -42,12 +42,6 @@ if TYPE_CHECKING:
         metavar="N",
         help="The largest request body in bytes; larger ones get the response 413.",
     ),
-    click.option(
-        "--fail",
-        multiple=True,
-        metavar="'METHOD PATH=STATUS'",
-        help="Respond to the requests of an endpoint with an error.",
-    ),
 )
 def mock(
     console: Console,
@@ -57,7 +51,6 @@ def mock(
     no_auth: bool,
     auth_server: bool,
     max_body: int,
-    fail: Sequence[str],
 ) -> Exit:
     """Run a stateful mock server for the API of the specs on this machine, until interrupted.
 
@@ -68,18 +61,13 @@ def mock(
     Examples:
       restencil mock specs/blog.yaml
       restencil mock specs/blog.yaml --port 0
-      restencil mock specs/blog.yaml --fail 'GET /articles/:id=404' --fail 'POST /articles=503'
     """
     need("`restencil mock`", "mock", "starlette", "uvicorn")
     from restencil_generator.api import load_all
 
     specs = load_all(project().specs)
-    from restencil_generator.mock import CannotServe, failure, serve  # imported only if all specs are valid
+    from restencil_generator.mock import CannotServe, serve  # imported only if all specs are valid
 
-    try:
-        failures = [failure(text) for text in fail]
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--fail'") from error
     try:
         serve(
             specs,
@@ -88,7 +76,6 @@ def mock(
             auth=not no_auth,
             auth_server=auth_server,
             max_body=max_body,
-            fail=failures,
             announce=console.say,
             log=console.note,
         )

@@ -12,7 +12,6 @@ spec and from `fake_values`.
 
 from restencil_generator.mock.app import create_app
 from restencil_generator.mock.errors import CannotServe
-from restencil_generator.mock.failures import Failure, failure
 from restencil_generator.mock.server import serve
 
-__all__ = ["CannotServe", "Failure", "create_app", "failure", "serve"]
+__all__ = ["CannotServe", "create_app", "serve"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, quote
@@ -18,7 +18,7 @@ from restencil_generator.mock.browsers import check_content_type, with_cors
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.documents import HOME, Documents
 from restencil_generator.mock.errors import CannotServe, Refusal
-from restencil_generator.mock.failures import Failure, Failures, add_all, body, preferred
+from restencil_generator.mock.failures import body, fail_on_request
 from restencil_generator.mock.parse_body import parse, unwrapped
 from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
@@ -42,18 +42,15 @@ def create_app(
     auth_server: bool = False,
     log: Log | None = None,
     max_body: int = MAX_BODY,
-    fail: Sequence[Failure] = (),
 ) -> ASGIApp:
     """Return an ASGI application that serves the API of the specs, with separate data that is created for each call.
 
     A single spec is served at the root, several are served below the names of their packages. With `auth`, requests
     need the credentials that `auth` of the spec declares; any non-empty value is valid. With `auth_server`, the path of
     each `token_url` issues tokens. `log` gets a line for each request: method, path and status. A body of more than
-    `max_body` bytes is rejected, and not read completely. `fail` are calls that are not processed, and get an error
-    response.
+    `max_body` bytes is rejected, and not read completely.
 
-    Raises `CannotServe` if two specs have the same package, if an example does not fit, and if a failure refers to an
-    unknown endpoint.
+    Raises `CannotServe` if two specs have the same package, or if an example does not fit.
     """
     mounts: dict[str, _Api] = {}
     for spec in specs:
@@ -61,7 +58,6 @@ def create_app(
         if prefix in mounts:
             raise CannotServe(f"{spec.file}: another spec has the same package '{spec.package}'; serve them separately")
         mounts[prefix] = _Api(spec, prefix, auth=auth, auth_server=auth_server, max_body=max_body)
-    add_all(fail, [api.failures for api in mounts.values()])
     app = _Root(mounts, log)
     return with_cors(app)
 
@@ -106,7 +102,6 @@ class _Api:
         self._max_body = max_body
         self._spec = spec
         self._prefix = prefix
-        self.failures = Failures(spec, prefix)
         self.title = spec.title or spec.package
         self._auth = spec.auth if auth else None
         self._token_servers = TokenServers(spec.auth if auth_server else None)
@@ -171,7 +166,7 @@ class _Api:
         self, request: Request, path: str, found: Found | frozenset[str], query: Mapping[str, str]
     ) -> Reply:
         if isinstance(found, Found):
-            self._fail(request, found.route.endpoint)
+            fail_on_request(request.headers.getlist("prefer"))
         if self._auth is not None:
             authorize(self._auth, found.route.endpoint if isinstance(found, Found) else None, request, query)
         if isinstance(found, frozenset):
@@ -196,16 +191,6 @@ class _Api:
         self._check_condition(request, path)
         call = Call(found.route, found.params, found.query, sent, _address(request), self._prefix)
         return answer(self._tables, call)
-
-    def _fail(self, request: Request, endpoint: d.Endpoint) -> None:
-        """Reject a call for which an error is requested, by `--fail` or by its own header."""
-        wanted = preferred(request.headers.getlist("prefer"))
-        if wanted is not None:
-            headers = {"Preference-Applied": f"status={wanted}"}
-            raise Refusal(wanted, "simulated by the header Prefer", headers=headers)
-        planned = self.failures.status_of(endpoint)
-        if planned is not None:
-            raise Refusal(planned, "simulated by --fail")
 
     def _check_headers(self, request: Request, endpoint: d.Endpoint) -> None:
         """Reject a call without a required header."""

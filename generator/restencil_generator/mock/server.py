@@ -18,7 +18,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from restencil_generator.mock.app import MAX_BODY, create_app
 from restencil_generator.mock.browsers import HostGuard
 from restencil_generator.mock.errors import CannotServe
-from restencil_generator.mock.failures import Failure
 from restencil_generator.spec.model import Spec
 
 LOOPBACK = "127.0.0.1"
@@ -32,19 +31,18 @@ def serve(
     auth: bool = True,
     auth_server: bool = False,
     max_body: int = MAX_BODY,
-    fail: Sequence[Failure] = (),
     announce: Callable[[str], None],
     log: Callable[[str], None],
 ) -> None:
     """Serve the specs until SIGINT or SIGTERM; requests in progress are completed.
 
     With `auth_server`, the path of each `token_url` issues tokens. A body of more than `max_body` bytes is rejected.
-    Requests that are not valid HTTP get a response 400 with the reason. `fail` are calls with an error response.
-    Requests are accepted if their `Host` is a loopback name, or `host` itself. Port 0 selects a free one. `announce` is
-    called once, when connections are accepted, with `http://HOST:PORT`; `log` gets a line for each request. Raises
-    `CannotServe` if the address cannot be bound, an example does not fit, or a failure refers to an unknown endpoint.
+    Requests that are not valid HTTP get a response 400 with the reason. Requests are accepted if their `Host` is a
+    loopback name, or `host` itself. Port 0 selects a free one. `announce` is called once, when connections are
+    accepted, with `http://HOST:PORT`; `log` gets a line for each request. Raises `CannotServe` if the address cannot be
+    bound, or if an example does not fit.
     """
-    app = create_app(*specs, auth=auth, auth_server=auth_server, log=log, max_body=max_body, fail=fail)
+    app = create_app(*specs, auth=auth, auth_server=auth_server, log=log, max_body=max_body)
     config = uvicorn.Config(
         HostGuard(app, [host]),
         http=_Protocol,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,99 +12,16 @@ from tests.generator.declared import declared
 from tests.generator.mock.served import Api, spec_text
 from tests.patience import PATIENCE
 
-from restencil_generator.mock import CannotServe, create_app, failure
-
 SHOP = spec_text("failures")
 KEY = {"X-Key": "any"}
 
 
-def api(*fail: str, text: str = SHOP, auth: bool = True) -> Api:
-    made = Api(declared(text), auth=auth)
-    made._app = create_app(declared(text), auth=auth, fail=[failure(one) for one in fail])
-    return made
+def api(*, text: str = SHOP, auth: bool = True) -> Api:
+    return Api(declared(text), auth=auth)
 
 
 def asked(server: Api, method: str, url: str, prefer: str) -> Any:
     return server(method, url, headers={**KEY, "Prefer": prefer})
-
-
-# ----------------------------------------------------------------------------------------------------------- in advance
-
-
-def test_mock_failures_endpoint_fails_that_is_requested_to() -> None:
-    """Every call of it is answered by the status, and nothing else is."""
-    server = api("GET /orders/:id=404", "post /orders = 503")
-    assert server("GET", "/orders/1", headers=KEY).status_code == 404
-    assert server("POST", "/orders", headers=KEY, json={"name": "a"}).status_code == 503
-    assert len(server.get("/orders", headers=KEY)) == 5
-    assert server("PATCH", "/orders/1", headers=KEY, json={"name": "a"}).status_code == 200
-
-
-def test_mock_failures_call_that_fails_on_request_is_not_carried_out() -> None:
-    """The record is as it was, and the last of two requests for one endpoint counts."""
-    server = api("DELETE /orders/:id=404", "DELETE /orders/:id=409")
-    assert server("DELETE", "/orders/1", headers=KEY).status_code == 409
-    assert server.get("/orders/1", headers=KEY)["id"] == 1
-
-
-def test_mock_failures_path_with_a_query_and_one_with_the_prefix_can_fail() -> None:
-    """The path is written as in the spec, or with the path of the URL prefix before it."""
-    server = api("GET /find\\?q=:q=500", "GET /v1/orders=502")
-    assert server("GET", "/find?q=a", headers=KEY).status_code == 500
-    assert server("GET", "/orders", headers=KEY).status_code == 502
-    assert server("GET", "/v1/orders", headers=KEY).status_code == 502
-
-
-def test_mock_failures_of_several_specs_one_fails_by_its_package() -> None:
-    """Where several specs are served, the package is before the path."""
-    other = declared(SHOP.replace("package: shop", "package: market"))
-    app = create_app(declared(SHOP), other, auth=False, fail=[failure("GET /market/orders=404")])
-    server = api()
-    server._app = app
-    assert server("GET", "/market/orders").status_code == 404
-    assert server("GET", "/shop/orders").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "'' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
-        ("/orders=404", "'/orders=404' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
-        ("GET orders=404", "'GET orders=404' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
-        ("GET /orders", "'GET /orders' is not METHOD PATH=STATUS; write for example 'GET /articles/:id=404'"),
-        ("GET /orders=200", "'GET /orders=200': 200 is not an error status (400 to 599); write for example "
-         "'GET /articles/:id=404'"),
-        ("GET /orders=4040", "'GET /orders=4040': 4040 is not an error status (400 to 599); write for example "
-         "'GET /articles/:id=404'"),
-    ],
-)  # fmt: skip
-def test_mock_failures_failure_that_cannot_be_read_is_rejected_with_an_example(text: str, reason: str) -> None:
-    """Method, path and the status of an error are needed."""
-    with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
-        failure(text)
-
-
-def test_mock_failures_failure_of_no_endpoint_is_rejected_with_those_that_are_near() -> None:
-    """A slip in the path or a method that the path does not answer is told before the first request."""
-    with pytest.raises(CannotServe) as caught:
-        api("GET /order/:id=404")
-    assert str(caught.value) == (
-        "--fail 'GET /order/:id=404': there is no endpoint GET /order/:id; similar ones: "
-        "GET /orders/:id, GET /v1/orders/:id, PUT /orders/:id"
-    )
-
-
-def test_mock_failures_command_rejects_what_it_cannot_read(tmp_path: Path) -> None:
-    """Bad syntax is a mistake of usage, an unknown endpoint a plain message; both end with code 2."""
-    spec = tmp_path / "shop.yaml"
-    spec.write_text(SHOP, "utf-8")
-    command = [sys.executable, "-m", "restencil_generator", "mock", str(spec), "--port", "0", "--fail"]
-    syntax = subprocess.run([*command, "GET /orders"], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert syntax.returncode == 2
-    assert "Invalid value for '--fail': 'GET /orders' is not METHOD PATH=STATUS; write for" in syntax.stderr
-    unknown = subprocess.run([*command, "GET /x=404"], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert unknown.returncode == 2
-    assert unknown.stderr.startswith("restencil: --fail 'GET /x=404': there is no endpoint GET /x; similar ones: ")
 
 
 # ---------------------------------------------------------------------------------------------------------- one request
