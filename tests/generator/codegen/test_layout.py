@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +14,8 @@ from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 from restencil_generator.codegen.format import format_all, format_statements, format_text
 from restencil_generator.codegen.layout import break_line, docstring, fits, lay_out
 from restencil_generator.codegen.plan import plan
-from restencil_generator.codegen.pyexpr import call, items, pair, string, table
+from restencil_generator.codegen.pyexpr import call, items, natural, pair, string, table
 from restencil_generator.codegen.render import Renderer
-from restencil_generator.output.pipeline import build
-from restencil_generator.spec.load import load_spec
-
-ROOT = Path(__file__).parents[3]
-SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 
 words = st.sampled_from(
     ["a", "name", "schema.Collection", "a_rather_long_name", "an_even_longer_name_for_something_or_other"]
@@ -136,18 +130,6 @@ def laid_out(flat: str) -> str:
     return lay_out(flat, ast.parse(flat))
 
 
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_layout_what_the_templates_give_needs_no_formatting(path: Path) -> None:
-    """Every module of every example spec is as black wants it right from its template."""
-    spec = load_spec(path).declaration
-    assert spec is not None
-    renderer = Renderer()
-    modules = plan(spec)
-    every = modules if len(modules) < 30 else modules[:3] + modules[-3:]
-    rendered = {module.path: laid_out(renderer.render(module)) for module in every}
-    assert format_all(rendered) == rendered
-
-
 @settings(max_examples=examples(2, 5))
 @given(specs(), st.text("abcdefgh", min_size=70, max_size=90))
 def test_layout_statements_are_formatted_as_their_files_are(data: dict[str, Any], word: str) -> None:
@@ -164,26 +146,16 @@ def test_layout_statements_are_formatted_as_their_files_are(data: dict[str, Any]
     assert format_statements(rendered) == format_all(rendered)
 
 
-def test_layout_only_what_does_not_fit_is_formatted() -> None:
-    """A line that no layout makes short enough sends its statement through black; the manifest has the text before."""
-    long = "x" * 100
-    data = {
-        "restencil": 1,
-        "package": "made",
-        "resources": {
-            "things": {
-                "path": "/things/:id",
-                "schema": {"entity": "Thing", "fields": {"id": "integer", long: "string"}},
-            }
-        },
-    }
-    spec = loaded(data)
-    assert spec is not None
-    package = build(spec, "made.yaml")
-    marked = [
-        line.split("  ")[1] for line in package.files["manifest.sha256"].splitlines() if line.startswith("# rendered")
-    ]
-    for path, text in package.files.items():
-        if path.endswith(".py"):
-            assert format_text(text) == text
-    assert set(marked) <= {"things.py"}
+# ---------------------------------------------------------------------------------------------------- strings and names
+
+
+def test_layout_what_is_escaped_does_not_depend_on_the_python() -> None:
+    """A letter of a later Unicode than the oldest supported Python's is escaped; old letters and emoji stay."""
+    assert string("é ü 日本 ❤ 👍 🤖") == '"é ü 日本 ❤ 👍 🤖"'
+    assert string("\U0001fae8 \U00011f00 \u202e") == '"\\U0001fae8 \\U00011f00 \\u202e"'
+
+
+def test_layout_names_are_sorted_as_linters_sort_them() -> None:
+    """Constants, then classes, then the rest; numbers by value."""
+    given_names = ["b10", "B", "b9", "Ab", "AB", "a", "_x"]
+    assert sorted(given_names, key=natural) == ["AB", "Ab", "B", "_x", "a", "b9", "b10"]

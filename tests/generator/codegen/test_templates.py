@@ -8,10 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from tests.effort import examples
-from tests.generator.specs_at_random import hostile
-from tests.generator.specs_at_random import loaded as loaded_spec
 
 import restencil_generator as generator
 from restencil_generator.codegen import context
@@ -42,18 +38,6 @@ def folder(tmp_path: Path) -> Path:
     found = tmp_path / "templates"
     found.mkdir()
     return found
-
-
-def test_templates_block_can_be_extended(folder: Path) -> None:
-    """`{% extends "builtin/…" %}` keeps the built-in template but for the blocks that are written."""
-    (folder / "base.py.jinja").write_text(
-        FIRST + '{% extends "builtin/base.py.jinja" %}\n{% block header %}\n# Ours.\n{{ super() -}}\n{% endblock %}\n'
-    )
-    files = build(SPEC, "blog.yaml", templates=folder).files
-    plain = build(SPEC, "blog.yaml").files
-    for path in plain:
-        if path.endswith(".py"):
-            assert files[path] == "# Ours.\n" + plain[path]
 
 
 def with_line(line: str) -> str:
@@ -245,20 +229,12 @@ def test_template_may_add_bases_decorators_methods_and_docstrings(folder: Path) 
 @pytest.mark.parametrize(
     ("name", "block", "finding"),
     [
-        ("resource.py.jinja", "{% block records %}{% endblock %}", "posts.py lacks the class `Post`"),
         (
             "resource.py.jinja",
             '{% block record_fields %}\n    id: object = 0\n    title: str = ""\n{% endblock %}',
             "posts.py changes the type of `Post.id` from `int` to `object`",
         ),
-        (
-            "resource.py.jinja",
-            "{% block endpoint_decorators %}{% endblock %}",
-            "posts.py lacks `restencil.rest` as a decorator of `Posts.get`",
-        ),
-        ("client.py.jinja", "{% block clients %}{% endblock %}", "_client.py lacks the class `Blog`"),
         ("init.py.jinja", "{% block body %}{% endblock %}", "__init__.py lacks the call `restencil.lazy_package("),
-        ("init.py.jinja", "{% block exports %}{% endblock %}", "__init__.py lacks `AsyncBlog` in `__all__`"),
     ],
 )
 def test_template_that_loses_or_changes_something_is_rejected(
@@ -269,33 +245,3 @@ def test_template_that_loses_or_changes_something_is_rejected(
     with pytest.raises(Failure, match=re.escape(f"{folder / name}: {finding}")):
         generator.write(SPEC, tmp_path / "out", templates=folder)
     assert not (tmp_path / "out").exists()
-
-
-@settings(max_examples=examples(5, 5), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(hostile)
-def test_templates_no_string_of_a_spec_leaves_a_docstring_of_a_user(folder: Path, text: str) -> None:
-    """Descriptions in another docstring style stay in their docstrings, whatever they contain."""
-    (folder / "resource.py.jinja").write_text(
-        FIRST + '{% extends "builtin/resource.py.jinja" %}\n{% block resource_doc %}\n'
-        '    {{ ("Posts: " ~ class.description) | docstring(4) }}\n{% endblock %}\n'
-    )
-    spec = loaded_spec(
-        {
-            "restencil": 1,
-            "package": "blog",
-            "resources": {
-                "posts": {
-                    "path": "/posts/:id",
-                    "description": text,
-                    "schema": {"entity": "Post", "fields": {"id": "integer"}},
-                }
-            },
-        }
-    )
-    assume(spec is not None)
-    assert spec is not None
-    tree = ast.parse(build(spec, "blog.yaml", templates=folder).files["posts.py"])
-    posts = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Posts")
-    shown = (ast.get_docstring(posts, clean=False) or "").split()
-    assert shown == ["Posts:", *text.strip().replace("\r", "\n").split()]
-    assert {node.name for node in tree.body if isinstance(node, ast.ClassDef)} == {"Post", "PostBody", "Posts"}

@@ -124,12 +124,6 @@ def test_verify_change_of_a_module_is_found(old: str, new: str, finding: str, wh
             verify(module, changed)
 
 
-def test_verify_another_layout_is_the_same_code() -> None:
-    """Quotes, line breaks and commas do not matter."""
-    module, text = USERS
-    verify(module, format_text(lay_out(text, ast.parse(text))).replace('"PUT"', "'PUT'"), user_template="own")
-
-
 @settings(max_examples=examples(6, 5))
 @given(specs())
 def test_verify_modules_of_any_spec_are_as_planned(data: dict[str, Any]) -> None:
