@@ -170,21 +170,6 @@ HARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """By finding the call that is harmed, and what the server answers to the new package."""
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("finding", HARMS)
-def test_caches_what_is_misread(finding: str, folder: Path) -> None:
-    """The old package's store gives the new one a value that the server does not have."""
-    call, answers = HARMS[finding]
-    old, new = package(Edit((), ()), folder, "shop_old"), package(find(EDITS, finding), folder, "shop_new")
-    store = restencil.Store()
-    asked(old(store=store, client=server(ANSWERS).client()))
-    fresh = asked(new(client=server({**ANSWERS, **answers}).client()))
-    found = known(new(store=store, client=server({}).client()))
-    assert fresh[call] is not None
-    assert found[call] not in (None, fresh[call])
-
-
 ALONE = re.sub(r"^header_params:\n(.*\n)*?(?=response:)", "", BEFORE_WIDE, flags=re.MULTILINE)
 """The spec without the arguments of the client, which would have to be given."""
 
@@ -204,18 +189,25 @@ HARMS_WIDE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
+WORLDS = {
+    "shop": (BEFORE, EDITS, ANSWERS, CALLS, HARMS),
+    "wide": (ALONE, WIDE[::-1], ANSWERS_WIDE, CALLS_WIDE, HARMS_WIDE),
+}
+"""Both specs, each with its edits, what a server has, what is called, and what is harmed."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("finding", HARMS_WIDE)
-def test_caches_what_came_later_is_misread(finding: str, folder: Path) -> None:
-    """So it does where a moment is written another way, or an alternative is told by another value."""
-    call, answers = HARMS_WIDE[finding]
-    edit = [edit for edit in WIDE if edit.findings == (finding,)][-1]
-    old = package(Edit((), ()), folder, "wide_old", ALONE)
-    new = package(edit, folder, "wide_new", ALONE)
+@pytest.mark.parametrize(("world", "finding"), [(name, finding) for name, row in WORLDS.items() for finding in row[-1]])
+def test_caches_what_is_misread(world: str, finding: str, folder: Path) -> None:
+    """The old package's store gives the new one a value that the server does not have."""
+    before, edits, has, calls, harms = WORLDS[world]
+    call, answers = harms[finding]
+    old = package(Edit((), ()), folder, f"{world}_old", before)
+    new = package(find(edits, finding), folder, f"{world}_new", before)
     store = restencil.Store()
-    asked(old(store=store, client=server(ANSWERS_WIDE).client()), CALLS_WIDE)
-    fresh = asked(new(client=server({**ANSWERS_WIDE, **answers}).client()), CALLS_WIDE)
-    found = known(new(store=store, client=server({}).client()), CALLS_WIDE)
+    asked(old(store=store, client=server(has).client()), calls)
+    fresh = asked(new(client=server({**has, **answers}).client()), calls)
+    found = known(new(store=store, client=server({}).client()), calls)
     assert fresh[call] is not None
     assert found[call] not in (None, fresh[call])
 

@@ -323,28 +323,3 @@ def test_laws_diff_sees_each_attribute_at_each_position() -> None:
                     seen.add(known)
     assert len(seen) > 600
     assert sorted(" at ".join(reversed(known)) for known in tries.keys() - seen) == []
-
-
-def test_laws_page_size_parameter_is_compared_by_its_name_alone() -> None:
-    """No change is reported whose texts are the same on both sides."""
-    old = load_text(BEFORE_PAGES).declaration
-    new = load_text(
-        BEFORE_PAGES.replace("limit: integer?", "limit: {type: integer?, description: At most 100.}")
-    ).declaration
-    assert old is not None
-    assert new is not None
-    assert [finding.rule for finding in compare(old, new)] == ["description-changed"]
-
-
-BEFORE_PAGES = """
-restencil: 1
-package: shop
-entities: {Item: {fields: {id: integer}}}
-resources:
-  items:
-    path: /items/:id
-    schema: Item
-    search_params: {page: integer?, limit: integer?}
-    pagination_field: page
-    pagination: {style: page, size: {param: limit, value: 20}}
-"""

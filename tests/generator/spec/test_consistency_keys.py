@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 
 import pytest
 from tests.generator.declared import declared
 
-from restencil_generator.cli.main import run
 from restencil_generator.diff import compare
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec
 
 HEAD = """\
 restencil: 1
@@ -154,9 +151,6 @@ def test_consistency_keys_field_of_search_parameters_and_body_members_is_generat
     assert text.count('body_fields={"run": "info.run_id"}') == 2
 
 
-# -------------------------------------------------------------------------------------------------------------- expires
-
-
 # ---------------------------------------------------------------------------------------------- needs, invalid_if_stale
 
 
@@ -241,35 +235,3 @@ def test_consistency_keys_diff_null_is_the_default() -> None:
     text = "options: {%s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
     old, new = spec(text % ""), spec(text % "needs: all, invalid_if_stale: true")
     assert list(compare(old, new)) == []
-
-
-# --------------------------------------------------------------------------------------------------------------- export
-
-ALL_KEYS = """\
-redirects: {cross_origin_body: true}
-options: {needs: required, invalid_if_stale: false}
-resources:
-  tasks:
-    path: /tasks/:id
-    schema: Task
-    search_params: {title: {type: string?, filter: equals}, run: {type: integer?, field: points, filter: unknown}}
-    options: {needs: [title, state]}
-    endpoints:
-      get: {options: {needs: all}}
-      drop: {method: POST, path: /drop, schema: {invalidate: Task}, body: {no: {type: integer, field: id}}}
-      touch:
-        {method: POST, path: "/tasks/:id/touch", schema: null, expires: nothing, redirects: {cross_origin_body: false}}
-"""
-
-
-@pytest.mark.parametrize("version", ["3.1", "3.0"])
-def test_consistency_keys_export_and_import_keep_the_keys(version: str, tmp_path: Path) -> None:
-    """What OpenAPI cannot say stands under `x-restencil`, and comes back as it was."""
-    written, document, again = (tmp_path / name for name in ("made.yaml", "openapi.json", "again.yaml"))
-    written.write_text(HEAD + ALL_KEYS, "utf-8")
-    assert run(["export", "openapi", str(written), "--openapi", version, "-o", str(document)]) == 0
-    assert run(["import", str(document), "--out", str(again)]) == 0
-    found = load_spec(again)
-    assert [problem.message for problem in found.problems] == []
-    assert found.declaration is not None
-    assert found.declaration.digest == spec(ALL_KEYS).digest

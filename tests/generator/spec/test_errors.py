@@ -9,7 +9,7 @@ from tests.generator.declared import declared
 
 from restencil_generator.api import generate
 from restencil_generator.spec import model as d
-from restencil_generator.spec.error_classes import BASE, CLASSES, covers, laid_over, reason_phrase
+from restencil_generator.spec.error_classes import BASE, covers, laid_over, reason_phrase
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.model import shape_at
 
@@ -125,17 +125,6 @@ def test_errors_levels_in_one_mapping_say_what_they_say_one_by_one(
 
 
 # ------------------------------------------------------------------------------------------------------- what there is
-
-
-def test_errors_package_has_a_class_for_each_kind_of_error() -> None:
-    """The classes derive from the runtime's of their names, are one family, and are exported."""
-    made = files(f"errors: {{404: NotFound}}{ORDERS}")
-    for name in CLASSES:
-        assert f"class {name}({BASE}, restencil.{name}):" in made["_errors.py"]
-        assert f'    "{name}",' in made["__init__.py"]
-    assert f"class {BASE}(restencil.{BASE}):" in made["_errors.py"]
-    assert 'error_classes=f"{__package__}._errors",' in made["orders.py"]
-    assert 'errors={404: schema.Lazy("._objects:NotFound", __name__)},' in made["orders.py"]
 
 
 def test_errors_package_without_errors_has_no_classes() -> None:

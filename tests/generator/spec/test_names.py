@@ -197,24 +197,6 @@ def test_names_path_of_a_list_is_shortened_as_the_runtime_does(template: str) ->
 
 
 @pytest.mark.parametrize(
-    ("template", "position", "message"),
-    [
-        ("/a/:", 3, "':' is not followed by a parameter's name"),
-        ("/a?b", 2, "'?' does not follow a parameter's name"),
-        ("/a/:b:c", 5, "there is no text between the parameters 'b' and 'c'"),
-        ("/a/(b)", 3, "'(' is reserved in a path"),
-        ("/a\\", 2, "a backslash at the end has nothing to escape"),
-    ],
-)
-def test_names_bad_path_says_where_and_why(template: str, position: int, message: str) -> None:
-    """The error names the position, counted from 0, and what to write instead."""
-    with pytest.raises(TemplateError) as caught:
-        parse_path(template)
-    assert (caught.value.position, str(caught.value)) == (position, message)
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize(
     ("one", "other", "same"),
     [
         ("/a/:id", "/a/:slug", True),
