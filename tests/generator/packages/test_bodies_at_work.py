@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, assert_type
+from typing import Any
 
 import pytest
 from tests.runtime.worlds import BOTH, Run, running
 
 import market
-import restencil
 
 
 @contextmanager
@@ -133,19 +132,3 @@ def test_bodies_at_work_searches_by_post_are_distinguished_by_their_bodies(addre
         assert client.search.reviews.cached(body={"state": "found"}) is found
         run(client.search.save(body={"words": ["a", "b"], "period": {"first": "2020-01-01"}}))
         run(client.search.delete())
-
-
-def test_bodies_at_work_members_that_are_not_there_are_not_typed() -> None:
-    """Both checkers know what a singleton and a group have."""
-
-    def told(client: market.Market) -> None:
-        assert_type(client.account.get(), market.User)
-        assert_type(client.reviews.newest(), market.Review | None)
-        assert_type(client.reviews.count(), int)
-        client.reviews.report(id=1)
-        client.reviews.report(id=1, body="text")
-        client.account.get_list  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnusedExpression]  # noqa: B018
-
-    assert callable(told)
-    assert not hasattr(market.Account, "get_list")
-    assert restencil.Resource in market.Search.__mro__

@@ -19,10 +19,8 @@ import yaml
 from tests.effort import IS_NIGHT, examples
 from tests.patience import PATIENCE
 
-from restencil_generator.output.drift import compare, read_manifest, read_text
 from restencil_generator.output.manifest import Package
 from restencil_generator.output.pipeline import build
-from restencil_generator.output.write import publish
 from restencil_generator.spec.load import load_spec, load_text
 
 ROOT = Path(__file__).parents[3]
@@ -84,15 +82,6 @@ def test_determinism_environment_changes_nothing(tmp_path: Path) -> None:
         assert generated(tmp_path / "private", spec) == expected
     finally:
         os.umask(before)
-
-
-def test_determinism_folder_of_a_spec_changes_nothing(tmp_path: Path) -> None:
-    """The output names the file of the spec alone, so a copy elsewhere gives the same."""
-    (tmp_path / "deep" / "down").mkdir(parents=True)
-    for name in EXAMPLES:
-        there = tmp_path / "deep" / "down" / f"{name}.yaml"
-        shutil.copy(SPECS / f"{name}.yaml", there)
-        assert package(there).files == package(SPECS / f"{name}.yaml").files
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -174,20 +163,6 @@ def test_determinism_files_of_a_folder_in_any_order_are_one_spec(tmp_path: Path)
             (folder / f"{name}.yaml").write_text(part, encoding="utf-8")
         found.append(package(folder).files)
     assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_determinism_generation_is_a_fixed_point_of_itself(name: str, tmp_path: Path) -> None:
-    """Generating over what was generated changes nothing, with the memory of the manifest and without."""
-    spec = load_spec(SPECS / f"{name}.yaml").declaration
-    assert spec is not None
-    target = tmp_path / name
-    publish(build(spec, "x"), target)
-    first = files(target)
-    again = build(spec, "x", known=read_manifest(target), read=lambda path: read_text(target, path))
-    assert compare(again, target) == []
-    publish(again, target)
-    assert files(target) == first
 
 
 def pythons() -> Iterator[str]:

@@ -12,10 +12,10 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from tests.effort import IS_NIGHT
@@ -218,10 +218,8 @@ def serve() -> Iterator[object]:
         yield address
 
 
-class Serve(Protocol):
-    """What the fixture `serve` gives."""
-
-    def __call__(self, name: str) -> str: ...
+Serve = Callable[[str], str]
+"""What the fixture `serve` gives."""
 
 
 def test_examples_todo_at_work(serve: Serve) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.freshness.spec import generated
 from tests.libraries import httpx
-from tests.servers.packages import imported
-
-from restencil_generator.__main__ import main
 
 SPEC = """
 restencil: 1
@@ -31,10 +28,8 @@ resources:
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Any:
+def jobs() -> Any:
     """A client of a server where touching a job renames its run; a job and a run have different ids."""
-    (tmp_path / "expiring.yaml").write_text(SPEC, "utf-8")
-    assert main(["generate", str(tmp_path / "expiring.yaml"), "--out", str(tmp_path)]) == 0
     run: dict[str, Any] = {"id": 1, "name": "before"}
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -43,7 +38,7 @@ def jobs(tmp_path: Path) -> Any:
             return httpx.Response(200, json={"id": 7})
         return httpx.Response(200, json=[run] if request.url.path == "/runs" else run)
 
-    return imported("expiring", tmp_path).Expiring(client=httpx.Client(transport=httpx.MockTransport(answer)))
+    return generated(SPEC, "expiring").Expiring(client=httpx.Client(transport=httpx.MockTransport(answer)))
 
 
 def by_get(jobs: Any) -> str:

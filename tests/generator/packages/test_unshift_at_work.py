@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from tests.freshness.spec import generated
 from tests.libraries import httpx
-from tests.servers.packages import imported
-
-from restencil_generator.__main__ import main
 
 SPEC = """
 restencil: 1
@@ -31,10 +28,8 @@ resources:
 """
 
 
-def test_unshift_sends_the_request_of_push(tmp_path: Path) -> None:
+def test_unshift_sends_the_request_of_push() -> None:
     """Path, parameters, headers and body are those declared for `push`."""
-    (tmp_path / "prepending.yaml").write_text(SPEC, "utf-8")
-    assert main(["generate", str(tmp_path / "prepending.yaml"), "--out", str(tmp_path)]) == 0
     sent: list[tuple[str, str, str, str]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -42,9 +37,7 @@ def test_unshift_sends_the_request_of_push(tmp_path: Path) -> None:
         sent.append((str(request.url), headers["content-type"], headers["reason"], request.content.decode()))
         return httpx.Response(201, json={"id": len(sent), "text": "next"})
 
-    client: Any = imported("prepending", tmp_path).Prepending(
-        client=httpx.Client(transport=httpx.MockTransport(answer))
-    )
+    client: Any = generated(SPEC, "prepending").Prepending(client=httpx.Client(transport=httpx.MockTransport(answer)))
     for add in (client.notes.get_list.push, client.notes.get_list.unshift):
         add(reason="why", body={"words": "next"})
     assert set(sent) == {("http://notes.example/drafts", "application/vnd.draft+json", "why", '{"words":"next"}')}
