@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ConversionError
 from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
-from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
+from ..schema.collection import Collection
+from ..schema.entity import EntitySchema
+from ..schema.protocol import Schema, definitions
 from ..schema.stored import is_partial, record_of
 from .dependency_graph import Composed, DependencyGraph, Node, args_text, linked
 from .tables import WHOLE_TABLE, EntityPath, State
@@ -63,7 +65,7 @@ class CellTrace(_StateReader):
         """By cell, the records and lists that contain it; None is the value itself."""
         self._place: EntityPath | None = None
         self._opened: set[tuple[Any, EntityPath]] = set()
-        self._next: list[tuple[EntityNode, EntityPath, Any]] = []
+        self._next: list[tuple[EntitySchema, EntityPath, Any]] = []
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         """Trace a whole value, level by level."""
@@ -72,7 +74,7 @@ class CellTrace(_StateReader):
         while self._next:
             level, self._next = self._next, []
             for node, self._place, record in level:
-                if depth < node.max_depth:
+                if depth < node.model.max_depth:
                     for inner, entries in node.inside([record]):
                         self.items(inner, entries)
             depth += 1
@@ -97,24 +99,24 @@ class CellTrace(_StateReader):
                 self.visit(schema, entry)
         return ReadOnlyList()
 
-    def entity(self, schema: EntityNode, pk: Any) -> Any:
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
         """Record the cell of an entity, which is followed with the next level."""
         path = schema.table_key, pk
         self._note(path)
-        if schema.has_inside and (schema.cls, path) not in self._opened:
+        if schema.model.relations and (schema.cls, path) not in self._opened:
             self._opened.add((schema.cls, path))
             stored = self.state.get(*path)
             if not isinstance(stored, (Sentinel, list)):
                 self._next.append((schema, path, record_of(stored)))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> object:
+    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, object]) -> object:
         """Trace a record that was never normalized."""
         for inner, entries in schema.inside([record]):
             self.items(inner, entries)
         return UNDEFINED
 
-    def collection(self, schema: CollectionNode, pk: str) -> object:
+    def collection(self, schema: Collection, pk: str) -> object:
         """Record the cell of a collection, and trace its items."""
         path, identity = (schema.table_key, pk), schema.identity()
         self._note(path)
@@ -123,7 +125,7 @@ class CellTrace(_StateReader):
             return UNDEFINED
         self._opened.add((identity, path))
         outside, self._place = self._place, path
-        schema.opened(stored, self)
+        self.visit(schema.inner, stored)
         self._place = outside
         return UNDEFINED
 
@@ -304,7 +306,7 @@ class Denormalization(_StateReader):
 
     # -- entities and collections ----------------------------------------------------------------------------------
 
-    def entity(self, schema: EntityNode, pk: Any) -> Any:
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
         """Return the instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         table, cls = schema.table_key, schema.cls
         stored = self.state.get(table, pk)
@@ -348,10 +350,10 @@ class Denormalization(_StateReader):
         home[pk] = node
         return value
 
-    def _build(self, schema: EntityNode, pk: str, stored: object, home: dict[str, Node], place: Any) -> Any:
-        if self.depth >= schema.max_depth:
-            if schema.whole:
-                raise schema.not_built(pk, f"is nested {schema.max_depth} entities deep")
+    def _build(self, schema: EntitySchema, pk: str, stored: object, home: dict[str, Node], place: Any) -> Any:
+        if self.depth >= schema.model.max_depth:
+            if schema.model.whole:
+                raise schema.not_built(pk, f"is nested {schema.model.max_depth} entities deep")
             self.truncated = True
             _warn_depth(schema)
             return pk
@@ -376,7 +378,7 @@ class Denormalization(_StateReader):
         self.truncated = self.truncated or truncated_outside
         return value
 
-    def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: object) -> object:
+    def ringed(self, schema: EntitySchema, pk: str, place: Any, node: Node, value: object) -> object:
         """Complete an entity of a cycle; if it turns out to be unusable, the read is restarted."""
         if place in self.unusable:
             self._link_all(schema, pk, node)
@@ -386,7 +388,7 @@ class Denormalization(_StateReader):
             raise _Restart
         return value
 
-    def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
+    def _link_all(self, schema: EntitySchema, pk: str, node: Node) -> None:
         """Link an unusable entity of a cycle to all its cells, as the reason was found before the restart."""
         trace = CellTrace(self.state, self.args)
         trace.read(schema, pk)
@@ -412,11 +414,11 @@ class Denormalization(_StateReader):
         """Register an instance that is being built, which cycles then refer to."""
         self.building[place] = (instance, node)
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> object:
+    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, object]) -> object:
         """Return the instance for a record that was never normalized."""
         return schema.instance(record, None, self, None)
 
-    def collection(self, schema: CollectionNode, pk: str) -> object:
+    def collection(self, schema: Collection, pk: str) -> object:
         """Return the list or dict of a stored collection; all collection schemas over one entity share it."""
         table = schema.table_key
         stored = self.state.get(table, pk)
@@ -434,7 +436,7 @@ class Denormalization(_StateReader):
             self.current = node
             self.built.append(node)
             truncated_outside, self.truncated = self.truncated, False
-            node.value = schema.opened(stored, self)
+            node.value = self.visit(schema.inner, stored)
             self.current = current
             again = home.get(pk)
             if again is None:
@@ -463,12 +465,12 @@ class Denormalization(_StateReader):
 _warned: set[type] = set()
 
 
-def _warn_depth(schema: EntityNode) -> None:
+def _warn_depth(schema: EntitySchema) -> None:
     if schema.cls not in _warned:
         _warned.add(schema.cls)
         logger.warning(
             "%s is nested more than %s entities deep; deeper fields stay primary keys (raise max_entity_depth, or read "
             "the deeper entities by themselves)",
             schema.table_key,
-            schema.max_depth,
+            schema.model.max_depth,
         )

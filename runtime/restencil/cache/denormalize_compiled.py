@@ -15,7 +15,7 @@ from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, left_out
 from ..schema.notation import Conversion
 from ..schema.one_of import OneOf
-from ..schema.protocol import EntityNode, Schema, definitions
+from ..schema.protocol import Schema, definitions
 from ..schema.record import new_instance, set_members, set_record
 from ..schema.relation import Relation
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
@@ -71,7 +71,7 @@ class CompiledDenormalization(Denormalization):
             return stored
         return (schema.denormalizer or _denormalizer(schema, stored))(stored, self)
 
-    def entity(self, schema: EntityNode, pk: Any) -> Any:
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
         """Return the instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         stored = self.tables.get(schema.table_key, EMPTY).get(pk)
         if type(stored) is not dict:
@@ -86,12 +86,12 @@ class CompiledDenormalization(Denormalization):
         build = schema.builder
         if build is None:
             schema.reads += 1
-            if schema.reads < PAYS or not isinstance(schema, EntitySchema):
+            if schema.reads < PAYS:
                 return super().entity(schema, pk)
             build = compile_entity(schema)
         return build(self, pk, stored, home, current)
 
-    def interpreted(self, schema: EntityNode, pk: str, current: Node | None) -> object:
+    def interpreted(self, schema: EntitySchema, pk: str, current: Node | None) -> object:
         """Return the entity by the interpreter, which handles cycles and depth; `current` is its parent node."""
         outside, self.current = self.current, current
         try:
@@ -148,7 +148,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
     source = Source()
     body = _Statements(source)
     name = source.name(schema, "schema")
-    fits = model.validate is None and not schema.whole
+    fits = model.validate is None and not schema.model.whole
     deepest = _deepest(schema) if fits else None
     with source.block("def build(reader, pk, record, home, current):"):
         if not fits:
@@ -411,7 +411,7 @@ class _Statements:
         source, model = self.source, schema.model
         name, cls = source.name(schema, "schema"), source.name(model.cls, "cls")
         source.put(f"place = {cls}, pk")
-        with source.block(f"if place in reader.building or reader.depth >= {schema.max_depth}:"):
+        with source.block(f"if place in reader.building or reader.depth >= {schema.model.max_depth}:"):
             source.put(f"return reader.interpreted({name}, pk, current)")
         self.node()
         with source.block(f"if {' and '.join(map(_leads_nowhere, model.relations))}:"):

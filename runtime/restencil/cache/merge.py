@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from ..schema.protocol import EntityNode
+    from ..schema.entity import EntitySchema
     from .request import Rules
     from .tables import ChangeSet, EntityPath
     from .write_set import Operation
@@ -121,7 +121,7 @@ def _by_field(
 
 
 def whole_after(
-    whole: Whole, rules: Rules | None, node: EntityNode, record: Mapping[str, object], stored: object, times: Meta
+    whole: Whole, rules: Rules | None, node: EntitySchema, record: Mapping[str, object], stored: object, times: Meta
 ) -> Whole:
     """Return the last response with the complete record, after a response with some of its fields."""
     number = times.fetched_at
@@ -162,7 +162,7 @@ def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: obj
 
 
 def note_part(
-    change: ChangeSet, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, object], stored: object
+    change: ChangeSet, rules: Rules | None, node: EntitySchema, pk: str, record: Mapping[str, object], stored: object
 ) -> None:
     """Record the last response with the complete record, after a response with only some of its fields."""
     underlying = change.underlying

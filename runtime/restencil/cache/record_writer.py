@@ -22,8 +22,7 @@ from .tables import EMPTY, ChangeSet, State, Tables
 from .write_set import MergeRecord, ReplaceRecord, WriteSet
 
 if TYPE_CHECKING:
-    from ..schema.entity import EntityModel
-    from ..schema.protocol import EntityNode
+    from ..schema.entity import EntityModel, EntitySchema
     from .request import Rules
 
 Records: TypeAlias = "list[dict[str, Any]]"
@@ -126,7 +125,7 @@ class RecordWriter:
 
     # -- one record ------------------------------------------------------------------------------------------------
 
-    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
+    def write_entity(self, schema: EntitySchema, pk: str, record: dict[str, Any]) -> None:
         """Write a record, merged with the stored and earlier records of its entity."""
         self.settle()
         if self.null_rules is not None and self.is_certain:
@@ -135,7 +134,7 @@ class RecordWriter:
             self.write_set.wrote(schema, (pk,))
         self._put(schema, pk, record)
 
-    def _put(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
+    def _put(self, schema: EntitySchema, pk: str, record: dict[str, Any]) -> None:
         table, change, meta = schema.table_key, self.change, self.meta
         before, passed = self.underlying.get(table, pk), self.passed(table)
         earlier = passed.get(pk)
@@ -155,7 +154,7 @@ class RecordWriter:
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # this response invalidated it and wrote it again: a new record
         passed[pk] = record
-        indexes = schema.indexes
+        indexes = schema.model.indexes
         former = change.get(table, pk) if indexes else UNDEFINED
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
@@ -173,7 +172,7 @@ class RecordWriter:
             for name in change.write_index(table, indexes, pk, former, stored):
                 logger.warning("%s %s lacks the indexed field %r, so a lookup by it finds nothing", table, pk, name)
 
-    def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
+    def _merged(self, schema: EntitySchema, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
         """Merge a record with the stored one; return the result and its times."""
         table, underlying, own = schema.table_key, self.underlying, self.meta
         whole = underlying.whole(table, pk) if type(underlying) is Tables else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.errors import ProcessingError
 from ..base.logs import logger
 from ..base.values import Meta, copy_in
+from ..schema.entity import as_entity
 from ..schema.notation import schema_of
 from ..schema.protocol import entity_node
 from . import actions
@@ -62,7 +63,7 @@ def set_value(reader: CacheReader, action: actions.Set) -> Transition:
             raise
         raise ProcessingError(f"set({schema.title}): the value does not fit its schema: {error!r}") from error
     transition = WriteChange(writer.change)
-    transition.write_set, transition.set_as = writer.write_set, entity_node(schema)
+    transition.write_set, transition.set_as = writer.write_set, as_entity(entity_node(schema))
     return transition
 
 

@@ -19,7 +19,8 @@ from .staleness import EntityPath as EntityPath
 from .staleness import StaleMarks
 
 if TYPE_CHECKING:
-    from ..schema.protocol import EntityNode, Schema
+    from ..schema.entity import EntitySchema
+    from ..schema.protocol import Schema
     from .request import Request, Rules
     from .validators import Terms
 
@@ -221,7 +222,7 @@ class Tables:
         self.partial: dict[str, dict[str, Whole]] = {}
         """By table and primary key, the last response with the complete record, if a later one contained a part."""
         self.marks = StaleMarks()
-        self.set_as: dict[EntityNode, None] = {}
+        self.set_as: dict[EntitySchema, None] = {}
         """The entity schemas of values that users set."""
         self.unstored: set[EntityPath | str] = set()
         """Cells and keys with data of responses that no storage or dump may contain."""

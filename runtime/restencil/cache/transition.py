@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..schema.protocol import EntityNode
+    from ..schema.entity import EntitySchema
     from .actions import Fetch
     from .normalize import Normalization
     from .request import Request
@@ -106,7 +106,7 @@ class WriteChange(_Transition):
     """The operations that the change set was merged from, for a store with a storage."""
     is_stored: bool = True
     """Whether a storage, or a dump, may contain it."""
-    set_as: EntityNode | None = None
+    set_as: EntitySchema | None = None
     """The entity that a value was set as, without an endpoint."""
     record: NewRecord | FreshRecord | None = None
     """How the same response is recognized later."""

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from ..schema.protocol import EntityNode
+    from ..schema.entity import EntitySchema
     from .request import Rules
     from .tables import EntityPath
 
@@ -25,7 +25,7 @@ Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
 class MergeRecord(NamedTuple):
     """A record is merged with the stored one."""
 
-    node: EntityNode
+    node: EntitySchema
     record: Mapping[str, Any]
     rules: Rules | None = None
     """The rules of the endpoint; None for a value that was set."""
@@ -38,7 +38,7 @@ class MergeRecord(NamedTuple):
 class ReplaceRecord(NamedTuple):
     """A record replaces the stored one."""
 
-    node: EntityNode
+    node: EntitySchema
     record: Mapping[str, Any]
 
 
@@ -109,14 +109,14 @@ class WriteSet:
         """Alternately a class and a tuple of the written primary keys."""
 
     @cached_property
-    def classes(self) -> dict[EntityNode, dict[str, None]]:
+    def classes(self) -> dict[EntitySchema, dict[str, None]]:
         """By class, the written primary keys; use it only after all writes."""
-        found: dict[EntityNode, dict[str, None]] = {}
+        found: dict[EntitySchema, dict[str, None]] = {}
         for node, pks in zip(self.written[::2], self.written[1::2], strict=True):
             found.setdefault(node, {}).update(dict.fromkeys(pks))
         return found
 
-    def wrote(self, node: EntityNode, pks: Iterable[str]) -> None:
+    def wrote(self, node: EntitySchema, pks: Iterable[str]) -> None:
         """Record that records of a class were written."""
         self.written += node, tuple(pks)
 

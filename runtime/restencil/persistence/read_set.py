@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from ..base.errors import RestencilError
 from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, text_of
 from ..cache.tables import EMPTY
-from ..schema.protocol import CollectionNode, EntityNode, Schema
+from ..schema.collection import Collection as CollectionSchema
+from ..schema.entity import EntitySchema
+from ..schema.protocol import Schema
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
     from ..cache.tables import EntityPath, State
     from ..storage.protocol import IndexEntry
 
-Node: TypeAlias = "EntityNode | CollectionNode"
+Node: TypeAlias = EntitySchema | CollectionSchema
 
 
 class References(NamedTuple):
@@ -162,16 +164,16 @@ class ReadSet:
         self._each(schema, stored)
         return ReadOnlyList()
 
-    def entity(self, schema: EntityNode, pk: Any) -> Any:
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
         if type(pk) is str:
             self._note(schema, (pk,))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, object]) -> object:
+    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, object]) -> object:
         self._inside(schema, [record])
         return UNDEFINED
 
-    def collection(self, schema: CollectionNode, pk: str) -> object:
+    def collection(self, schema: CollectionSchema, pk: str) -> object:
         self._note(schema, (pk,))
         return UNDEFINED
 

@@ -239,7 +239,7 @@ class WriteBatch:
             if row.is_rebased and row.held.stored is not INVALID and action.writes(cell):
                 table, pk = cell
                 record = record_of(row.held.stored)
-                names = {name for node in action.nodes_of(table, pk) for name in node.indexes}
+                names = {name for node in action.nodes_of(table, pk) for name in node.model.indexes}
                 yield from (
                     ((table, name, text_of(record[name])), pk) for name in names if record.get(name) is not None
                 )

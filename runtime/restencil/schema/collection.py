@@ -14,7 +14,7 @@ from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_l
 from .containers import List, Object, Union, Values, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
-from .protocol import CollectionNode, Echo, Reader, Schema, Subject, Writer, check_shape, definitions
+from .protocol import Echo, Reader, Schema, Subject, Writer, check_shape, definitions
 from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entries_of, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
@@ -72,7 +72,7 @@ def first_argument(*args: object) -> Mapping[str, Any]:
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
 
-class Collection(CollectionNode):
+class Collection(Schema):
     """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to.
 
     `args_key(*args)` returns the identity for the arguments of the endpoint, `nest_key(parent, key)` that for the
@@ -86,6 +86,9 @@ class Collection(CollectionNode):
     """
 
     many = True
+    is_collection = True
+    has_inside = True
+    """Whether a stored collection can refer to entities; always, since it consists of references."""
     is_paged = False
     """Whether responses are pages; the list is separate from a nested one with the same arguments, which is whole."""
     _table_key: tuple[int, str] | None = None
@@ -144,7 +147,12 @@ class Collection(CollectionNode):
             self._table_key = known = definitions.count, _named_table(self)
         return known[1]
 
+    @property
+    def own_table(self) -> str | None:
+        return self.table_key
+
     def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+        """The values directly inside entries of the table, grouped by their schemas."""
         return ((self.inner, stored),)
 
     def identity(self) -> Any:
@@ -244,9 +252,6 @@ class Collection(CollectionNode):
             return reader.collection(self, stored)
         # A number or boolean is neither a list nor the primary key of one.
         return self.inner.denormalize(stored, reader) if isinstance(stored, (list, dict)) else UNDEFINED
-
-    def opened(self, stored: object, reader: Reader) -> Any:
-        return reader.visit(self.inner, stored)
 
     def echo(self, value: Any, echo: Echo) -> Any:
         return self.inner.echo(value, echo)

@@ -93,30 +93,21 @@ class EntitySchema(EntityNode):
         return self.cls.__name__
 
     @property
-    def indexes(self) -> tuple[str, ...]:
-        return self.model.indexes
-
-    @property
-    def max_depth(self) -> int:
-        return self.model.max_depth
-
-    @property
     def wire_model(self) -> Any:
         return self.model
 
     @property
-    def whole(self) -> bool:
-        return self.model.whole
-
-    @property
     def has_inside(self) -> bool:
+        """Whether a record can refer to other entities."""
         return bool(self.model.relations)
 
     def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+        """The values directly inside entries of the table, grouped by their schemas."""
         for relation in self.model.relations if stored else ():
             yield relation.node, [record.get(relation.in_json) for record in stored if is_mapping(record)]
 
     def not_built(self, pk: str, reason: str) -> ProcessingError:
+        """The error for an instance that cannot be created, because it is in a cycle or nested too deep."""
         return ProcessingError(
             f"{self.title} {pk!r} {reason}, but an instance of {self.title} is created after the entities that it "
             "refers to: remove a relation, for example all of a class with entity(schema={})"
@@ -212,13 +203,16 @@ class EntitySchema(EntityNode):
         return self.model.merges
 
     def to_store(self, record: dict[str, Any]) -> Any:
+        """The table entry for a new record; the store owns the record from then on."""
         return self.model.stored(record)
 
     def joined(self, earlier: Mapping[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+        """Merge two records of the same entity in one response."""
         merge = self.model.merge
         return {**earlier, **record} if merge is None else {**merge(_shown(earlier), record)}
 
     def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+        """Merge a record into the table entry `before`, and return the new entry with its times."""
         model = self.model
         existing = record_of(before)
         if model.merges and before is not INVALID:
@@ -235,6 +229,7 @@ class EntitySchema(EntityNode):
         return model.stored({**cast("Mapping[str, Any]", merged)}), times
 
     def replaced(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+        """Replace the table entry `before` by a record, and return the new entry with its times."""
         model = self.model
         if before is INVALID:
             return self.merged(before, before_meta, record, meta)
@@ -262,6 +257,10 @@ class EntitySchema(EntityNode):
     def instance(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
+        """The object for a record; `INVALID` if it is unusable.
+
+        `begun` is called with the object before nested entities are read, so that these can refer back to it.
+        """
         if self.model.whole:
             return self.model.construct(record, pk, reader, begun)
         try:

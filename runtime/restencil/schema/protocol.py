@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, described, kind_of, read_only
+from ..base.values import SCALARS, TUPLE, UNDEFINED, ReadOnlyList, described, kind_of, read_only
 from .codec import Codec, codec_of
 
 Compiled: TypeAlias = Callable[..., Any]
@@ -76,8 +76,8 @@ class Writer(Protocol):
         """Whether the table has an entry, including what was normalized so far; INVALID counts as an entry."""
         ...
 
-    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
-        """Store a record, merged with the record of the entity that is stored already."""
+    def write_entity(self, schema: Any, pk: str, record: dict[str, Any]) -> None:
+        """Store a record, merged with the record of the entity that is stored; `schema` is an `EntitySchema`."""
         ...
 
     def write_invalid(self, table: str, pk: str) -> None:
@@ -151,15 +151,15 @@ class Reader(Protocol):
         """Denormalize the items of a list, without those that are missing or unusable; `None` stays."""
         ...
 
-    def entity(self, schema: EntityNode, pk: Any) -> Any:
+    def entity(self, schema: Any, pk: Any) -> Any:
         """The instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
-    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+    def entity_from_record(self, schema: Any, record: Mapping[str, Any]) -> Any:
         """The instance for a record that was never normalized."""
         ...
 
-    def collection(self, schema: CollectionNode, pk: str) -> Any:
+    def collection(self, schema: Any, pk: str) -> Any:
         """The list or dict of a stored collection; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
@@ -302,7 +302,7 @@ class Schema:
     """Whether values are lists or maps that are stored in a table of their own."""
 
     @property
-    def entity(self) -> EntityNode | None:
+    def entity(self) -> Any:  # of EntitySchema, which builds on this file
         """The entity that a stored primary key refers to; None if stored values are not primary keys."""
         return None
 
@@ -419,7 +419,7 @@ class Subject(NamedTuple):
 
 
 class EntityNode(Schema):
-    """The schema of an entity class, as normalization and denormalization use it."""
+    """The schema of an entity class, as far as other schemas use it; its subclass is `EntitySchema`."""
 
     cls: type[Any]
     """The class of the instances."""
@@ -432,7 +432,7 @@ class EntityNode(Schema):
     """Whether `builder` can build the entity alone, because no schema inside refers back to the class."""
 
     @property
-    def entity(self) -> EntityNode | None:
+    def entity(self) -> Any:
         return self
 
     @property
@@ -445,15 +445,6 @@ class EntityNode(Schema):
     @property
     def entities(self) -> Mapping[Any, Any]:
         return {None: self}
-
-    @property
-    def has_inside(self) -> bool:
-        """Whether a record can refer to other entities."""
-        raise NotImplementedError
-
-    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
-        """The values directly inside entries of the table, grouped by their schemas."""
-        raise NotImplementedError
 
     def select(self, value: object, parent: object, key: str | None) -> tuple[object, Schema | None]:
         return None, self
@@ -473,79 +464,6 @@ class EntityNode(Schema):
     def conversion(self) -> Codec | None:
         """The codec of the class: an entity inside a plain object is a value of the object and not in a table."""
         return codec_of(self.cls)
-
-    @property
-    def whole(self) -> bool:
-        """Whether an instance is created after the entities that it refers to, so that it cannot be in a cycle."""
-        return False
-
-    def not_built(self, pk: str, reason: str) -> ProcessingError:
-        """The error for an instance that cannot be created, because it is in a cycle or nested too deep."""
-        raise NotImplementedError
-
-    @property
-    def indexes(self) -> tuple[str, ...]:
-        """The JSON names of the fields that entities can be looked up by."""
-        raise NotImplementedError
-
-    @property
-    def max_depth(self) -> int:
-        """The maximum number of entities nested in each other."""
-        raise NotImplementedError
-
-    def to_store(self, record: dict[str, Any]) -> object:
-        """The table entry for a new record; the store owns the record from then on."""
-        raise NotImplementedError
-
-    def joined(self, earlier: Mapping[str, object], record: dict[str, Any]) -> dict[str, Any]:
-        """Merge two records of the same entity in one response."""
-        raise NotImplementedError
-
-    def merged(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
-        """Merge a record into the table entry `before`, and return the new entry with its times."""
-        raise NotImplementedError
-
-    def replaced(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[object, Meta]:
-        """Replace the table entry `before` by a record, and return the new entry with its times."""
-        raise NotImplementedError
-
-    def instance(
-        self, record: Mapping[str, object], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
-    ) -> Any:
-        """The object for a record; `INVALID` if it is unusable.
-
-        `begun` is called with the object before nested entities are read, so that these can refer back to it.
-        """
-        raise NotImplementedError
-
-
-class CollectionNode(Schema):
-    """The schema of a list or dict that is stored in a table of its own."""
-
-    is_collection = True
-    has_inside = True
-    """Whether a stored collection can refer to entities; always, since it consists of references."""
-
-    @property
-    def table_key(self) -> str:
-        """The table of the collection."""
-        raise NotImplementedError
-
-    @property
-    def own_table(self) -> str | None:
-        return self.table_key
-
-    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
-        """The values directly inside entries of the table, grouped by their schemas."""
-        raise NotImplementedError
-
-    def identity(self) -> object:
-        """A key that is equal for collections that share their lists or dicts."""
-        raise NotImplementedError
-
-    def opened(self, stored: object, reader: Reader) -> Any:
-        """The list or dict for its stored items."""
-        raise NotImplementedError
 
 
 class Echo:

@@ -14,7 +14,7 @@ from restencil.base.values import INVALID, Meta
 from restencil.cache.merge import StoredEntry, apply
 from restencil.cache.write_set import DeleteRecord, EditList, MergeRecord, Operation, PutList
 from restencil.schema import schema_of
-from restencil.schema.protocol import EntityNode
+from restencil.schema.entity import EntitySchema
 from restencil.schema.stored import record_of
 
 
@@ -23,7 +23,7 @@ class Note(Entity):
     title: str = ""
 
 
-NOTE = cast("EntityNode", schema_of(Note))
+NOTE = cast("EntitySchema", schema_of(Note))
 RECORD = {"id": "1", "title": "a"}
 KEYS = ["1", "2"]
 GONE = DeleteRecord()
