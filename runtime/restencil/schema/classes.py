@@ -21,13 +21,12 @@ from ..base.values import (
     SCALARS,
     UNDEFINED,
     holds_containers,
-    is_dict,
     is_list,
     is_mapping,
     is_sequence,
     read_only,
 )
-from .codec import MAPS, Codec, bare, codec_of, is_union, item_of, takes_none
+from .codec import MAPS, Codec, bare, codec_of, dict_codec, is_union, item_of, list_codec, takes_none
 from .containers import Values
 from .entity import EntityModel, nested_instance
 from .foreign import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class, members_of
@@ -465,7 +464,7 @@ def _codec(kind: Any) -> Codec | None:
     inner = None if item is None else _codec(item)
     if inner is None:
         return codec_of(kind)
-    return _map_codec(inner) if typing.get_origin(kind) in MAPS else _list_codec(inner)
+    return (dict_codec if typing.get_origin(kind) in MAPS else list_codec)(inner)
 
 
 def _value_codec(cls: Any, kind: type[Kind]) -> Codec:
@@ -477,28 +476,6 @@ def _value_codec(cls: Any, kind: type[Kind]) -> Codec:
 
     def encode(value: Any) -> Any:
         return model.wire_form(value) if isinstance(value, cls) else to_wire(value, model)
-
-    return Codec(decode, encode)
-
-
-def _list_codec(item: Codec) -> Codec:
-    def decode(value: object) -> Any:
-        return [entry if entry is None else item.decode(entry) for entry in value] if is_list(value) else value
-
-    def encode(value: Any) -> Any:
-        return to_wire([entry if entry is None else item.encode(entry) for entry in value])
-
-    return Codec(decode, encode)
-
-
-def _map_codec(item: Codec) -> Codec:
-    def decode(value: object) -> Any:
-        if not is_dict(value):
-            return value
-        return {name: entry if entry is None else item.decode(entry) for name, entry in value.items()}
-
-    def encode(value: Any) -> Any:
-        return {name: entry if entry is None else item.encode(entry) for name, entry in value.items()}
 
     return Codec(decode, encode)
 

@@ -148,10 +148,6 @@ def decode_time(value: Any) -> datetime.time:
     return value if isinstance(value, datetime.time) else datetime.time.fromisoformat(value)
 
 
-def _encode_iso(value: object) -> object:
-    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else value
-
-
 def decode_decimal(value: object) -> decimal.Decimal:
     """Decode a JSON string or number to a Decimal with the same digits. Raises ValueError, TypeError."""
     try:
@@ -164,10 +160,6 @@ def decode_decimal(value: object) -> decimal.Decimal:
         raise ValueError(f"not a decimal number: {value!r}") from error
 
 
-def _encode_decimal(value: object) -> object:
-    return str(value) if isinstance(value, decimal.Decimal) else value
-
-
 def decode_uuid(value: object) -> uuid.UUID:
     """Decode a JSON string to a UUID. Raises ValueError, TypeError."""
     if isinstance(value, uuid.UUID):
@@ -175,10 +167,6 @@ def decode_uuid(value: object) -> uuid.UUID:
     if not isinstance(value, str):
         raise TypeError(f"expected a string, got {type(value).__name__}")
     return uuid.UUID(value)
-
-
-def _encode_uuid(value: object) -> object:
-    return str(value) if isinstance(value, uuid.UUID) else value
 
 
 UNCHANGING: Final = frozenset({decode_datetime, decode_date, decode_time, decode_decimal, decode_uuid})
@@ -212,10 +200,10 @@ def _enum_codec(kind: type[enum.Enum]) -> Codec:
 
 _BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
     ("datetime", "datetime"): Codec(decode_datetime, encode_datetime),
-    ("datetime", "date"): Codec(decode_date, _encode_iso),
-    ("datetime", "time"): Codec(decode_time, _encode_iso),
-    ("decimal", "Decimal"): Codec(decode_decimal, _encode_decimal),
-    ("uuid", "UUID"): Codec(decode_uuid, _encode_uuid),
+    ("datetime", "date"): Codec(decode_date, encode_any),
+    ("datetime", "time"): Codec(decode_time, encode_any),
+    ("decimal", "Decimal"): Codec(decode_decimal, encode_any),
+    ("uuid", "UUID"): Codec(decode_uuid, encode_any),
 }
 """Built-in conversions by module and class name; importing the modules is slow. (Benchmark: cold first typed read.)"""
 
@@ -295,7 +283,7 @@ def list_codec(item: Codec | None) -> Codec | None:
         return ReadOnlyList([None if entry is None else decode_item(entry) for entry in value])
 
     def encode(value: Any) -> Any:
-        if not is_items(value):
+        if not is_items(value) and not isinstance(value, set | frozenset):
             return value
         return [None if entry is None else encode_item(entry) for entry in value]
 

@@ -219,7 +219,7 @@ class EntitySchema(EntityNode):
             existing = _shown(existing)
         merge = model.merge_with_store or partial(merged_with_store, model)
         merged = merge(before_meta, meta, existing, record)
-        times = merged_meta(model, before_meta, meta, existing, record)
+        times = before_meta if _is_older(model, before_meta, meta, existing, record) else meta
         if merged is existing:
             return before, times
         if merged is INVALID:
@@ -234,11 +234,7 @@ class EntitySchema(EntityNode):
         if before is INVALID:
             return self.merged(before, before_meta, record, meta)
         existing = record_of(before)
-        if model.should_reorder is None:
-            older = meta.fetched_at < before_meta.fetched_at
-        else:
-            older = model.should_reorder(before_meta, meta, _shown(existing), record)
-        if older:
+        if _is_older(model, before_meta, meta, _shown(existing), record):
             return before, before_meta
         return (before if same_json(existing, record) else model.stored({**record})), meta
 
@@ -830,16 +826,6 @@ def _by_field(name: str) -> PkFunction:
     return pk
 
 
-def _by_fields(names: tuple[str, ...]) -> PkFunction:
-    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
-        texts = [_pk_text(record.get(name)) for name in names]
-        if None in texts or "" in texts:
-            return None
-        return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
-
-    return pk
-
-
 def is_other_name(model: EntityModel, params: Mapping[str, Any]) -> bool:
     """Whether URL parameters have text in place of a key that is an integer: `/projects/group%2Fname`."""
     name = model.pk_name
@@ -873,7 +859,7 @@ def value_at(record: Mapping[str, Any], path: Iterable[str]) -> Any:
 
 
 def _by_paths(model: EntityModel, names: Iterable[str], *, single: bool) -> PkFunction:
-    """Return the function for a primary key with nested fields."""
+    """Return the function for a primary key of nested fields, or of several."""
     paths: list[tuple[str, ...]] = []
 
     def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
@@ -896,9 +882,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
         return _by_field(name)
     parts = model.pk_parts
     if parts is not None:
-        if isinstance(model.pk_setting, str) or any("." in part for part in parts):
-            return _by_paths(model, parts, single=isinstance(model.pk_setting, str))
-        return _by_fields(tuple(model.to_json.get(part, part) for part in parts))
+        return _by_paths(model, parts, single=isinstance(model.pk_setting, str))
     function = cast("Callable[..., Any]", model.pk_setting)
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)
@@ -1081,30 +1065,22 @@ def merged_with_store(
     was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
     if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
         return existing
+    older = _is_older(model, existing_meta, incoming_meta, existing, comes)
     if existing is INVALID:
-        # A response that was requested before the deletion does not undo it.
-        older = incoming_meta.fetched_at < existing_meta.fetched_at
-        return INVALID if older else incoming
-    if model.should_reorder is None:
-        older = incoming_meta.fetched_at < existing_meta.fetched_at
-    else:
-        older = model.should_reorder(existing_meta, incoming_meta, was, comes)
+        return INVALID if older else incoming  # a response that was requested before the deletion does not undo it
     if model.merge is not None:
         merged: Mapping[str, Any] = model.merge(comes, was) if older else model.merge(was, comes)
         return merged
     return {**comes, **was} if older else {**was, **comes}
 
 
-def merged_meta(
-    model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
-) -> Meta:
-    """Return the times to store for a merged record: those of the newer record."""
-    if model.should_reorder is None or existing is INVALID or incoming is INVALID:
-        older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
-    else:
-        was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
-        older = model.should_reorder(existing_meta, incoming_meta, was, comes)
-    return existing_meta if older else incoming_meta
+def _is_older(
+    model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Mapping[str, Any]
+) -> bool:
+    """Whether an incoming record is older than the existing one; a hook does not decide about a deleted one."""
+    if model.should_reorder is None or existing is INVALID:
+        return incoming_meta.fetched_at < existing_meta.fetched_at
+    return bool(model.should_reorder(existing_meta, incoming_meta, existing, incoming))
 
 
 def _refuse_abstract(cls: type[Entity]) -> None:
