@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import nextafter
-from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..schema.collection import identity_of_text, is_selected
@@ -55,28 +54,6 @@ NO_MARK: Final = Mark(NEVER - 1, "")
 class StaleSet:
     """The data that one event makes stale, empty at first."""
 
-    __slots__ = (
-        "arguments",
-        "cells",
-        "errors",
-        "event",
-        "evicted",
-        "filtered_lists",
-        "keys",
-        "lists",
-        "paths",
-        "plain_lists",
-        "reads",
-        "represented",
-        "resources",
-        "spared",
-        "spared_lists",
-        "tables",
-        "tests",
-        "trees",
-        "values",
-    )
-
     def __init__(self, event: str) -> None:
         self.event = event
         self.cells: set[EntityPath] = set()
@@ -117,7 +94,7 @@ class StaleSet:
         """Results of a resource without entities, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
-        return bool(self.tests or self.represented) or any(_of_all_kinds(self))
+        return bool(self.tests or self.represented) or any(getattr(self, name) for name in _KINDS)
 
     def certain_lists(self) -> list[tuple[EntityPath, float]]:
         """Return the exempt lists that are not marked themselves, each with its number."""
@@ -133,23 +110,8 @@ class StaleSet:
         self.tests += other.tests
 
 
-_KINDS: Final = (
-    "arguments",
-    "cells",
-    "errors",
-    "evicted",
-    "filtered_lists",
-    "keys",
-    "lists",
-    "paths",
-    "plain_lists",
-    "reads",
-    "resources",
-    "tables",
-    "trees",
-    "values",
-)
-_of_all_kinds: Final = attrgetter(*_KINDS)
+_KINDS: Final = tuple(sorted(name for name, places in vars(StaleSet("")).items() if isinstance(places, set)))
+"""The kinds of places that have marks: the sets of a `StaleSet`."""
 
 
 class StaleMarks:

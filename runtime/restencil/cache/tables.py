@@ -396,23 +396,6 @@ class ChangeSet:
     `times` are the times of the action, and of everything that it writes without times of its own in `metas`.
     """
 
-    __slots__ = (
-        "collections",
-        "complete_tables",
-        "differing",
-        "entities",
-        "full_lists",
-        "indexes",
-        "key_metas",
-        "list_bindings",
-        "metas",
-        "pages",
-        "partial",
-        "results",
-        "times",
-        "underlying",
-    )
-
     def __init__(self, underlying: State, times: Meta) -> None:
         self.underlying = underlying
         self.times = times
