@@ -176,7 +176,7 @@ class Normalization(RecordWriter):
         """Replace a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
         if self.write_set is not None and not is_partial(items):
-            self.write_set.did(PutList(table, pk, items, is_page=False))
+            self.write_set.collections.append(PutList(table, pk, items, is_page=False))
         before, times = self.underlying.get(table, pk), self.underlying.meta(table, pk)
         held = None if before is UNDEFINED or times is None else StoredEntry(before, times)
         put = apply(PutList(table, pk, items, is_page=False), pk, held, self.meta)
@@ -191,7 +191,7 @@ class Normalization(RecordWriter):
         """Record that the response contained a page of a collection."""
         self.change.pages[table, pk] = schema
         if self.write_set is not None:
-            self.write_set.did(PutList(table, pk, items, is_page=True, keeps_times=self._keeps_times))
+            self.write_set.collections.append(PutList(table, pk, items, is_page=True, keeps_times=self._keeps_times))
 
     def note_joins(
         self,
@@ -209,7 +209,7 @@ class Normalization(RecordWriter):
         `change_of` returns `change` for records of the entities before and after; `moved` has the known ones.
         """
         if self.write_set is not None:
-            self.write_set.did(
+            self.write_set.collections.append(
                 EditList(table, pk, accepts, change, refreshes, moved or {}, change_of, keeps_times=self._keeps_times)
             )
 

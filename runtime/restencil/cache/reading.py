@@ -59,52 +59,25 @@ class Freshness(NamedTuple):
     """
 
 
-class Reading:
+class Reading(NamedTuple):
     """The result of a read of an endpoint from the cache.
 
     `data` is None if there is none; `found` is whether it is usable: a JSON null is, an object assembled from tables
     with a missing part is not. `expires_at` is when it turns stale (ms), `error` the error that a read raises,
     `raw_error` the recorded error regardless of the error policy. `decision` is what a reader does, as of the time of
-    the read.
+    the read. `freshness` is which event made the data stale, and whether only its references did.
     """
 
-    __slots__ = (
-        "data",
-        "date",
-        "decision",
-        "error",
-        "expires_at",
-        "expiry_status",
-        "fetched_at",
-        "found",
-        "freshness",
-        "raw_error",
-    )
-
-    def __init__(
-        self,
-        data: Any,
-        expiry_status: ExpiryStatus,
-        expires_at: float,
-        decision: Decision,
-        found: bool = True,
-        error: BaseException | None = None,
-        raw_error: BaseException | None = None,
-        date: float | None = None,
-        fetched_at: float | None = None,
-        freshness: Freshness | None = None,
-    ) -> None:
-        self.data = data
-        self.expiry_status = expiry_status
-        self.expires_at = expires_at
-        self.decision = decision
-        self.found = found
-        self.error = error
-        self.raw_error = raw_error
-        self.date = date
-        self.fetched_at = fetched_at
-        self.freshness = freshness
-        """Which event made the data stale, and whether only its references did."""
+    data: Any
+    expiry_status: ExpiryStatus
+    expires_at: float
+    decision: Decision
+    found: bool = True
+    error: BaseException | None = None
+    raw_error: BaseException | None = None
+    date: float | None = None
+    fetched_at: float | None = None
+    freshness: Freshness | None = None
 
     @property
     def references(self) -> tuple[Request, ...]:
@@ -147,10 +120,6 @@ class Reading:
     def suspends(self) -> bool:
         """Whether a fetch is due and the reader waits for it."""
         return self.decision is _WAIT
-
-    def __repr__(self) -> str:
-        members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"Reading({members})"
 
 
 def inactive() -> Reading:

@@ -131,7 +131,7 @@ class RecordWriter:
         if self.null_rules is not None and self.is_certain:
             record = self.null_rules.with_nulls(schema.wire_model, record)
         if self.write_set is not None:
-            self.write_set.wrote(schema, (pk,))
+            self.write_set.written += schema, (pk,)
         self._put(schema, pk, record)
 
     def _put(self, schema: EntitySchema, pk: str, record: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ class RecordWriter:
             if earlier is INVALID:
                 self._reborn.add((table, pk))
                 if self.write_set is not None:
-                    self.write_set.recreates((table, pk))
+                    self.write_set.recreated.add((table, pk))
             else:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
@@ -164,7 +164,7 @@ class RecordWriter:
             assert replaced is not None
             stored, meta, _ = replaced
             if self.write_set is not None:
-                self.write_set.replaces((table, pk))
+                self.write_set.replaced.add((table, pk))
         else:
             stored, meta = self._merged(schema, pk, before, record)
         change.write(table, pk, stored, meta)

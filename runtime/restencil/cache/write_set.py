@@ -6,17 +6,14 @@ They are recorded only for stores with a storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
     from .request import Rules
     from .tables import EntityPath
-
-T = TypeVar("T")
 
 Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
 """The records of an entity before and after an action; None if there is none."""
@@ -87,16 +84,6 @@ Operation: TypeAlias = MergeRecord | ReplaceRecord | DeleteRecord | Expire | Edi
 class WriteSet:
     """The operations of one action; `records` are those that merging changed, others are in the change unmodified."""
 
-    # Rare members are class attributes while they are empty. (Benchmark: write of one entity over a storage.)
-    replaced: AbstractSet[EntityPath] = frozenset()
-    """The entities whose records are replaced."""
-    recreated: AbstractSet[EntityPath] = frozenset()
-    """The entities that are deleted, and then written again."""
-    collections: Sequence[EditList | PutList] = ()
-    """The operations on lists and maps, in order."""
-    stale: Sequence[Callable[[str], bool]] = ()
-    """Tests of keys; matching results become stale."""
-
     keeps_whole = False
     """Whether it leaves the last responses with complete records, because its data may not be the server's."""
     page: tuple[str, Any] | None = None
@@ -107,6 +94,14 @@ class WriteSet:
         """By table and primary key, the received records, or INVALID."""
         self.written: list[Any] = []
         """Alternately a class and a tuple of the written primary keys."""
+        self.replaced: set[EntityPath] = set()
+        """The entities whose records are replaced."""
+        self.recreated: set[EntityPath] = set()
+        """The entities that are deleted, and then written again."""
+        self.collections: list[EditList | PutList] = []
+        """The operations on lists and maps, in order."""
+        self.stale: list[Callable[[str], bool]] = []
+        """Tests of keys; matching results become stale."""
 
     @cached_property
     def classes(self) -> dict[EntitySchema, dict[str, None]]:
@@ -115,35 +110,3 @@ class WriteSet:
         for node, pks in zip(self.written[::2], self.written[1::2], strict=True):
             found.setdefault(node, {}).update(dict.fromkeys(pks))
         return found
-
-    def wrote(self, node: EntitySchema, pks: Iterable[str]) -> None:
-        """Record that records of a class were written."""
-        self.written += node, tuple(pks)
-
-    def replaces(self, cell: EntityPath) -> None:
-        """Record that the record of an entity is replaced."""
-        self.replaced = _more_cells(self.replaced, cell)
-
-    def recreates(self, cell: EntityPath) -> None:
-        """Record that an entity is deleted, and then written again."""
-        self.recreated = _more_cells(self.recreated, cell)
-
-    def did(self, piece: EditList | PutList) -> None:
-        """Record an operation on a list or map."""
-        self.collections = _more(self.collections, piece)
-
-    def expires(self, test: Callable[[str], bool]) -> None:
-        """Record that results whose keys match a test become stale."""
-        self.stale = _more(self.stale, test)
-
-
-def _more_cells(cells: AbstractSet[EntityPath], cell: EntityPath) -> AbstractSet[EntityPath]:
-    found = cells if isinstance(cells, set) else set(cells)
-    found.add(cell)
-    return found
-
-
-def _more(found: Sequence[T], one: T) -> Sequence[T]:
-    longer = found if isinstance(found, list) else [*found]
-    longer.append(one)
-    return longer

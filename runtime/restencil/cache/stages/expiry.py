@@ -46,7 +46,7 @@ def expire(tx: Transaction, test: Callable[[str], bool], *, everywhere: bool = F
         return  # an optimistic response makes nothing stale
     tx.expire_tests.append(test)
     if everywhere and write_set is not None:
-        write_set.expires(test)
+        write_set.stale.append(test)
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):
             tx.change.key_metas[key] = meta.with_expiry(1)
