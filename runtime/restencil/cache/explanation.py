@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..base.calls import shown_text
@@ -30,17 +30,17 @@ class Explanation:
     verdict: str
     reasons: tuple[str, ...]
     status: ExpiryStatus
-    found: bool
-    needs_fetch: bool
-    waits: bool
-    in_flight: bool
-    age: float | None
-    expires_in: float
-    error: BaseException | None
-    error_policy: str | None
-    held: bool
-    entities: tuple[EntityPath, ...]
-    dependents: dict[EntityPath, int]
+    found: bool = False
+    needs_fetch: bool = False
+    waits: bool = False
+    in_flight: bool = False
+    age: float | None = None
+    expires_in: float = INFINITE
+    error: BaseException | None = None
+    error_policy: str | None = None
+    held: bool = False
+    entities: tuple[EntityPath, ...] = ()
+    dependents: dict[EntityPath, int] = field(default_factory=dict[tuple[str, str], int])
 
     def __str__(self) -> str:
         lines = [f"{self.request or '(inactive)'}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
@@ -61,17 +61,6 @@ def explain(store: Store, request: Request) -> Explanation:
             verdict="gives None and never fetches",
             reasons=("its only argument is None, which disables the request",),
             status=reading.expiry_status,
-            found=False,
-            needs_fetch=False,
-            waits=False,
-            in_flight=False,
-            age=None,
-            expires_in=reading.expires_at,
-            error=None,
-            error_policy=None,
-            held=False,
-            entities=(),
-            dependents={},
         )
     key, rules = request.key, request.rules
     meta = store.endpoint_meta(key)

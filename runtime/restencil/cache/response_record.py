@@ -50,7 +50,6 @@ class ResponseRecord:
         "_cells",
         "_collections",
         "_definitions",
-        "_lists",
         "_partial",
         "_result",
         "mark",
@@ -65,9 +64,6 @@ class ResponseRecord:
         self._definitions = definitions.count
         self._result = base.result(key)
         self._cells = [(table, (*written,), (*written.values(),)) for table, written in change.entities.items()]
-        self._lists = [
-            (stored, len(stored)) for table in change.collections for stored in change.entities[table].values()
-        ]
         self._partial = {table: frozenset(wholes) for table, wholes in change.partial.items()}
         self._collections = change.collections
         self._answered = change.full_lists
@@ -81,8 +77,6 @@ class ResponseRecord:
     def holds(self, key: str, base: Tables) -> bool:
         """Return whether all data of the response is unchanged in the base state."""
         if self._definitions != definitions.count or base.result(key) is not self._result:
-            return False
-        if any(len(stored) != length for stored, length in self._lists):  # lists may grow in place
             return False
         return all(
             all(map(is_, map(base.entities.get(table, EMPTY).get, pks), stored)) for table, pks, stored in self._cells

@@ -227,8 +227,8 @@ class Tables:
         self.unstored: set[EntityPath | str] = set()
         """Cells and keys with data of responses that no storage or dump may contain."""
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
-        self.answered_lists: dict[EntityPath, tuple[Any, int]] = {}
-        """The lists of full responses: the stored list, and its length."""
+        self.answered_lists: dict[EntityPath, Any] = {}
+        """The stored lists of full responses."""
         self._listings: dict[str, dict[EntityPath, dict[str, ListBinding]]] = {}
         """By table of entities and cell of a list: the keys of results that contain the list."""
 
@@ -289,8 +289,7 @@ class Tables:
         """Apply a change, whose dicts may become tables; return the tables that are new or have more members."""
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         for cell in change.full_lists:
-            stored = self.get(*cell)
-            self.answered_lists[cell] = stored, len(stored)
+            self.answered_lists[cell] = self.get(*cell)
         for listing in change.list_bindings:
             self.note_listing(listing)
         self._commit_whole(change)
@@ -340,7 +339,7 @@ class Tables:
     def length_in_response(self, cell: EntityPath, shown: Any) -> int | None:
         """Return the length of a list in its full response; None without one, or if the `shown` list differs."""
         noted = self.answered_lists.get(cell)
-        return noted[1] if noted is not None and noted[0] is shown and noted[1] == len(shown) else None
+        return len(noted) if noted is not None and noted is shown else None
 
     def _commit_table(self, table: str, written: dict[str, Any], change: ChangeSet) -> bool:
         """Apply the writes to one table; return whether it is new or has more members."""

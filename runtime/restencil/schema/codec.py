@@ -210,6 +210,7 @@ _BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
 
 _UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
 _LISTS: Final[frozenset[Any]] = frozenset({list, Sequence})
+_SETS: tuple[type[Any], ...] = (set, frozenset)
 MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
 
 
@@ -283,7 +284,9 @@ def list_codec(item: Codec | None) -> Codec | None:
         return ReadOnlyList([None if entry is None else decode_item(entry) for entry in value])
 
     def encode(value: Any) -> Any:
-        if not is_items(value) and not isinstance(value, set | frozenset):
+        if isinstance(value, _SETS):
+            value = list(value)
+        if not is_items(value):
             return value
         return [None if entry is None else encode_item(entry) for entry in value]
 

@@ -80,23 +80,11 @@ def absent_entries(stored: list[Any], new: list[Any]) -> list[Any]:
         known = set(stored)
     except TypeError:  # polymorphic entries are dicts
         known = set(map(entry_key, stored))
-    found: dict[Any, Any] = {}
-    for entry in new:
-        key = entry_key(entry)
-        if key not in known:
-            found.setdefault(key, entry)
-    return [*found.values()]
+    return [entry for entry in each_once(new) if entry_key(entry) not in known]
 
 
 def each_once(stored: list[Any]) -> list[Any]:
     """Return the entries without duplicates, in their order."""
-    if len(stored) < 2:
-        return stored
-    try:
-        if len(set(stored)) == len(stored):
-            return stored
-    except TypeError:  # polymorphic entries are dicts
-        pass
     found: dict[Any, Any] = {}
     for entry in stored:
         found.setdefault(entry_key(entry), entry)
