@@ -22,9 +22,9 @@ from ..base.values import (
     read_only,
     same_json,
 )
-from ..cache.merge import StoredEntry, apply, requested_by
+from ..cache.merge import StoredEntry, apply
 from ..cache.staleness import ELSEWHERE
-from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
+from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta
 from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
 from ..schema.record import class_record
@@ -33,8 +33,8 @@ from .apply_remote import apply_remote, is_alike, write_entry
 from .connection import arrived
 from .pending_write import deletion_of
 from .provenance import Provenance
-from .row_codec import NOTHING_LEFT, many_row_values, result_parts, row_value, whole_of
-from .stored_forms import entry_without, record_in
+from .row_codec import NOTHING_LEFT, many_row_values, result_parts, whole_of
+from .stored_forms import entry_of, record_in
 
 if TYPE_CHECKING:
     from ..cache.store import Store
@@ -84,8 +84,6 @@ class Hydrator(Provenance):
         self._registry = registry
         self._met: list[EntityPath] = []
         """Loaded rows of cells with pending writes."""
-        self._whole_notes: dict[EntityPath, Any] = {}
-        """The stored details about the response that last contained a complete row, while the row is loaded."""
 
     # -- times -----------------------------------------------------------------------------------------------------
 
@@ -123,16 +121,10 @@ class Hydrator(Provenance):
             elif rev is None or row.rev > rev:
                 self._take_row(row, nodes.get(cell), rev is not None, intake)
         for table, rows in came.items():
-            self._take_new(table, rows, nodes, intake.new)
+            if not self._take_new(table, rows, nodes, intake.new):
+                for row in rows:
+                    self._take_row(row, nodes.get((table, row.pk)), False, intake)
         self._connection.count["loaded_rows"] += len(loaded.rows)
-
-    def _whole(self, row: StoredRow, value: object, times: Meta) -> Whole:
-        """Return the response that last contained the complete row, with numbers of this store."""
-        number = self._connection.known.timeline.number_of(row.whole_rev)
-        whole = whole_of(value, self._whole_notes.pop((row.table, row.pk), None), times, number)
-        if not whole.later and whole.fetched_at <= times.fetched_at:
-            return whole
-        return requested_by(StoredEntry(value, times, whole), times.fetched_at).whole or whole
 
     def put(self, intake: Intake) -> None:
         """Write an intake to memory; listeners are notified of changed values."""
@@ -188,54 +180,43 @@ class Hydrator(Provenance):
             self._store_state.memo.drop_cells([(table, pk) for pk in gone])
         self.absent = 0
 
-    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: ChangeSet) -> None:
-        """Add rows that memory does not have, without pending writes; for one row, see `_take_row`."""
-        known, arrived_at = self._connection.known, dict[tuple[Meta, int], Meta]()
-        moments = {(row.times, row.whole_rev) for row in rows}
-        for stored_at in moments:
-            times = self.times(*stored_at)
-            if times is not None:
-                arrived_at[stored_at] = times
-        came_at_once = len(arrived_at) == len(moments) == 1  # (Benchmark: `cached()` of a list of 1,000, cold.)
-        recent = rows if came_at_once else [row for row in rows if (row.times, row.whole_rev) in arrived_at]
-        values = self._values_of(table, recent)
-        usable: list[StoredRow] = []
-        written: dict[str, Any] = {}
+    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: ChangeSet) -> bool:
+        """Add rows that memory does not have, without pending writes; False if `_take_row` has to add each.
+
+        (Benchmark: `cached()` of a list of 1,000, cold.)
+        """
+        known = self._connection.known
+        times_of = {moment: self.times(*moment) for moment in {(row.times, row.whole_rev) for row in rows}}
+        texts = [row.value for row in rows if row.value is not None]
+        if len(texts) < max(len(rows), 2) or None in times_of.values() or self.left_out:
+            return False
+        are_readable = all(self._registry.readable(table, shape) for shape in {row.shape for row in rows})
+        values = many_row_values(texts) if are_readable else None
+        if values is None:
+            return False
+        numbers = {rev: known.timeline.number_of(rev) for _, rev in times_of}
         met = None
         to_store: Callable[[dict[str, Any]], Any] | None = None
-        for row in rows:
-            pk = row.pk
-            value = values.get(pk, UNDEFINED)
-            if value is UNDEFINED:
-                self._note_unusable(row)
-                continue
-            if kind_of(value) is dict:  # partial collections have other types
-                node = nodes.get((table, pk))
-                if node is not met:
-                    met, to_store = node, None if node is None or node.entity is None else node.entity.to_store
-                if to_store is not None:
-                    value = to_store(value)
-            written[pk] = value
-            usable.append(row)
-        if not usable:
-            return
+        written, metas, wholes = dict[str, Any](), dict[str, Any](), new.partial.setdefault(table, {})
+        for row, value in zip(rows, values, strict=True):
+            pk, times = row.pk, times_of[row.times, row.whole_rev]
+            node = nodes.get((table, pk))
+            if node is not met:
+                met, to_store = node, None if node is None or node.entity is None else node.entity.to_store
+            assert times is not None
+            written[pk] = value if to_store is None else to_store(value)
+            metas[pk] = times
+            wholes[pk] = whole_of(value, None, times, numbers[row.whole_rev])
+            known.note(table, pk, row.rev, row.shape)
         new.entities.setdefault(table, {}).update(written)
-        times_of = (
-            dict.fromkeys(written, *arrived_at.values())
-            if came_at_once
-            else {row.pk: arrived_at[row.times, row.whole_rev] for row in usable}
-        )
-        new.metas.setdefault(table, {}).update(times_of)
-        wholes = new.partial.setdefault(table, {})
-        for row in usable:
-            known.note(table, row.pk, row.rev, row.shape)
-            wholes[row.pk] = self._whole(row, values[row.pk], times_of[row.pk])
-        self._came_meanwhile(usable)
+        new.metas.setdefault(table, {}).update(metas)
+        self._came_meanwhile(rows)
         if self.unusable:
             self.unusable.difference_update([(table, pk) for pk in written])
         if self.dangling:
             self.dangling.difference_update([(table, pk) for pk in written])
         self.loaded.setdefault(table, set()).update(written)
+        return True
 
     def _came_meanwhile(self, rows: list[StoredRow]) -> None:
         """Note rows that are loaded while requests are in flight."""
@@ -251,12 +232,11 @@ class Hydrator(Provenance):
         unverified = self.unverified.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
         self._came_meanwhile([row])
-        times = self.times(row.times, row.whole_rev)
         if unverified == row.rev and not is_pending and not is_joined:
             _confirm(self._store_state.base, cell, self._store.now())
             return
-        value = self._value_of(row) if times is not None else UNDEFINED
-        if times is None or value is UNDEFINED:
+        loaded = self._entry_of(row, record_in(base, cell))
+        if loaded is None:
             self._note_unusable(row)
             if before is not UNDEFINED and not is_pending:
                 self.mark_memory_only(cell)  # others have another value of it
@@ -264,11 +244,8 @@ class Hydrator(Provenance):
         self.unusable.discard(cell)
         self.dangling.discard(cell)
         earlier: Meta | None = base.meta(table, pk)
-        whole: Whole | None = None if value is INVALID else self._whole(row, value, times)
-        left = self.left_out.get(cell)
-        missing = None if left is None else self._registry.rules(table).missing(left)
-        if missing and is_dict(value):
-            value, times, whole = entry_without(StoredEntry(value, times, whole), missing, record_in(base, cell))
+        value, times, whole = loaded
+        lacks = bool(self._registry.rules(table).missing(self.left_out.get(cell, NOTHING_LEFT)))
         if is_pending or is_joined:
             stored, times, whole = self._write_behind.over(
                 cell, StoredEntry(_stored(value, node, before), times, whole)
@@ -278,7 +255,7 @@ class Hydrator(Provenance):
                 self.unordered.add(table)
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
-        elif unverified is not None and not (row.rev > unverified >= 0 or (times.date >= earlier.date and not missing)):
+        elif unverified is not None and not (row.rev > unverified >= 0 or (times.date >= earlier.date and not lacks)):
             self.mark_memory_only(cell)
             return
         elif not was_known and unverified is None:
@@ -311,37 +288,22 @@ class Hydrator(Provenance):
             self.unusable.add(cell)
             self._connection.known.note(*cell, rev or 0, "")
 
-    def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
-        """Return the values of rows by primary key, decoded together if possible."""
-        texts = [row.value for row in rows if row.value is not None]
-        is_plain = len(texts) == len(rows) > 1 and not self.left_out
-        shapes = {row.shape for row in rows} if is_plain else set[str]()
-        is_plain = is_plain and all(not shape or self._registry.readable(table, shape) for shape in shapes)
-        found = many_row_values(texts) if is_plain else None
-        if found is None:
-            return {row.pk: self._value_of(row) for row in rows}
-        return dict(zip([row.pk for row in rows], found, strict=True))
-
-    def _value_of(self, row: StoredRow) -> object:
-        """Return the value of a row; UNDEFINED if it is unusable."""
+    def _entry_of(self, row: StoredRow, held: StoredEntry | None) -> StoredEntry | None:
+        """Return the entry of a row in the form of memory; None if it is unusable."""
         cell = row.table, row.pk
         self.left_out.pop(cell, None)
-        if row.value is None:
-            return INVALID
-        if row.shape and not self._registry.readable(row.table, row.shape):
-            return UNDEFINED
+        times = self.times(row.times, row.whole_rev)
+        number = self._connection.known.timeline.number_of(row.whole_rev)
         try:
-            record, left, details = row_value(row.value)
+            loaded, left = entry_of(self._registry, row, times or _NO_TIMES, number, held)
         except ValueError:
             self._note_broken(cell)
-            return UNDEFINED
-        if details is not None:
-            self._whole_notes[cell] = details
+            return None
         if left:
             self.left_out[cell] = left
-            if self._registry.rules(row.table).missing(left) and record_in(self._store_state.base, cell) is None:
-                return UNDEFINED
-        return record
+            if held is None and self._registry.rules(row.table).missing(left):
+                return None
+        return loaded if times is not None else None
 
     def _note_broken(self, place: EntityPath | str) -> None:
         if self._connection.storage.writable:

@@ -85,7 +85,6 @@ _FIRST: Final = itemgetter(0)
 _LAST: Final = itemgetter(-1)
 _CLOSED: Final = bytes({ord("{"): ord("}"), ord("["): ord("]")}.get(first, 0) for first in range(256))
 """By the first byte of the JSON of a row, its last byte; 0 for an invalid first byte."""
-_LEFT_MARK: Final = b'"$left"'
 _OWN_MARK: Final = b'"MISS-'
 _KEYS: Final = (str, dict)
 _REFERENCE: Final = frozenset({"id", "schema"})
@@ -462,16 +461,6 @@ def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
     except ValueError:
         return None
     return values if len(values) == len(texts) else None
-
-
-def left_out_of(data: bytes | None) -> LeftOut:
-    """Return the members that were left out of the JSON of a row; none for a tombstone or invalid JSON."""
-    if data is None or _LEFT_MARK not in data:
-        return NOTHING_LEFT
-    try:
-        return row_value(data)[1]
-    except ValueError:
-        return NOTHING_LEFT
 
 
 def _kept(value: object, place: _Place, path: tuple[str, ...], left: dict[tuple[str, ...], None]) -> Any:

@@ -18,7 +18,6 @@ from .row_codec import (
     whole_of,
     with_details,
 )
-from .schema_fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from ..base.values import Meta
@@ -59,27 +58,20 @@ def result_json(registry: SchemaRegistry, result: Result, cells: int | None = No
 
 
 def entry_of(
-    registry: SchemaRegistry, row: StoredRow, times: Meta, number: float, held: StoredEntry | None = None
-) -> StoredEntry | None:
-    """Convert a row to the form of memory; None if no known class can read it. Raises ValueError for invalid JSON.
+    registry: SchemaRegistry, row: StoredRow, times: Meta, number: float, held: StoredEntry | None
+) -> tuple[StoredEntry | None, LeftOut]:
+    """Convert a row to the form of memory, None if no known class can read it, and return what was left out of it.
 
-    `held` is the record in memory; `number` is the number of the request of the row.
+    `held` is the record in memory; `number` is the number of the row's request. Raises ValueError for invalid JSON.
     """
     if row.value is None:
-        return StoredEntry(INVALID, times)
+        return StoredEntry(INVALID, times), NOTHING_LEFT
     if not registry.readable(row.table, row.shape):
-        return None
+        return None, NOTHING_LEFT
     value, left, details = row_value(row.value)
-    whole = whole_of(value, details, times, number)
-    if is_collection(row.table):
-        return requested_by(StoredEntry(value, times, whole), times.fetched_at)
-    loaded = requested_by(StoredEntry(value, times, whole), times.fetched_at)
-    missing = registry.rules(row.table).missing(left)
-    if missing:
-        loaded = entry_without(loaded, missing, held)
-    prints = row.shape.split("+")
-    model = next((model for model in registry.classes(row.table) if fingerprint_of(model) in prints), None)
-    return loaded if model is None else loaded._replace(stored=model.stored(loaded.stored))
+    loaded = requested_by(StoredEntry(value, times, whole_of(value, details, times, number)), times.fetched_at)
+    missing = registry.rules(row.table).missing(left) if left else None
+    return entry_without(loaded, missing, held) if missing else loaded, left
 
 
 def entry_without(loaded: StoredEntry, missing: frozenset[str], held: StoredEntry | None) -> StoredEntry:

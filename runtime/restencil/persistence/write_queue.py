@@ -14,7 +14,6 @@ from ..cache.tables import EMPTY
 from ..cache.write_set import EditList
 from ..schema.stored import is_collection, record_of
 from .pending_write import deletion_of
-from .row_codec import left_out_of
 from .stale_marks import load_mark_of
 from .stored_forms import entry_of, record_in
 
@@ -255,12 +254,11 @@ class WriteQueue:
         number = timeline.number_of(row.whole_rev)
         times = self._connection.inward(row.times, row.whole_rev)
         try:
-            held = entry_of(self._registry, row, times, number, record_in(self._store_state.base, cell))
+            held, left = entry_of(self._registry, row, times, number, record_in(self._store_state.base, cell))
         except ValueError:
-            held = None  # it is invalid JSON: pending writes replace it
+            held, left = None, ()  # it is invalid JSON: pending writes replace it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
         self._mark_overlaps(cell)
-        left = left_out_of(row.value) if held is not None else ()
         if left:
             self._connection.known.left_out[cell] = left
         else:
