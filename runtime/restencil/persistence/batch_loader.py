@@ -43,10 +43,12 @@ class BatchLoader:
         marks: Sequence[Mark] = (),
         *,
         plain: bool = False,
+        is_one_change: bool = False,
     ) -> StorageWork[bool]:
         """Load cells, index entries and results; False if the storage does not respond or memory cannot catch up.
 
-        `marks` are those on which results depend. With `plain`, no schema describes the results.
+        `marks` are those on which results depend. With `plain`, no schema describes the results; with
+        `is_one_change`, listeners hear of all that differs as one change.
         """
         hydrator, todo = self._hydrator, [*cells]
         size = max(1, len(todo) + len(keys))
@@ -64,7 +66,7 @@ class BatchLoader:
             if late is None:
                 return False
             taken = [cell for cell in piece if cell not in late]
-            intake = hydrator.intake()
+            intake = hydrator.intake(is_one_change=is_one_change)
             hydrator.take_results([key for key in named if key not in late], loaded, intake, plain=plain)
             hydrator.take_rows(taken, loaded, cells, intake)
             hydrator.put(intake)
@@ -117,17 +119,17 @@ class BatchLoader:
         return False
 
     def compared(self) -> StorageWork[bool]:
-        """Compare some unverified values with the storage, and load the order of tables; False if that fails."""
-        unordered = self._hydrator.unordered
-        while unordered:
-            table = unordered.pop()
-            if table in self._hydrator.whole and not (yield from self.load_whole(table)):
-                unordered.add(table)
+        """Load what other processes have changed, and compare some unverified values; False if that fails."""
+        hydrator = self._hydrator
+        is_done = False
+        while not is_done:
+            changed = hydrator.take_changed(MOST_PLACES - 2 * _COMPARED)
+            cells = dict.fromkeys([*changed, *hydrator.some_unverified(_COMPARED)])
+            keys = hydrator.some_unverified_keys(_COMPARED)
+            if not (yield from self.load(cells, (), keys, is_one_change=True)):
                 return False
-        cells = dict.fromkeys(self._hydrator.some_unverified(_COMPARED))
-        if not (yield from self.load(cells, (), self._hydrator.some_unverified_keys(_COMPARED))):
-            return False
-        self._hydrator.update_has_unverified()
+            is_done = not hydrator.changed
+        hydrator.update_has_unverified()
         return True
 
 

@@ -61,8 +61,8 @@ class VersionMap:
         """By table, the usual schema fingerprint of its rows."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
         """The schema fingerprints of rows that differ from the usual one of their table."""
-        self.unordered: set[str] = set()
-        """Tables whose rows in memory are not in the order of the storage."""
+        self.whole: set[str] = set()
+        """Tables whose stored rows are all in memory, in the order of the storage."""
         self.left_out: dict[tuple[str, str], LeftOut] = {}
         """The members that were left out of rows."""
         self.only_here: set[tuple[str, str] | str] = set()

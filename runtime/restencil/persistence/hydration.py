@@ -79,8 +79,7 @@ class Hydrator(Provenance):
         write_behind: WriteBehind,
         registry: SchemaRegistry,
     ) -> None:
-        super().__init__(store_state, connection, write_behind)
-        self._store = store
+        super().__init__(store, store_state, connection, write_behind)
         self._registry = registry
         self._met: list[EntityPath] = []
         """Loaded rows of cells with pending writes."""
@@ -94,9 +93,9 @@ class Hydrator(Provenance):
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
-    def intake(self) -> Intake:
+    def intake(self, *, is_one_change: bool) -> Intake:
         """Return a new intake, for `put`."""
-        return Intake(self._store_state.base)
+        return Intake(self._store_state.base, is_one_change=is_one_change)
 
     def take_rows(
         self, cells: Collection[EntityPath], loaded: Loaded, nodes: Mapping[EntityPath, object], intake: Intake
@@ -252,7 +251,7 @@ class Hydrator(Provenance):
             )
             if is_pending:
                 self._met.append(cell)
-                self.unordered.add(table)
+                self.forget_whole(table)  # its order is that of the storage
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
         elif unverified is not None and not (row.rev > unverified >= 0 or (times.date >= earlier.date and not lacks)):
@@ -355,41 +354,13 @@ class Hydrator(Provenance):
 
     # -- changes of other processes --------------------------------------------------------------------------------
 
-    def take_changes(
-        self,
-        cells: Iterable[EntityPath],
-        loaded: Loaded | None,
-        keys: Iterable[str],
-        same: Mapping[EntityPath, Entry],
-    ) -> None:
-        """Write changes of other processes to memory as one change; rows in `same` only get the times of an entry."""
+    def renew(self, entry: Entry) -> None:
+        """Write the newer times of the unchanged rows of an entry to memory, as one change."""
         intake = Intake(self._store_state.base, is_one_change=True)
-        if loaded is not None:
-            found = {(row.table, row.pk): row for row in loaded.rows}
-            known = self._connection.known
-            self.take_marks(loaded)
-            for cell in cells:
-                row, rev = found.get(cell), known.rev(*cell)
-                if row is None:
-                    self.dropped([cell])
-                elif rev is None or row.rev > rev:
-                    self._take_row(row, None, rev is not None, intake)
-            self._connection.count["loaded_rows"] += len(loaded.rows)
-            self.take_results(keys, loaded, intake)
-        for cell, entry in same.items():
-            self._renew(cell, entry, intake.other)
-        written = self.whole.intersection(intake.other.entities)
+        for table, pks in entry.same.items():
+            for pk in pks:
+                self._renew((table, pk), entry, intake.other)
         self.put(intake)
-        for table in written if self._write_behind.is_open else ():
-            self._order(table)
-
-    def _order(self, table: str) -> None:
-        """Move pending rows to the end of a complete table, as their commit will."""
-        held = self._store_state.base.entities[table]
-        revs = self._connection.known.revs.get(table, EMPTY)
-        for pk in [pk for pk in held if not revs.get(pk) and self._write_behind.is_pending((table, pk))]:
-            held[pk] = held.pop(pk)
-        self._store_state.memo.drop_table(table)
 
     def _renew(self, cell: EntityPath, entry: Entry, other: ChangeSet) -> None:
         """Write the newer times of an unchanged row to memory."""

@@ -12,9 +12,8 @@ from ..base.values import UNDEFINED
 from ..cache.request_log import Answered
 from ..cache.staleness import NEVER
 from ..cache.tables import WHOLE_TABLE
-from ..cache.transition import RecordKeys, RemoveEntries, StartOver
+from ..cache.transition import RecordKeys, StartOver
 from ..schema.stored import is_collection
-from ..storage.protocol import MOST_PLACES
 from .stale_marks import ANYTHING, stale_of
 from .storage_query import StorageQuery, StorageWork
 
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 _TRIES: Final = 8
 """Attempts to load rows of the same commit as the entries of the log that were read."""
-_MOST_ROWS: Final = 2_000
-"""The most changed rows that are loaded at once; the rest is evicted."""
 _GONE: Final = "part of the log was removed"
 _STEP: Final = 1_000.0
 """The step of the wall clock, in ms, from which times in memory are not trusted."""
@@ -94,7 +91,9 @@ class LogConsumer:
         if self._is_torn(found, entries):
             yield from self._skip(_GONE, found.number, is_epoch=found.number < known.number)
             return True
-        return not entries or (yield from self._take_entries(entries))
+        if entries:
+            self._apply(entries)
+        return True
 
     def _is_torn(self, found: Changes, entries: list[Entry]) -> bool:
         """Whether entries are missing between the position in the log and its newest commit."""
@@ -108,43 +107,46 @@ class LogConsumer:
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
-    def _take_entries(self, entries: list[Entry]) -> StorageWork[bool]:
-        """Load the changed rows and results that memory has, and apply them as one change."""
-        known, connection = self._connection.known, self._connection
-        epoch = known.epoch
-        for _ in range(_TRIES):
-            self._number_own(entries)
-            plan = _Plan(self._store_state, self._hydrator, self._write_behind, connection, self._waiters, entries)
-            if not (plan.cells or plan.keys):
-                self._carry_out(plan, None, entries)
-                return True
-            cells, keys, last = [*plan.cells], [*plan.keys], entries[-1].number
-            loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load(cells, keys))  # noqa: B023
-            if loaded is None:
-                return False
-            if known.epoch != epoch or known.number >= last:
-                return True  # another thread was faster
-            if loaded.epoch == epoch and loaded.number == last:
-                self._carry_out(plan, loaded, entries)
-                return True
-            more: Changes | None = yield StorageQuery(lambda storage: storage.changes(last, 0))  # noqa: B023
-            if more is None:
-                return False
-            if known.epoch != epoch or known.number >= last:
-                return True
-            if more.epoch != epoch or more.reset > known.reset or more.lost:
-                return (yield from self.take(more))
-            late = [entry for entry in more.entries if entry.number > last]
-            met = {place for entry in late for place in _places(entry)}
-            if more.number >= loaded.number and met.isdisjoint(plan.cells) and met.isdisjoint(plan.keys):
-                self._carry_out(plan, loaded, entries)  # later entries did not change the loaded rows
-                return True
-            entries = [entry for entry in (*entries, *late) if entry.number > known.number]
-            if self._is_torn(more, entries):
-                yield from self._skip(_GONE, more.number)
-                return True
-        yield from self._skip("the log grows faster than it is read", entries[-1].number)
-        return True
+    def _apply(self, entries: list[Entry]) -> None:
+        """Apply the marks of other stores' commits, and have the rows and results that they name compared."""
+        known, connection, hydrator = self._connection.known, self._connection, self._hydrator
+        others = [entry for entry in entries if not connection.is_own(entry)]
+        for entry in entries:
+            if connection.is_own(entry):  # finished first, so that none of its cells is pending
+                self._write_behind.number(entry)
+        for entry in entries:
+            is_own = connection.is_own(entry)
+            known.applied(entry.number, frozenset() if is_own else frozenset(_places(entry)))
+        connection.count["entries"] += len(others)
+        self._mark(entries)
+        for entry in others:
+            self._take_entry(entry)
+            hydrator.dropped((table, pk) for table, pks in entry.gone.items() for pk in pks)
+            if entry.same:
+                hydrator.renew(entry)
+        self._waiters.wake([key for entry in others for key in entry.keys])
+
+    def _take_entry(self, entry: Entry) -> None:
+        """Have what memory has of the changes of an entry compared with the storage, and forget revisions of others."""
+        base, hydrator = self._store_state.base, self._hydrator
+        changed = [(table, pk) for table, pks in entry.changed.items() for pk in pks]
+        keys = {key for key in entry.keys if key in base.results or key in base.key_metas}
+        held = {cell for cell in changed if base.get(*cell) is not UNDEFINED}
+        for table in {table for table, pk in changed if (table, pk) not in held}:
+            hydrator.forget_whole(table)  # its order is that of the storage
+        if entry.keys:
+            # One of them may be an empty list of a table, for which there is no other entry.
+            for table in [table for table in hydrator.whole if table not in base.entities]:
+                hydrator.forget_whole(table)
+        if keys or any(is_collection(table) for table, _ in held):
+            hydrator.changed_elsewhere(changed, keys)  # all that it brought shows at once
+        else:
+            hydrator.changed_elsewhere(held, keys)
+            hydrator.forget([cell for cell in changed if cell not in held])
+        for table in (*entry.changed, *entry.same):
+            hydrator.indexed.pop(table, None)
+        hydrator.forget_keys(key for key in entry.keys if key not in keys)
+        self._store_state.hot_results.clear()
 
     def _skip(self, reason: str, number: int, *, is_epoch: bool = False) -> StorageWork[None]:
         """Handle a gap in the log: continue at this commit, with all of memory unverified."""
@@ -168,42 +170,6 @@ class LogConsumer:
             store_state.base.marks.miss_events(store_state.next_number())
             timeline.event_elsewhere(store_state.last_number, number)
             store_state.hot_results.clear()
-
-    def _number_own(self, entries: Iterable[Entry]) -> None:
-        """Finish own commits that are in the log, so that later changes of others are not ignored as pending cells."""
-        for entry in entries:
-            if self._connection.is_own(entry):
-                self._write_behind.number(entry)
-
-    def _carry_out(self, plan: _Plan, loaded: Loaded | None, entries: list[Entry]) -> None:
-        known, connection, hydrator = self._connection.known, self._connection, self._hydrator
-        is_own = self._connection.is_own
-        for entry in entries:
-            if not is_own(entry):
-                connection.count["entries"] += 1
-            known.applied(entry.number, frozenset() if is_own(entry) else frozenset(_places(entry)))
-        self._mark(entries)
-        self._forget_unseen(plan)
-        if plan.over:
-            store_state = self._store_state
-            store_state.commit(RemoveEntries(plan.over, ()))
-        # Rows that others inserted come before those written here meanwhile: the order is loaded again.
-        is_between = known.last >= entries[0].number
-        if connection.storage.inline and (self._write_behind.is_open or is_between):
-            for table in hydrator.whole.intersection(plan.tables):
-                hydrator.whole.discard(table)
-                self._store_state.memo.drop_table(table)
-        elif is_between:
-            base = self._store_state.base
-            born = {table for table, pk in plan.cells if base.get(table, pk) is UNDEFINED}
-            hydrator.unordered |= hydrator.whole.intersection(born)
-        if loaded is not None:
-            hydrator.take_changes(plan.cells, loaded, plan.keys, plan.same)
-        elif plan.same:
-            hydrator.take_changes((), None, (), plan.same)
-        if plan.gone:
-            hydrator.dropped(plan.gone)
-        self._waiters.wake([key for entry in entries if not is_own(entry) for key in entry.keys])
 
     def _mark(self, entries: Iterable[Entry]) -> None:
         """Apply the stale marks of other stores, as an event of now."""
@@ -259,37 +225,6 @@ class LogConsumer:
         meta = base.meta(table, pk)
         return NEVER if meta is None or self._write_behind.is_pending((table, pk)) else base.number((table, pk), meta)
 
-    def _forget_unseen(self, plan: _Plan) -> None:
-        """Forget the revisions of changed rows and results that memory does not have."""
-        known, memo, hydrator = self._connection.known, self._store_state.memo, self._hydrator
-        for table, pk in plan.unseen:
-            known.forget(table, pk)
-            hydrator.unusable.discard((table, pk))
-        for key in plan.unseen_keys:
-            known.key_revs.pop(key, None)
-            hydrator.unusable_keys.discard(key)
-        for table in (*plan.tables, *plan.renewed):
-            hydrator.indexed.pop(table, None)
-        for table in plan.tables:
-            if table not in hydrator.whole:
-                continue
-            if any(other == table for other, _ in plan.unseen):
-                hydrator.whole.discard(table)
-                memo.drop_table(table)
-        if plan.keys or plan.unseen_keys:
-            # One of them may be an empty list of a table, for which there is no other entry.
-            for table in [table for table in hydrator.whole if table not in self._store_state.base.entities]:
-                hydrator.whole.discard(table)
-                memo.drop_table(table)
-        if plan.unseen:
-            is_shown = any(memo.knows(table) for table, _ in plan.unseen)  # a reference to a row that was never stored
-            memo.drop_cells(plan.unseen)
-            if is_shown:
-                self._store.changed()
-        if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
-            self._store_state.hot_results.clear()
-            hydrator.generation += 1
-
     # -- breaks and resets -------------------------------------------------------------------------------------------
 
     def clock_stepped(self) -> bool:
@@ -332,93 +267,6 @@ class LogConsumer:
                 request.settle(
                     error=ResetError(f"the store was reset by another process while {name!r} was being fetched")
                 )
-
-
-class _Plan:
-    """The effects of log entries on memory: rows and results to load, to forget, and to get newer times."""
-
-    def __init__(
-        self,
-        store_state: StoreState,
-        hydrator: Hydrator,
-        write_behind: WriteBehind,
-        connection: StorageConnection,
-        waiters: Waiters,
-        entries: Iterable[Entry],
-    ) -> None:
-        self._base = store_state.base
-        self._hydrator = hydrator
-        self._write_behind = write_behind
-        self._waiters = waiters
-        self._is_held = store_state.retention.is_held
-        self.cells: dict[EntityPath, None] = {}
-        """Rows to load."""
-        self.keys: dict[str, None] = {}
-        """Results to load."""
-        self.over: list[EntityPath] = []
-        """Changed rows beyond the bound, which are evicted."""
-        self.same: dict[EntityPath, Entry] = {}
-        """Rows with new times and the same value, each with the entry that contains the times."""
-        self.gone: dict[EntityPath, None] = {}
-        self.unseen: list[EntityPath] = []
-        """Changed rows that memory does not have."""
-        self.unseen_keys: list[str] = []
-        self.tables: dict[str, None] = {}
-        """The tables with changed rows."""
-        self.renewed: dict[str, None] = {}
-        """The tables with rows that have newer times; their index entries may have changed."""
-        for entry in entries:
-            if not connection.is_own(entry):
-                self._take(entry)
-        for cell in self.cells:
-            self.same.pop(cell, None)
-        self._bound()
-
-    def _take(self, entry: Entry) -> None:
-        base = self._base
-        changed = [(table, pk) for table, pks in entry.changed.items() for pk in pks]
-        keys = [key for key in entry.keys if self._holds_key(key)]
-        is_shown = bool(keys) or any(
-            is_collection(table) and base.get(table, pk) is not UNDEFINED for table, pk in changed
-        )
-        for cell in changed:
-            table, pk = cell
-            self.tables[table] = None
-            self.gone.pop(cell, None)
-            if is_shown or base.get(table, pk) is not UNDEFINED or table in self._hydrator.whole:
-                self.cells[cell] = None
-            else:
-                self.unseen.append(cell)
-        for key in entry.keys:
-            if self._holds_key(key):
-                self.keys[key] = None
-            else:
-                self.unseen_keys.append(key)
-        for table, pks in entry.gone.items():
-            for pk in pks:
-                self.cells.pop((table, pk), None)
-                self.gone[table, pk] = None
-        for table, pks in entry.same.items():
-            self.renewed[table] = None
-            self.same.update(((table, pk), entry) for pk in pks)
-
-    def _holds_key(self, key: str) -> bool:
-        """Whether the result of a key is needed at once: it is in memory, or a request waits for it."""
-        if key in self._base.results or key in self._base.key_metas:
-            return True
-        return key in self._waiters and key in self._hydrator.key_shapes
-
-    def _bound(self) -> None:
-        """Move rows beyond the bound to `over`; rows that live reads hold come first."""
-        most = min(_MOST_ROWS, MOST_PLACES - len(self.keys))
-        if len(self.cells) <= most:
-            return
-        held = [cell for cell in self.cells if self._is_held(cell)]
-        others = [cell for cell in self.cells if not self._is_held(cell)]
-        ordered = [*held, *others]
-        self.cells = dict.fromkeys(ordered[:most])
-        self.over = ordered[most:]
-        self.unseen += self.over
 
 
 def _places(entry: Entry) -> Iterable[EntityPath | str]:

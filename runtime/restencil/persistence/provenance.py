@@ -11,6 +11,7 @@ from ..cache.staleness import ELSEWHERE
 from .stale_marks import load_mark_of, load_marks
 
 if TYPE_CHECKING:
+    from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import ChangeSet, EntityPath
     from ..storage.protocol import Loaded, TableInfo
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 class Provenance:
     """Where the values in memory came from, besides their revs (locked)."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, write_behind: WriteBehind) -> None:
+    def __init__(
+        self, store: Store, store_state: StoreState, connection: StorageConnection, write_behind: WriteBehind
+    ) -> None:
+        self._store = store
         self._store_state = store_state
         self._connection = connection
         self._write_behind = write_behind
@@ -31,7 +35,7 @@ class Provenance:
         """By key, the schema fingerprint of the endpoint of a result in memory."""
         self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
         """The members that were left out of stored rows."""
-        self.unordered = connection.known.unordered
+        self.whole = connection.known.whole
         self.unverified = connection.known.unverified
         """By table and primary key, the last known rev of unverified rows in memory; -1 for one of another epoch."""
         self.unverified_keys = connection.known.unverified_keys
@@ -51,8 +55,8 @@ class Provenance:
         self.unusable: set[EntityPath] = set()
         """Stored rows that cannot be used: without members, written by other classes, too old, or invalid JSON."""
         self.unusable_keys: set[str] = set()
-        self.whole: set[str] = set()
-        """Tables whose stored rows are all in memory."""
+        self.changed: dict[EntityPath, None] = {}
+        """Cells that other processes have changed, to be loaded."""
         self.listed: set[str] = set()
         """Tables that a response of this process listed completely."""
         self.infos: dict[str, TableInfo] = {}
@@ -65,7 +69,7 @@ class Provenance:
         self.has_earlier = False
         """Whether memory may have values of an earlier epoch, whose references may dangle."""
         self.absent = 0
-        for kept in (self.key_shapes, self.left_out, self.unordered, self.unverified, self.unverified_keys):
+        for kept in (self.key_shapes, self.left_out, self.whole, self.unverified, self.unverified_keys):
             kept.clear()
         self.generation += 1
 
@@ -97,6 +101,48 @@ class Provenance:
             self._connection.known.forget(table, pk)
             self.unverified.setdefault(table, {})[pk] = -1
 
+    def changed_elsewhere(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
+        """Compare cells and keys with the storage before memory uses them: another process has written them."""
+        known, base = self._connection.known, self._store_state.base
+        for table, pk in cells:
+            rev = known.rev(table, pk)
+            if rev is not None and base.get(table, pk) is not UNDEFINED:
+                self.unverified.setdefault(table, {})[pk] = rev
+            known.forget(table, pk)
+            self.changed[table, pk] = None
+        for key in keys:
+            self.unverified_keys[key] = known.key_revs.pop(key, self.unverified_keys.get(key, -1))
+        self.generation += 1
+        self._store_state.has_unverified = True
+
+    def forget(self, cells: list[EntityPath]) -> None:
+        """Forget the revisions of cells that memory does not have, as another process has written them."""
+        memo = self._store_state.memo
+        for cell in cells:
+            self._connection.known.forget(*cell)
+            self.unusable.discard(cell)
+        if cells:
+            is_shown = any(memo.knows(table) for table, _ in cells)  # a reference to a row that was never stored
+            memo.drop_cells(cells)
+            self.generation += 1
+            if is_shown:
+                self._store.changed()
+
+    def forget_keys(self, keys: Iterable[str]) -> None:
+        """Forget the revisions of results that memory does not have, as another process has written them."""
+        for key in keys:
+            self._connection.known.key_revs.pop(key, None)
+            self.unusable_keys.discard(key)
+            self.generation += 1
+
+    def forget_whole(self, table: str) -> None:
+        """Load a table again before its rows are listed."""
+        if table in self.whole:
+            self.whole.discard(table)
+            self._store_state.memo.drop_table(table)
+            self._store_state.hot_results.clear()
+            self.generation += 1
+
     def take_marks(self, loaded: Loaded) -> None:
         """Write the loaded stale marks to memory."""
         marks, number_of_event = self._store_state.base.marks, self._connection.known.timeline.number_of_event
@@ -122,6 +168,7 @@ class Provenance:
             known = self.loaded.get(table)
             if known:
                 known.discard(pk)
+            self.changed.pop((table, pk), None)
             if self.unverified:
                 self.unverified.get(table, {}).pop(pk, None)
         for key in keys:
@@ -146,8 +193,10 @@ class Provenance:
             self.unverified_keys[key] = -1 if is_epoch else rev
         for kept in (known.revs, known.key_revs, known.odd_shapes):
             kept.clear()
-        for more in (self.dangling, self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
+        for more in (self.changed, self.dangling, self.unusable, self.unusable_keys):
             more.clear()
+        for by_table in (self.whole, self.infos, self.indexed):
+            by_table.clear()
         self._write_behind.queue.mark_unverified()
         self.has_earlier = self.has_earlier or is_epoch
         self.absent = 0
@@ -165,7 +214,14 @@ class Provenance:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
             self.indexed_meanwhile.clear()
-        self._store_state.has_unverified = bool(self.some_unverified(1) or self.unverified_keys or self.unordered)
+        self._store_state.has_unverified = bool(self.changed or self.some_unverified(1) or self.unverified_keys)
+
+    def take_changed(self, number: int) -> list[EntityPath]:
+        """Return at most `number` cells that other processes have changed, and remove them from these."""
+        found = list(islice(self.changed, number))
+        for cell in found:
+            del self.changed[cell]
+        return found
 
     def some_unverified(self, number: int) -> list[EntityPath]:
         """Return at most `number` unverified cells."""

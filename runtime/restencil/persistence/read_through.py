@@ -83,7 +83,7 @@ class ReadThrough:
     def catch_up_here(self) -> None:
         """Apply all commits up to the newest one, if this thread may read the storage."""
         if self._most and self._connection.may_be_read and self._connection.is_open:
-            self._here(lambda waits: self.log_consumer.catch_up(), ("changes",))
+            self._here(lambda waits: self._caught_up(), ("changes",))
 
     def knows_result(self, key: str, /, *, is_absent: bool) -> bool:
         """Whether memory knows the stored result of a key; `is_absent` tells that memory has none."""
@@ -132,6 +132,9 @@ class ReadThrough:
         """Return steps that open the storage if it is not open."""
         if not self._connection.is_open:
             yield self.loader.step(lambda storage: True)
+
+    def _caught_up(self) -> StorageWork[bool]:
+        return (yield from self.log_consumer.catch_up()) and (yield from self._levels.compared())
 
     def catching_up(self) -> Steps:
         """Return steps that apply all commits up to the newest one."""
@@ -335,7 +338,7 @@ class ReadThrough:
         connection = self._connection
         known = connection.known
         is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
-        if is_idle and not (self._store_state.has_unverified or self.hydrator.unordered):
+        if is_idle and not self._store_state.has_unverified:
             return True
         is_done = run_waiting(self._taken(found), connection)
         self._store.tell()

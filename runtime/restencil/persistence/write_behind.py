@@ -391,7 +391,11 @@ class WriteBehind:
                 batch.given_up.update(cells or batch.cells())
                 return
             entering: dict[EntityPath, StoredEntry] = {}
-            known.unordered.update(row.table for row in found.rows if row.rev)  # they were inserted before ours
+            for row in found.rows:
+                if row.rev and row.table in known.whole:  # it was inserted before ours
+                    known.whole.discard(row.table)
+                    self._store_state.memo.drop_table(row.table)
+                    self._store_state.hot_results.clear()
             for cell, row in zip(cells, found.rows, strict=True):
                 queue.met(cell, row)
                 known.forget(*cell)
