@@ -256,6 +256,7 @@ class World:
         self.is_open_ended = False
         """Whether the storage never knows all of a table."""
         self.had_evictions = False
+        self.had_pages = False
         self.had_breaks = setting.history < 10_000
         self._latest = 0.0
         self._expired: list[Expired] = []
@@ -353,7 +354,9 @@ class World:
     def apply(self, process: Process, action: Action) -> None:
         """Tells one of the stores; the one in memory hears of it with the commit."""
         if isinstance(action, SetResponse):
-            if action.endpoint is not PAGE:  # which leaves the error of its list
+            if action.endpoint is PAGE:
+                self.had_pages = True
+            else:  # a page leaves the error of its list
                 process.failed.discard(action.key)
             if action.endpoint is ADD and (self.setting.write_behind or not self.setting.inline):
                 self.is_late = True  # the function runs on what this process knows
@@ -450,6 +453,8 @@ class World:
         """Whether a process shows less than the store in memory, so that it asks the server sooner, as it may."""
         if name.startswith(f"GET {AT}/directs/all"):  # some storages cannot tell all of a table, as rows expire there
             return self.is_open_ended and (None, 1) in (seen, expected)
+        if self.had_pages and name.startswith(f"GET {AT}/items?"):  # the stored result may be gone
+            return seen[0] in (expected[0], None)
         # A function runs on no result of which it is not known after a break whether it is the latest.
         return name == WORDS.key() and seen == (None, 0) and self.had_breaks
 

@@ -86,8 +86,8 @@ class WriteSet:
 
     keeps_whole = False
     """Whether it leaves the last responses with complete records, because its data may not be the server's."""
-    page: tuple[str, Any] | None = None
-    """The key of the list of a page, and its new result; UNDEFINED: the result is unchanged."""
+    page: str | None = None
+    """The key of the list of a page."""
 
     def __init__(self, records: Mapping[str, Mapping[str, Any]]) -> None:
         self.records = records

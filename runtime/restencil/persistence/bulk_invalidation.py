@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base.values import UNDEFINED, Meta, is_dict
-from ..cache.tables import ResultMeta
+from ..base.values import Meta
 from ..storage.protocol import Batch, Entry
-from .pending_write import PageExtension, Result
-from .row_codec import Unstorable, result_parts
-from .stored_forms import result_json
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..storage.protocol import StoredResult
     from .connection import StorageConnection
     from .pending_write import BulkInvalidation, PendingWrite
-    from .schema_fingerprint import SchemaRegistry
 
 
 class BulkInvalidator:
     """Expires or invalidates stored results by a test of their keys, except results received later."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection) -> None:
         self._store_state = store_state
-        self._registry = registry
         self._connection = connection
 
-    def carry_out(self, invalidation: BulkInvalidation | PageExtension, pending: PendingWrite) -> bool:
+    def carry_out(self, invalidation: BulkInvalidation, pending: PendingWrite) -> bool:
         """Change all stored results whose keys pass the test; False if the storage does not respond."""
-        if isinstance(invalidation, PageExtension):
-            return self._change(invalidation, [invalidation.key])
         for page in self._connection.pages(None):
             if page is None:
                 return False
@@ -40,7 +32,7 @@ class BulkInvalidator:
                 return False
         return True
 
-    def _change(self, invalidation: BulkInvalidation | PageExtension, keys: list[str]) -> bool:
+    def _change(self, invalidation: BulkInvalidation, keys: list[str]) -> bool:
         connection, known = self._connection, self._connection.known
         loaded = connection.work(lambda storage: storage.load((), keys))
         if loaded is None:
@@ -63,15 +55,13 @@ class BulkInvalidator:
                     known.key_revs[key] = outcome.number
         return True
 
-    def applied(self, invalidation: BulkInvalidation | PageExtension, result: StoredResult) -> StoredResult | None:
+    def applied(self, invalidation: BulkInvalidation, result: StoredResult) -> StoredResult | None:
         """Return a result after a bulk invalidation; None if it is unchanged."""
         with self._store_state.hooks:
             return self._left(invalidation, result) if invalidation.accepts(result.key) else None
 
-    def _left(self, invalidation: BulkInvalidation | PageExtension, result: StoredResult) -> StoredResult | None:
+    def _left(self, invalidation: BulkInvalidation, result: StoredResult) -> StoredResult | None:
         """Return a result whose key was accepted after the change; None if it is unchanged."""
-        if isinstance(invalidation, PageExtension):
-            return self._extended(invalidation, result)
         known = self._connection.known
         times = self._connection.inward(result.times, result.requested_rev)
         if times.date > invalidation.moment or (invalidation.invalidates and result.invalidated):
@@ -82,22 +72,3 @@ class BulkInvalidator:
         if times.expires_at == 1:
             return None
         return result._replace(times=result.times._replace(expires_at=1))
-
-    def _extended(self, page: PageExtension, result: StoredResult) -> StoredResult | None:
-        """Return the result of a list after a page; None if the list is newer. A stale result stays stale."""
-        known = self._connection.known
-        times = self._connection.inward(result.times, result.requested_rev)
-        if result.invalidated or result.value is None or times.date > page.times.date:
-            return None
-        try:
-            parts = result_parts(result.value, times)
-            has_members = is_dict(parts.value) and page.result is not UNDEFINED
-            if times.expires_at > 1:
-                times = page.times if page.refreshes else times.with_page(page.times)
-            elif not has_members:
-                return None
-            value = page.result if has_members else parts.value
-            encoded = result_json(self._registry, Result(value, ResultMeta(times, contents=parts.contents)))
-        except (ValueError, Unstorable):
-            return None
-        return result._replace(times=known.outward(times), value=encoded)

@@ -18,7 +18,7 @@ from ..cache.tables import EMPTY, ResultMeta
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..cache.write_set import PutList
 from ..schema.stored import is_collection
-from .pending_write import BulkInvalidation, PageExtension, PendingWrite, Result
+from .pending_write import BulkInvalidation, PendingWrite, Result
 from .stored_validators import is_bare
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class ChangeCapture:
             self._keep_out(pending, request)
             return
         pending.take_tables()
-        bulk_invalidations: list[BulkInvalidation | PageExtension] = []
+        bulk_invalidations: list[BulkInvalidation] = []
         if write_set is not None:
             for node in write_set.classes:
                 schema: Any = node
@@ -213,11 +213,9 @@ class ChangeCapture:
         own = None if request is None else results.get(request.key)
         if validators is not None and request is not None and own is not None and is_bare(validators, request):
             results[request.key] = own._replace(validators=validators)
-        if write_set is not None and write_set.page is not None and self._extends(write_set.page[0], results):
-            key, header = write_set.page
-            results.pop(key, None)
-            refreshes = request is None or request.rules.lists.joins_refresh
-            bulk_invalidations.append(PageExtension(key, header, pending.times, refreshes))
+        if write_set is not None and write_set.page is not None and self._outdates(write_set.page, results):
+            results.pop(write_set.page, None)
+            pending.drop = {**pending.drop, write_set.page: None}
         pending.results, pending.bulk_invalidations = results, bulk_invalidations
 
     def keeps_key(self, key: str) -> bool:
@@ -234,7 +232,7 @@ class ChangeCapture:
         Another process would show the other members as it has them, which may be older.
         """
         write_set, registry, known = pending.write_set, self._registry, self._connection.known
-        keys = {request.key} if write_set is None or write_set.page is None else {request.key, write_set.page[0]}
+        keys = {request.key} if write_set is None or write_set.page is None else {request.key, write_set.page}
         lists = {cell for cell in pending.all_cells() if is_collection(cell[0])}
         records = {table: written for table, written in pending.cells.items() if not is_collection(table)}
         if request.rules.side_effect:
@@ -254,8 +252,8 @@ class ChangeCapture:
         for cell in lists:
             known.note(*cell, 0, "")
 
-    def _extends(self, key: str, results: dict[str, Result]) -> bool:
-        """Whether a page extends the stored list, as memory does not have the latest list."""
+    def _outdates(self, key: str, results: dict[str, Result]) -> bool:
+        """Whether a page outdates the stored result of its list, as memory does not have the latest one."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
         return not is_latest and self.keeps_key(key)

@@ -63,21 +63,6 @@ class BulkInvalidation(NamedTuple):
             return True
 
 
-class PageExtension(NamedTuple):
-    """A page of a list, whose times and other members are written to the stored result of the list."""
-
-    key: str
-    result: Any
-    """UNDEFINED if the page has no other members."""
-    times: Meta
-    refreshes: bool
-    """Whether the list has the times of its newest page; else it has those of its oldest one."""
-
-    def accepts(self, key: str) -> bool:
-        """Whether it changes the result of a key."""
-        return key == self.key
-
-
 Table: TypeAlias = "tuple[str, Mapping[str, Any], Sequence[Any] | None]"
 """A table, the rows that an action writes to it, and their previous values if they are compared."""
 Key: TypeAlias = "tuple[str, Any, ResultMeta | None, Any, ResultMeta | None]"
@@ -121,7 +106,7 @@ class PendingWrite:
     """Tables whose stored rows are incomplete after the commit."""
     drop: Mapping[Place, None] = _NO_PLACES
     """Rows and results that are deleted from the storage."""
-    bulk_invalidations: Sequence[BulkInvalidation | PageExtension] = ()
+    bulk_invalidations: Sequence[BulkInvalidation] = ()
     joins: Sequence[EditList] = ()
     """Edits of collections that need not be in memory."""
     release: Sequence[str] = ()

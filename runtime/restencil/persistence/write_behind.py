@@ -72,7 +72,7 @@ class WriteBehind:
         self.moved_lists = queue.moved_lists
         self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue)
-        self._bulk_invalidator = BulkInvalidator(store_state, connection, registry)
+        self._bulk_invalidator = BulkInvalidator(store_state, connection)
         self._batch: WriteBatch | None = None
         self._goes_alone = False
         """Whether the next commit has only one action, as several were too big together."""

@@ -310,7 +310,7 @@ def extend_list(tx: Transaction) -> None:
     key = rules.lists.list_key(*request.args)
     declared = list_result(rules.schema, page, request.args) if isinstance(page, dict) else UNDEFINED
     if write_set is not None:
-        write_set.page = key, declared
+        write_set.page = key
     stored, meta = change.result(key), change.key_meta(key)
     if stored is UNDEFINED or meta is None or meta.date > change.times.date:
         return
