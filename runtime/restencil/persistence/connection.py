@@ -57,6 +57,8 @@ class VersionMap:
         """By table and primary key, the last known rev of an unverified row, to compare with the storage."""
         self.unverified_keys: dict[str, int] = {}
         """By key, the last known rev of an unverified result; 0 if none was known, so that memory may be right."""
+        self.changed: dict[tuple[str, str], None] = {}
+        """Cells that the storage has another row of, to be loaded."""
         self.shapes: dict[str, str] = {}
         """By table, the usual schema fingerprint of its rows."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
@@ -90,8 +92,8 @@ class VersionMap:
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
         """Forget all revisions at the start of a new epoch; the clock offset stays."""
         self._begin(epoch, reset, number)
-        self.unverified.clear()
-        self.unverified_keys.clear()
+        for kept in (self.unverified, self.unverified_keys, self.changed):
+            kept.clear()
 
     def _begin(self, epoch: int, reset: int, number: int) -> None:
         self.epoch, self.reset, self.last = epoch, reset, number
@@ -153,6 +155,12 @@ class VersionMap:
             self.odd_shapes[table, pk] = shape
         elif self.odd_shapes:
             self.odd_shapes.pop((table, pk), None)
+
+    def outdated(self, cell: tuple[str, str], rev: int) -> None:
+        """Load a cell again, as memory has the row of this rev and the storage has a later one."""
+        self.unverified.setdefault(cell[0], {})[cell[1]] = rev
+        self.forget(*cell)
+        self.changed[cell] = None
 
     def outward(self, times: Meta) -> Meta:
         """Convert times of memory to times of the storage; 0 and 1 are markers and stay."""

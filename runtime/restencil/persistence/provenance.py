@@ -36,6 +36,7 @@ class Provenance:
         self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
         """The members that were left out of stored rows."""
         self.whole = connection.known.whole
+        self.changed = connection.known.changed
         self.unverified = connection.known.unverified
         """By table and primary key, the last known rev of unverified rows in memory; -1 for one of another epoch."""
         self.unverified_keys = connection.known.unverified_keys
@@ -55,8 +56,6 @@ class Provenance:
         self.unusable: set[EntityPath] = set()
         """Stored rows that cannot be used: without members, written by other classes, too old, or invalid JSON."""
         self.unusable_keys: set[str] = set()
-        self.changed: dict[EntityPath, None] = {}
-        """Cells that other processes have changed, to be loaded."""
         self.listed: set[str] = set()
         """Tables that a response of this process listed completely."""
         self.infos: dict[str, TableInfo] = {}
@@ -69,7 +68,7 @@ class Provenance:
         self.has_earlier = False
         """Whether memory may have values of an earlier epoch, whose references may dangle."""
         self.absent = 0
-        for kept in (self.key_shapes, self.left_out, self.whole, self.unverified, self.unverified_keys):
+        for kept in (self.key_shapes, self.left_out, self.whole, self.changed, self.unverified, self.unverified_keys):
             kept.clear()
         self.generation += 1
 
@@ -107,9 +106,10 @@ class Provenance:
         for table, pk in cells:
             rev = known.rev(table, pk)
             if rev is not None and base.get(table, pk) is not UNDEFINED:
-                self.unverified.setdefault(table, {})[pk] = rev
-            known.forget(table, pk)
-            self.changed[table, pk] = None
+                known.outdated((table, pk), rev)
+            else:
+                known.forget(table, pk)
+                self.changed[table, pk] = None
         for key in keys:
             self.unverified_keys[key] = known.key_revs.pop(key, self.unverified_keys.get(key, -1))
         self.generation += 1

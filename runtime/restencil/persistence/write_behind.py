@@ -17,8 +17,6 @@ from ..base.lazy_imports import running_loop
 from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.merge import StoredEntry
-from ..schema.stored import is_collection
-from .apply_remote import apply_remote
 from .bulk_invalidation import BulkInvalidator
 from .change_capture import ChangeCapture
 from .conflict_reads import ConflictReads
@@ -336,16 +334,13 @@ class WriteBehind:
         count["commits"] += 1
         count["committed_rows"] += len(batch.rows)
         is_next = known.numbered(number)
-        entering: dict[EntityPath, StoredEntry] = {}
         for cell, row in batch.rows.items():
             queue.committed(cell, row.held, number, row.shape)
             if base.get(*cell) is not UNDEFINED:
                 known.note(*cell, number, row.shape)
-                rebased_onto = queue.bases.get(cell)
-                if row.is_rebased and (rebased_onto is None or not rebased_onto.is_taken):
-                    self._enter(cell, row.held, batch, entering)
-        if entering and apply_remote(self._store_state, entering):
-            self._store.changed()
+                if row.is_rebased and cell not in known.only_here:
+                    known.outdated(cell, number - 1)
+                    self._store_state.has_unverified = True
         for key in batch.results:
             if is_next and key not in known.unverified_keys and (key in base.results or key in base.key_metas):
                 known.key_revs[key] = number
@@ -378,7 +373,7 @@ class WriteBehind:
                 self.queue.leave_out(pending)
 
     def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
-        """Rebase a batch onto rows that other processes have written, and write the result to memory."""
+        """Rebase a batch onto rows that other processes have written."""
         self.connection.count["moved"] += 1
         known, queue = self.connection.known, self.queue
         with self._store.lock:
@@ -390,7 +385,6 @@ class WriteBehind:
             if gives_up:
                 batch.given_up.update(cells or batch.cells())
                 return
-            entering: dict[EntityPath, StoredEntry] = {}
             for row in found.rows:
                 if row.rev and row.table in known.whole:  # it was inserted before ours
                     known.whole.discard(row.table)
@@ -399,31 +393,6 @@ class WriteBehind:
             for cell, row in zip(cells, found.rows, strict=True):
                 queue.met(cell, row)
                 known.forget(*cell)
-                if self._store_state.base.get(*cell) is UNDEFINED:
-                    continue
-                known.note(*cell, row.rev, row.shape)
-                self._enter(cell, None, batch, entering)
-            if apply_remote(self._store_state, entering):
-                self._store.changed()
-        if not self.commits_at_once:  # else a listener would run inside of the action
-            self._store.tell()
-
-    def _enter(
-        self, cell: EntityPath, held: StoredEntry | None, batch: WriteBatch, entering: dict[EntityPath, StoredEntry]
-    ) -> None:
-        """Add the value of a rebased row to `entering`, the values that are written to memory."""
-        try:
-            waits = self.queue.of_cell(cell)
-            held = self.queue.rebased(cell, waits) if waits else held
-        except Exception:
-            self.connection.hook_failed(cell)
-            batch.given_up.add(cell)
-            return
-        if held is not None and cell not in self.connection.known.only_here:
-            entering[cell] = held
-            base = self.queue.bases.get(cell)
-            if base is not None and not is_collection(cell[0]):
-                self.queue.bases[cell] = base._replace(is_taken=True)
 
     # -- lifecycle
 

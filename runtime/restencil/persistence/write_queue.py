@@ -39,8 +39,6 @@ class Base(NamedTuple):
     """Its value in the form of memory; None if there is no usable one."""
     rev: int
     shape: str
-    is_taken: bool = False
-    """Whether memory has the rebased value; never True for a list, which depends on other rows, too."""
 
 
 class WriteQueue:
@@ -384,7 +382,7 @@ class WriteQueue:
         """Note a committed row; pending writes of its cell are rebased onto it."""
         base = self.bases.pop(cell, None)
         if base is not None and self.of_cell(cell):
-            self.bases[cell] = Base(held, rev, shape, base.is_taken)
+            self.bases[cell] = Base(held, rev, shape)
 
 
 def _overlaps(action: PendingWrite, cell: EntityPath, base: Base, timeline: Timeline) -> bool:
