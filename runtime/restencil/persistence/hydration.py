@@ -29,12 +29,11 @@ from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
 from ..schema.record import class_record
 from ..schema.stored import is_collection, is_partial, record_of
-from .apply_remote import apply_remote, is_alike, write_entry
 from .connection import arrived
 from .pending_write import deletion_of
 from .provenance import Provenance
 from .row_codec import NOTHING_LEFT, many_row_values, result_parts, whole_of
-from .stored_forms import entry_of, record_in
+from .stored_forms import entry_of, is_alike, record_in, write_entry
 
 if TYPE_CHECKING:
     from ..cache.store import Store
@@ -138,10 +137,8 @@ class Hydrator(Provenance):
             store_state.commit(RemoveEntries((), intake.evicted))
         if self._met:
             met, self._met = self._met, []
-            moved = self._write_behind.moved_lists(met)
-            self.generation += moved is not None
-            if moved and apply_remote(store_state, moved):
-                self._store.changed()
+            self._write_behind.queue.forget_moved(met)
+            self.generation += 1
         store_state.hot_results.clear()
 
     def _tell(self, transition: Transition) -> None:

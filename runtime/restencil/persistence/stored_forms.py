@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.values import INVALID, Sentinel
+from ..base.values import INVALID, UNDEFINED, Sentinel, same_json
 from ..cache.merge import StoredEntry, requested_by, with_parts
 from ..cache.merge import whole_of as last_whole_of
-from ..schema.stored import is_collection, record_of
+from ..schema.stored import is_collection, is_partial, record_of
 from .row_codec import (
     NOTHING_LEFT,
     LeftOut,
@@ -21,7 +21,7 @@ from .row_codec import (
 
 if TYPE_CHECKING:
     from ..base.values import Meta
-    from ..cache.tables import EntityPath, Tables
+    from ..cache.tables import ChangeSet, EntityPath, Tables
     from ..storage.protocol import StoredRow
     from .pending_write import Result
     from .schema_fingerprint import SchemaRegistry
@@ -99,3 +99,20 @@ def record_in(base: Tables, cell: EntityPath) -> StoredEntry | None:
     if isinstance(stored, Sentinel):
         return None
     return StoredEntry(stored, base.metas[table][pk], base.whole(table, pk))
+
+
+def write_entry(change: ChangeSet, cell: EntityPath, entry: StoredEntry) -> None:
+    """Add a value from the storage to a change."""
+    table, pk = cell
+    change.write(table, pk, entry.stored, entry.times)
+    if entry.whole is not None:
+        change.partial.setdefault(table, {})[pk] = entry.whole
+
+
+def is_alike(before: object, stored: object) -> bool:
+    """Whether a value in memory equals a stored one in JSON."""
+    if before is stored:
+        return True
+    if before is UNDEFINED or isinstance(before, Sentinel) or isinstance(stored, Sentinel):
+        return False
+    return is_partial(before) is is_partial(stored) and same_json(record_of(before), record_of(stored))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..cache.validators import Validators, source_at
-from .apply_remote import is_alike
+from .stored_forms import is_alike
 
 if TYPE_CHECKING:
     from ..cache.merge import StoredEntry

@@ -67,7 +67,6 @@ class WriteBehind:
         self.is_pending = queue.is_pending
         self.is_pending_key = queue.is_pending_key
         self.is_joined = queue.is_joined
-        self.moved_lists = queue.moved_lists
         self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue)
         self._bulk_invalidator = BulkInvalidator(store_state, connection)

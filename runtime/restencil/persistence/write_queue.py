@@ -349,34 +349,21 @@ class WriteQueue:
             records[cell] = _record_of(was), _record_of(self._rebased(cell, was, (action,)))
         return joins._replace(moved=records, change=joins.change_of(records))
 
-    def moved_lists(self, cells: Iterable[EntityPath]) -> dict[EntityPath, StoredEntry] | None:
-        """Return the lists in memory after the pending moves of these entities, whose rows were just loaded.
-
-        Returns None if nothing moves them. Lists without a loaded row are unknown from then on.
-        """
+    def forget_moved(self, cells: Iterable[EntityPath]) -> None:
+        """Load the lists again that pending writes move these entities between, as their rows were just loaded."""
         tables = {
-            joins.table: None
+            joins.table
             for pending in self.actions
             for joins in pending.joins
             if joins.moved and any(cell in joins.moved for cell in cells)
         }
-        if not tables:
-            return None
-        found: dict[EntityPath, StoredEntry] = {}
+        known = self._connection.known
         for table in tables:
-            for pk in [*self._store_state.base.entities.get(table, EMPTY)]:
-                cell = table, pk
-                if cell not in self.bases:
-                    self._connection.known.forget(table, pk)
-                    continue
-                try:
-                    held = self.rebased(cell, self.of_cell(cell))
-                except Exception:
-                    self._connection.hook_failed(cell)
-                    continue
-                if held is not None:
-                    found[cell] = held
-        return found
+            for pk in self._store_state.base.entities.get(table, EMPTY):
+                self.bases.pop((table, pk), None)
+                known.forget(table, pk)
+                known.changed[table, pk] = None
+                self._store_state.has_unverified = True
 
     def committed(self, cell: EntityPath, held: StoredEntry, rev: int, shape: str) -> None:
         """Note a committed row; pending writes of its cell are rebased onto it."""
