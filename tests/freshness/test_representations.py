@@ -153,3 +153,59 @@ def test_representation_is_never_stored(from_dump: bool) -> None:
         session.again(from_dump=from_dump)
         assert session.call("files.get", id=1).content == "now"
         assert session.call("files.get", id=1, ref="a").content == "at a"
+
+
+LANGUAGES = """
+resources:
+  notes:
+    path: /notes/:id
+    schema: {entity: Note, fields: {id: integer, title: string}}
+    search_params: {lang: string?, title: string?}
+    endpoints: {get: {search_params: {lang: string?}}}
+    pagination_field: page
+    pagination: {style: page}
+"""
+
+
+def notes(method: str, target: str, body: Any) -> Any:
+    """One note with a German title; its list has one page."""
+    path, _, query = target.partition("?")
+    note = {"id": 1, "title": "Hallo" if "lang=de" in query else "Hello"}
+    if path != "/notes":
+        return note
+    return [] if "page=2" in query else [note]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_argument_that_get_has_too_selects_a_representation_in_lists(asynchronous: bool) -> None:
+    """`get_list(lang="de")` answers no `get(id=1)`, and shows no English titles."""
+    with small(LANGUAGES, notes, World(asynchronous=asynchronous)) as session:
+        assert session.call("notes.get_list", lang="de")[0].title == "Hallo"
+        assert session.requests("notes.get_list", lang="de") == []
+        assert session.call("notes.get", id=1).title == "Hello"
+        assert session.requests("notes.get", id=1) == []
+        assert session.call("notes.get_list", lang="de")[0].title == "Hallo"
+        assert session.call("notes.get_list")[0].title == "Hello"
+        assert session.requests("notes.get", id=1) == []
+        assert session.call("notes.get", id=1, lang="de").title == "Hallo"
+        assert session.call("notes.get_list")[0].title == "Hello"
+        assert session.call("notes.get_list.get_page", lang="de", page=1)[0].title == "Hallo"
+        assert session.call("notes.get", id=1).title == "Hello"
+
+
+def test_argument_that_get_does_not_have_selects_items_of_a_list() -> None:
+    """After `get_list(title="Hello")` no `get(id=1)` is requested."""
+    with small(LANGUAGES, notes) as session:
+        session.call("notes.get_list", title="Hello", lang=None)
+        assert session.requests("notes.get", id=1) == []
+
+
+def test_live_reads_of_lists_request_each_representation_once() -> None:
+    """Neither of them makes the others request theirs again."""
+    with small(LANGUAGES, notes) as session:
+        seen: list[Any] = []
+        for name, arguments in (("notes.get", {"id": 1}), ("notes.get_list", {"lang": "de"}), ("notes.get_list", {})):
+            session.watch(name, arguments, seen)
+        for _ in range(8):
+            session.settle()
+        assert len(session.asked(0)) == 3

@@ -12,7 +12,7 @@ from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, run
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.patterns import parts_entities
 from restencil_generator.spec.names import python_name
-from restencil_generator.spec.type_info import fields_in, type_info
+from restencil_generator.spec.type_info import fields_in, holds_many, type_info
 
 Value: TypeAlias = "str | int | tuple[Value, ...] | Mapping[str, Value]"
 """Plain data for a Python literal; durations and other integers get thousands separators."""
@@ -91,6 +91,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, s
     names = () if endpoint.expires == d.NOTHING else tuple(_target(name, resource) for name in endpoint.expires)
     found["expires"] = string(d.NOTHING) if endpoint.expires == d.NOTHING else _value(names)
     found["exact_filters"] = None if endpoint.exact_filters is None else _literal(endpoint.exact_filters)
+    found["representation"] = _value(_representation(endpoint, scope.spec))
     found["content"] = _text(endpoint.content)
     family = (endpoint, *endpoint.extenders.values())
     page = next((one.pagination_field for one in family if one.pagination_field is not None), None)
@@ -117,6 +118,24 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, s
     if sender is not None or not (endpoint.method in d.BODILESS and not endpoint.send_body):
         found["body"] = _body_names(sent_body(sender or endpoint), scope)
     return found
+
+
+def _representation(endpoint: d.Endpoint, spec: d.Spec) -> tuple[str, ...]:
+    """Return the arguments of a list that `get` of its records has too, where they can only select how they are shown.
+
+    They do not select it there if they are fields, and not here if they are exact filters.
+    """
+    if endpoint.side_effect or endpoint.schema is None or not holds_many(endpoint.schema):
+        return ()
+    names = set(d.entities_in(endpoint.schema))
+    selecting: set[str] = set()
+    for resource in spec.resources.values():
+        get = resource.endpoints.get("get")
+        if get is not None and get.schema is not None and not names.isdisjoint(d.entities_in(get.schema)):
+            fields = {field.wire for name in names for field in spec.entities[name].all_fields}
+            selecting.update(one.wire for one in get.search_params if not one.of and one.wire not in fields)
+    filters = endpoint.exact_filters or ()
+    return tuple(one.wire for one in endpoint.search_params if one.wire in selecting and one.wire not in filters)
 
 
 def differing(

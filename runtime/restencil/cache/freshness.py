@@ -144,6 +144,8 @@ def stale_references(base: Tables, request: Request, cells: Shown, change: Chang
 
 def _root(request: Request, stored: object) -> EntityPath | None:
     """Return the record or list that is the whole result, if the arguments identify it; else None."""
+    if request.selects_representation:
+        return None
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
     entity = as_entity(schema)
     table = None if schema is None or entity is not None else schema.own_table
@@ -151,8 +153,6 @@ def _root(request: Request, stored: object) -> EntityPath | None:
         return (table, stored) if type(stored) is str else None
     if not request.rules.params.names_entity:
         return None  # its path is below that of a record
-    if request.selects_representation:
-        return None
     params: Any = args[0] if args else None
     if entity is not None:
         if type(stored) is not str or (not entity.model.single and entity.lenient_pk(params, args) != stored):
@@ -187,6 +187,11 @@ def record_path_above(request: Request) -> str | None:
     if siblings is None or path is None:
         return None
     return next(filter(siblings.is_item, paths_above(path)), None)
+
+
+def _is_in(cell: EntityPath, received: Received | None) -> bool:
+    """Return whether a record or list was in a response that contained this; None: everything."""
+    return received is None or cell[1] in received.get(cell[0], ())
 
 
 class _Judge:
@@ -233,7 +238,7 @@ class _Judge:
             return Freshness(STALE, mark)
         if self._rules.named_fields and not (contents is not None and contents.names_another) and self._is_another():
             return Freshness(STALE, Mark(NEVER, "its record has another value in a field that the URL names"))
-        if fetched_at is not None and self._request.selects_representation and self._is_overwritten(fetched_at):
+        if fetched_at is not None and self._is_overwritten(contents, fetched_at):
             return Freshness(STALE, Mark(NEVER, REPRESENTED))
         own_expiry = expires_at
         stale: dict[EntityPath, _Part] = {}
@@ -262,11 +267,14 @@ class _Judge:
             return Freshness(STALE, mark, tuple(references.values()), latest)
         return Freshness(min(expires_at, own_expiry))
 
-    def _is_overwritten(self, fetched_at: float) -> bool:
-        """Return whether the record of the result was in another response since this time (ms)."""
-        found = None if self._rules.schema is None else self._rules.schema.referred(self._stored)
-        times = None if found is None else self._base.meta(found[0].table_key, found[1])
-        return times is not None and times.fetched_at != fetched_at
+    def _is_overwritten(self, contents: Contents | None, fetched_at: float) -> bool:
+        """Return whether a record of a representation was in another response since this time (ms)."""
+        if not self._request.selects_representation:
+            return False
+        received = None if contents is None else contents.received
+        cells = [cell for cell in self._cells if cell[0] in self._models and _is_in(cell, received)]
+        found = (self._base.meta(*cell) for cell in cells)
+        return any(times is not None and times.fetched_at != fetched_at for times in found)
 
     def _is_another(self) -> bool:
         """Return whether the result is a record that has another value now in a field that the URL names."""
@@ -369,7 +377,7 @@ class _Judge:
 
         `received` is what the response to this request contained; None: everything.
         """
-        is_own = received is None or cell[1] in received.get(cell[0], ())
+        is_own = _is_in(cell, received)
         if cell[0] in self._collections:
             return self._list(cell, number, is_own=is_own)
         if received is not None and not is_own:

@@ -33,6 +33,8 @@ class ReadPolicy(NamedTuple):
     """Whether the endpoint's key test matches the keys of all its requests."""
     is_stored: bool = True
     """Whether results are stored, read from the cache and shared; False for a stream that is read once."""
+    representation: tuple[str, ...] = ()
+    """The arguments of a list that may select another representation of its records, as they do in reads of one."""
     conditional: bool = False
     """Whether requests are conditional (If-None-Match, If-Modified-Since) when validators are known."""
     server_lifetime: tuple[float, float] | None = None

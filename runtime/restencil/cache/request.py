@@ -433,11 +433,14 @@ class Request:
 
     @property
     def selects_representation(self) -> bool:
-        """Whether it reads one record with search arguments, such as a language, that may select another form of it."""
+        """Whether it reads records with search arguments, such as a language, that may select another form of them."""
         rules, schema = self.rules, self.rules.schema
-        if rules.side_effect or not rules.read.counts_whole or schema is None or not schema.entities:
+        if rules.side_effect or not rules.read.counts_whole or schema is None:
             return False
-        return bool(self.other_arguments)
+        if schema.entities:
+            return bool(self.other_arguments)
+        params: Any = self.args[0] if self.args else None
+        return is_mapping(params) and any(params.get(name) is not None for name in rules.read.representation)
 
     @property
     def other_arguments(self) -> list[str]:

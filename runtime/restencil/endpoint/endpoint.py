@@ -245,6 +245,7 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 needs=_needs_of(self.needs, strict=strict),
                 exact_key_match=self.plan.exact_key_match,
                 is_stored=self.content != "stream" or self.side_effect,
+                representation=tuple(self.representation or ()),
                 conditional=_is_conditional(self),
                 server_lifetime=freshness_of(self.freshness),
                 counts_whole=strict,

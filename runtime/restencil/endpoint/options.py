@@ -226,6 +226,7 @@ _HTTP_CHECKS: Final[Mapping[str, Check]] = {
     "concurrency": _concurrency,
     "needs": _names_or("all", "required"),
     "exact_filters": _names,
+    "representation": _names,
     "search_fields": _field_names,
     "body_fields": _field_names,
     "persist": _persistence,
@@ -515,6 +516,7 @@ class _Options:
     signatures: Mapping[str, Any] | None
     needs: str | Sequence[str] | None
     exact_filters: Sequence[str] | None
+    representation: Sequence[str] | None
     search_fields: Mapping[str, str] | None
     body_fields: Mapping[str, str] | None
     strict_keywords: bool | None
