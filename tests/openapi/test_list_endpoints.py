@@ -136,6 +136,19 @@ def test_list_endpoints_parameters_of_the_list_are_of_the_resource() -> None:
     assert found["endpoints"] == {"get": {"search_params": {"expand": "string?"}}}
 
 
+def test_list_endpoints_default_that_is_another_than_that_of_get_is_sent() -> None:
+    """A list that leaves something out by default, which `get` has, does not return the records of `get`."""
+    hydrate = {"type": "boolean", "default": False}
+    paths = {
+        "/orders": {"get": operation(many(ORDER), query={"hydrate": hydrate})},
+        "/orders/{id}": {"get": operation(ORDER, query={"hydrate": {**hydrate, "default": True}})},
+    }
+    found = spec(paths)["resources"]["orders"]
+    assert found["search_params"] == {"hydrate": {"type": "boolean?", "default": False}}
+    described = {"type": "boolean?", "description": "The server's default: true."}
+    assert found["endpoints"] == {"get": {"search_params": {"hydrate": described}}}
+
+
 @pytest.mark.parametrize(
     ("path", "sent", "reads"),
     [

@@ -49,6 +49,29 @@ def test_parameters_brackets_and_objects_are_split() -> None:
     assert found["resources"]["a"]["pagination_field"] == "page_number"
 
 
+@pytest.mark.parametrize(
+    ("alternatives", "written"),
+    [
+        (
+            [{"format": "uuid"}, {}, many({"anyOf": [{"type": "string", "format": "uuid"}, {"type": "string"}]})],
+            ["string"],
+        ),
+        ([{"format": "date-time"}, {}, many({"type": "string"})], ["string"]),
+    ],
+)
+def test_parameters_string_or_a_list_of_strings_is_a_list(alternatives: list[dict[str, str]], written: object) -> None:
+    """Other strings, such as UUIDs, are strings too."""
+    choice = {"anyOf": [*({"type": "string", **each} for each in alternatives), {"type": "null"}]}
+    found = spec({"/a": {"get": operation(query={"key": choice})}})["resources"]["a"]["endpoints"]["a"]
+    assert found["search_params"] == {"key": {"type": written, "optional": True}}
+
+
+def test_parameters_of_any_type_may_be_left_out() -> None:
+    """The type `any` alone would have to be passed."""
+    found = spec({"/a": {"get": operation(query={"key": {}})}})["resources"]["a"]["endpoints"]["a"]
+    assert found["search_params"] == {"key": {"type": "any", "style": "json", "optional": True}}
+
+
 def test_parameters_that_a_list_requires_are_not_those_of_its_push() -> None:
     """Unless the document declares them there: a call could not omit them."""
     user = {"User": record("id", "name", id="string", name="string")}

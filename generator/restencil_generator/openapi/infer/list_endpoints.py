@@ -77,9 +77,24 @@ class Lists:
             name = names[query.wire]
             if name in fields and (self._is_vague(query) or self._is_set_sometimes(listed, name)):
                 found[name] = _with(found[name], "filter", "unknown")
+            elif self._is_shown_otherwise(endpoint, listed, query):
+                found[name] = self.context.parameters.search_param(query, name, sends_default=True)
         if found:
             endpoint.values["search_params"] = found
         return names
+
+    def _is_shown_otherwise(self, endpoint: Endpoint, listed: Entity | None, query: Query) -> bool:
+        """Return whether a parameter has another default in `get` of the listed records, which it shows in another way.
+
+        A list sends its own, so that a client knows of it: the records that it shows are none of those that `get` does.
+        """
+        resources = [] if listed is None else [each for each in self.context.resources if each.entity is listed]
+        get = next((each.members["get"] for each in resources if "get" in each.members), None)
+        if get is None or get is endpoint.call:
+            return False
+        same = [each for each in self.context.parameters.of(get.operation) if each.wire == query.wire]
+        own, *others = (self.context.shapes.of(each.part).default for each in (query, *same))
+        return own is not None and any(other not in (None, own) for other in others)
 
     def _is_vague(self, query: Query) -> bool:
         """Return whether a parameter with the name of a field does not filter by equality."""

@@ -223,6 +223,8 @@ class Parameters:
         usual = self.search_style.get("objects" if schema.type == "object" else "lists", "comma")
         if typed.value == "any":
             style, usual = style if style in ("brackets", "deep") else "json", ""
+            if not query.required:
+                extras["optional"] = True  # `any` includes null, but a call has to pass it
         if style and style != usual:
             extras["style"] = style
         if (spelled := self.types.wire_of(name, query.wire)) is not None:

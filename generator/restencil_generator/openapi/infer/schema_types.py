@@ -215,10 +215,13 @@ class Types:
         if not isinstance(alternatives, list) or "attribute" in value:
             return ANY
         scalars = [each for each in alternatives if self._is_scalar(each)]
+        if "string" in scalars:  # such as a UUID or a string, or a list of either
+            strings: list[Value] = ["string"]
+            alternatives = [strings if isinstance(each, list) else each for each in alternatives]
         lists = [each for each in alternatives if isinstance(each, list) and self._is_scalar(each[0])]
         if len(scalars) + len(lists) < len(alternatives):
             return ANY
-        if len(lists) == 1 and all(each == lists[0][0] for each in scalars):
+        if len(lists) == 1 and ("string" in scalars or all(each == lists[0][0] for each in scalars)):
             return Typed(lists[0])  # a list with one item is sent like its item
         if not lists and "string" in scalars:
             return Typed("string")
