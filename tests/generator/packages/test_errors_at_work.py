@@ -65,7 +65,7 @@ def test_errors_at_work_nearest_level_gives_the_shape(address: str) -> None:
     with market.Market(url_prefix=address) as client:
         with pytest.raises(market.NotFoundError) as missing:
             failing(client, 404).sellers.get(id=1)
-        assert isinstance(missing.value.data, market.Problem)
+        assert isinstance(missing.value.data, market.Missing)
         with pytest.raises(market.ServerError) as down:
             failing(client, 503).sellers.get_list()
         assert (down.value.status, down.value.data["error"]) == (503, "service_unavailable")
@@ -82,8 +82,8 @@ def test_errors_at_work_call_that_no_endpoint_describes_raises_them_too(address:
     """What the spec says for all holds for it."""
     with market.Market(url_prefix=address) as client:
         with pytest.raises(market.NotFoundError) as missing:
-            client.request("GET", "/offers/4711")
-        assert isinstance(missing.value.data, market.Missing)
+            client.request("GET", "/reviews/4711")
+        assert isinstance(missing.value.data, market.Problem)
         with pytest.raises(market.StatusError) as other:
             failing(client, 418).request("DELETE", "/offers/1")
         assert isinstance(other.value.data, market.Problem)

@@ -75,11 +75,7 @@ _API = restencil.Api(
             deprecated="production is near everyone",
         ),
     },
-    errors={
-        404: schema.Lazy("._objects:Missing", __name__),
-        "4XX": schema.Lazy("._objects:Problem", __name__),
-        "5XX": typing.Any,
-    },
+    errors={"4XX": schema.Lazy("._objects:Problem", __name__), "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
 )
 

@@ -72,13 +72,7 @@ class Offers(
     },
     header_params={
         "scope": restencil.HeaderParam("X-Scope"),
-        "rank": restencil.HeaderParam("X-Rank"),
         "language": restencil.HeaderParam("Accept-Language"),
-        "since": restencil.HeaderParam(
-            "X-Since",
-            in_key=False,
-            deprecated="ask for all",
-        ),
     },
     error_classes=f"{__package__}._errors",
     body=Offer,
@@ -90,14 +84,9 @@ class Offers(
         *,
         id: int,
         scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
-        since: datetime.datetime | None = None,
     ) -> Offer:
-        """`GET /offers/:id`
-
-        `since`: Deprecated: ask for all
-        """
+        """`GET /offers/:id`"""
         ...
 
     def _push(
@@ -107,9 +96,8 @@ class Offers(
         name: str | None = None,
         seller: int | Sequence[int] | None = None,
         scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
-        since: datetime.datetime | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         key: uuid.UUID | None = None,
     ) -> Offer: ...
 
@@ -120,13 +108,8 @@ class Offers(
         push_options={
             "header_params": {
                 "scope": restencil.HeaderParam("X-Scope"),
-                "rank": restencil.HeaderParam("X-Rank"),
                 "language": restencil.HeaderParam("Accept-Language"),
-                "since": restencil.HeaderParam(
-                    "X-Since",
-                    in_key=False,
-                    deprecated="ask for all",
-                ),
+                "rank": restencil.HeaderParam("X-Rank"),
                 "key": restencil.HeaderParam(
                     "Idempotency-Key",
                     in_key=False,
@@ -136,27 +119,14 @@ class Offers(
             "search_styles": {"seller": "repeat"},
             "search_types": None,
         },
-        unshift_options={
-            "header_params": {
-                "scope": restencil.HeaderParam("X-Scope"),
-                "rank": restencil.HeaderParam("X-Rank"),
-                "language": restencil.HeaderParam("Accept-Language"),
-                "since": restencil.HeaderParam(
-                    "X-Since",
-                    in_key=False,
-                    deprecated="ask for all",
-                ),
-                "key": restencil.HeaderParam(
-                    "Idempotency-Key",
-                    in_key=False,
-                    auto="uuid",
-                ),
-            },
-            "search_styles": {"seller": "repeat"},
-            "search_types": None,
-        },
+        unshift=None,
         persist=2,
         exact_filters=(),
+        header_params={
+            "scope": restencil.HeaderParam("X-Scope"),
+            "language": restencil.HeaderParam("Accept-Language"),
+            "rank": restencil.HeaderParam("X-Rank"),
+        },
         search_styles={
             "seller": "repeat",
             "ids": "comma",
@@ -184,51 +154,13 @@ class Offers(
         period: PeriodBody | Period | None = None,
         prices: OffersSearchPrices | None = None,
         scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
-        since: datetime.datetime | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
     ) -> Sequence[Offer]:
-        """`GET /offers`
-
-        `since`: Deprecated: ask for all
-        """
+        """`GET /offers`"""
         ...
 
     create = restencil.push_of(get_list)
-
-    @restencil.rest(method="PUT", path="/offers/:id")
-    def update(
-        self,
-        *,
-        id: int,
-        body: OfferBody,
-        scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
-        language: str | None = None,
-        since: datetime.datetime | None = None,
-    ) -> Offer:
-        """`PUT /offers/:id`
-
-        `since`: Deprecated: ask for all
-        """
-        ...
-
-    @restencil.rest(method="PATCH", path="/offers/:id")
-    def partial_update(
-        self,
-        *,
-        id: int,
-        body: OfferBody,
-        scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
-        language: str | None = None,
-        since: datetime.datetime | None = None,
-    ) -> Offer:
-        """`PATCH /offers/:id`
-
-        `since`: Deprecated: ask for all
-        """
-        ...
 
     @restencil.rest(method="DELETE", path="/offers/:id")
     def delete(
@@ -236,14 +168,9 @@ class Offers(
         *,
         id: int,
         scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
-        since: datetime.datetime | None = None,
     ) -> Offer | None:
-        """`DELETE /offers/:id`
-
-        `since`: Deprecated: ask for all
-        """
+        """`DELETE /offers/:id`"""
         ...
 
     @restencil.rest(
@@ -266,14 +193,10 @@ class Offers(
         id: int,
         body: OffersBuyBody,
         scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
-        since: datetime.datetime | None = None,
     ) -> Offer:
         """Buy some of what is offered, at the price that was shown. `POST
         /offers/:id/buy`
-
-        `since`: Deprecated: ask for all
         """
         ...
 
@@ -284,31 +207,14 @@ class Offers(
         conditional=False,
         persist=False,
         path_params={"file": "slashes"},
-        header_params={
-            "rank": restencil.HeaderParam("X-Rank"),
-            "language": restencil.HeaderParam("Accept-Language"),
-            "since": restencil.HeaderParam(
-                "X-Since",
-                in_key=False,
-                deprecated="ask for all",
-            ),
-        },
+        header_params={"language": restencil.HeaderParam("Accept-Language")},
         without=("X-Shop",),
         deprecated_params={"file": "ask for a size"},
     )
-    def picture(
-        self,
-        *,
-        id: int,
-        file: str,
-        rank: typing.Literal["best", "last"] | int | None = None,
-        language: str | None = None,
-        since: datetime.datetime | None = None,
-    ) -> typing.Any:
+    def picture(self, *, id: int, file: str, language: str | None = None) -> typing.Any:
         """`GET /offers/:id/pictures/:file\\_large`
 
         `file`: Deprecated: ask for a size
-        `since`: Deprecated: ask for all
         """
         ...
 
@@ -317,13 +223,21 @@ class Offers(
         path="/offers/several/:ids",
         schema=[Offer],
         path_params={"ids": "list"},
+        header_params={
+            "scope": restencil.HeaderParam("X-Scope"),
+            "language": restencil.HeaderParam("Accept-Language"),
+            "since": restencil.HeaderParam(
+                "X-Since",
+                in_key=False,
+                deprecated="ask for all",
+            ),
+        },
     )
     def several(
         self,
         *,
         ids: Sequence[int],
         scope: str | None = None,
-        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Sequence[Offer]:

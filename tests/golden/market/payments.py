@@ -93,11 +93,7 @@ class Payments(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={
-        404: schema.Lazy("._objects:Missing", __name__),
-        "4XX": schema.Lazy("._objects:Problem", __name__),
-        "5XX": typing.Any,
-    },
+    errors={"4XX": schema.Lazy("._objects:Problem", __name__), "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
     body=Payment,
     non_filter_argument_keys=("since",),
@@ -118,6 +114,7 @@ class Payments(
         method="GET",
         path="/payments",
         push=_push,
+        unshift=None,
         exact_filters=("state",),
         formats={"since": "unix_ms"},
     )
@@ -131,11 +128,6 @@ class Payments(
         ...
 
     create = restencil.push_of(get_list)
-
-    @restencil.rest(method="PUT", path="/payments/:id")
-    def update(self, *, id: int, body: PaymentBody) -> Payment:
-        """`PUT /payments/:id`"""
-        ...
 
     @restencil.rest(method="PATCH", path="/payments/:id")
     def partial_update(self, *, id: int, body: PaymentPartialBody) -> Payment:

@@ -32,11 +32,7 @@ class Receipts(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={
-        404: schema.Lazy("._objects:Missing", __name__),
-        "4XX": schema.Lazy("._objects:Problem", __name__),
-        "5XX": typing.Any,
-    },
+    errors={"4XX": schema.Lazy("._objects:Problem", __name__), "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
 ):
     @restencil.rest(method="GET", path="/receipts/:id")

@@ -69,11 +69,7 @@ class Reviews(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={
-        404: schema.Lazy("._objects:Missing", __name__),
-        "4XX": schema.Lazy("._objects:Problem", __name__),
-        "5XX": typing.Any,
-    },
+    errors={"4XX": schema.Lazy("._objects:Problem", __name__), "5XX": typing.Any},
     content_type="application/vnd.market+json",
     wrap="review",
     unwrap="data.review",

@@ -36,7 +36,7 @@ class Sellers(
     concurrency="etag",
     strict=True,
     errors={
-        404: schema.Lazy("._objects:Problem", __name__),
+        404: schema.Lazy("._objects:Missing", __name__),
         "4XX": schema.Lazy("._objects:Problem", __name__),
         "5XX": typing.Any,
     },
