@@ -266,22 +266,10 @@ class AsyncClientOptions(_Options, total=False):
     client: AwaitingClient | None
 
 
-ARGUMENTS: Final = (
-    "store",
-    "token",
-    "url_prefix",
-    "url_prefixes",
-    "share",
-    "client",
-    "http",
-    "user_agent",
-    "base_url",
-    "managers",
-    "retries",
-    "timeout",
-    "max_response_bytes",
-)
-"""The arguments of every client."""
+OPTIONS: Final = tuple(ClientOptions.__annotations__)
+"""The arguments of every client besides store and credentials."""
+
+_EVERY: Final = ("store", "token", *OPTIONS)
 
 
 def store_of(kind: type[Any], store: Any) -> Store:
@@ -433,7 +421,7 @@ def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) 
             check_credential(f"{scheme} of {name}", auth, value)
         if auth.deprecated is not None:
             reason = f": {auth.deprecated}" if auth.deprecated else ""
-            warnings.warn(f"{scheme} of {name} is deprecated{reason}", DeprecationWarning, stacklevel=4)
+            warnings.warn(f"{scheme} of {name} is deprecated{reason}", DeprecationWarning, stacklevel=5)
     return found
 
 
@@ -460,6 +448,6 @@ def _refuse(name: str, arguments: Mapping[str, Any], known: tuple[str, ...]) -> 
         return
     from difflib import get_close_matches
 
-    near = get_close_matches(unknown, (*known, *ARGUMENTS), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(dict.fromkeys((*ARGUMENTS, *known)))}"
+    near = get_close_matches(unknown, (*known, *_EVERY), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(dict.fromkeys((*_EVERY, *known)))}"
     raise TypeError(f"{name} has no argument {unknown!r}; {hint}")

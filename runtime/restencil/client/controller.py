@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Never, ParamSpec, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, Unpack, overload
 
 from ..base.logs import read_environment
 from ..base.transport import public_url
@@ -32,7 +32,7 @@ from ..endpoint.typing import Awaiting, Blocking
 from ..http.transport import AsyncTransport, SyncTransport
 from ..http.user_agent import agent_of
 from ..schema import find_collection
-from .arguments import preparation_of, store_of
+from .arguments import OPTIONS, preparation_of, store_of
 from .core import bind_args_of
 from .in_flight import response_of
 from .sync_core import SyncCore
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ..base.calls import RetryPolicy, Token
     from ..base.durations import Duration, Timeout
     from ..base.response import Response
-    from ..base.transport import AwaitingClient, BlockingClient
     from ..cache.actions import Action
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
@@ -50,11 +49,11 @@ if TYPE_CHECKING:
     from ..endpoint.live import AsyncLiveRead, LiveRead
     from ..endpoint.page_runs import AsyncItems, Items
     from ..http.auth import Api
+    from .arguments import AsyncClientOptions, ClientOptions
     from .async_core import AsyncCore
-    from .core import Core, Managers
+    from .core import Core
     from .managers import Manager
     from .oauth2 import OAuth2
-    from .retry import Retries
 
     E = TypeVar("E")
 
@@ -372,39 +371,9 @@ class Controller(AnyController, Blocking):
     _core: SyncCore
 
     def __init__(
-        self,
-        store: Store | None = None,
-        *,
-        token: Token | OAuth2 | None = None,
-        url_prefix: str | None = None,
-        url_prefixes: Mapping[str, str] | None = None,
-        share: bool = False,
-        client: BlockingClient | None = None,
-        http: HttpLibrary | None = None,
-        user_agent: str | Literal[False] | None = None,
-        base_url: str = "",
-        managers: Managers | None = None,
-        retries: int | Retries | None = None,
-        timeout: Duration | Timeout | None = None,
-        max_response_bytes: int | None = None,
-        **arguments: Never,
+        self, store: Store | None = None, *, token: Token | OAuth2 | None = None, **options: Unpack[ClientOptions]
     ) -> None:
-        store = store_of(type(self), store)
-        preparation = preparation_of(type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments)
-        transport = SyncTransport(
-            client,
-            http=http,
-            base_url=base_url,
-            timeout=timeout,
-            max_response_bytes=max_response_bytes,
-            preparation=preparation,
-            agent=agent_of(type(self), self._api, user_agent),
-            request_id=None if self._api is None else self._api.request_id,
-            scheduler=store.scheduler,
-        )
-        core = SyncCore(store, managers, retries, preparation, transport)
-        _remember_origin(core, self._api, share=share)
-        super().__init__(core)
+        super().__init__(_core_of(type(self), self._api, store, token, {**options}, SyncTransport, SyncCore))
 
     def __enter__(self) -> Self:
         self.open()
@@ -540,41 +509,12 @@ class AsyncController(AnyController, Awaiting):
     _core: AsyncCore
 
     def __init__(
-        self,
-        store: Store | None = None,
-        *,
-        token: Token | OAuth2 | None = None,
-        url_prefix: str | None = None,
-        url_prefixes: Mapping[str, str] | None = None,
-        share: bool = False,
-        client: AwaitingClient | None = None,
-        http: HttpLibrary | None = None,
-        user_agent: str | Literal[False] | None = None,
-        base_url: str = "",
-        managers: Managers | None = None,
-        retries: int | Retries | None = None,
-        timeout: Duration | Timeout | None = None,
-        max_response_bytes: int | None = None,
-        **arguments: Never,
+        self, store: Store | None = None, *, token: Token | OAuth2 | None = None, **options: Unpack[AsyncClientOptions]
     ) -> None:
         # Imported here so that blocking code does not import asyncio.
         from .async_core import AsyncCore
 
-        store = store_of(type(self), store)
-        preparation = preparation_of(type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments)
-        transport = AsyncTransport(
-            client,
-            http=http,
-            base_url=base_url,
-            timeout=timeout,
-            max_response_bytes=max_response_bytes,
-            preparation=preparation,
-            agent=agent_of(type(self), self._api, user_agent),
-            request_id=None if self._api is None else self._api.request_id,
-        )
-        core = AsyncCore(store, managers, retries, preparation, transport)
-        _remember_origin(core, self._api, share=share)
-        super().__init__(core)
+        super().__init__(_core_of(type(self), self._api, store, token, {**options}, AsyncTransport, AsyncCore))
 
     async def __aenter__(self) -> Self:
         self._core.enter_loop()
@@ -695,6 +635,37 @@ class AsyncController(AnyController, Awaiting):
     async def all_settled(self) -> None:
         """Wait until all requests that are in flight now have completed; their errors are not raised."""
         await self._core.wait_for(self._core.idle_steps())
+
+
+def _core_of(
+    kind: type[Any], api: Api | None, store: Any, token: Any, given: dict[str, Any], transport: Any, core: Any
+) -> Any:
+    """Return the core of a client of this class, with a transport; both of the given classes."""
+    options = {name: given.pop(name, None) for name in OPTIONS}
+    base_url: str = options["base_url"] or ""
+    store = store_of(kind, store)
+    preparation = preparation_of(
+        kind, api, store, token, options["url_prefix"], options["url_prefixes"], base_url, given
+    )
+    made = core(
+        store,
+        options["managers"],
+        options["retries"],
+        preparation,
+        transport(
+            options["client"],
+            http=options["http"],
+            base_url=base_url,
+            timeout=options["timeout"],
+            max_response_bytes=options["max_response_bytes"],
+            preparation=preparation,
+            agent=agent_of(kind, api, options["user_agent"]),
+            request_id=None if api is None else api.request_id,
+            **({"scheduler": store.scheduler} if transport is SyncTransport else {}),
+        ),
+    )
+    _remember_origin(made, api, share=bool(options["share"]))
+    return made
 
 
 def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:

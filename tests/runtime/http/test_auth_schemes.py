@@ -167,8 +167,8 @@ def test_auth_schemes_what_a_request_misses_is_said_once_and_with_its_refusal(
         ({"tokn": "t"}, "Shop has no argument 'tokn'; did you mean 'token'?"),
         (
             {"zzzz": "t"},
-            "Shop has no argument 'zzzz'; it takes store, token, url_prefix, url_prefixes, share, client, http, "
-            "user_agent, base_url, managers, retries, timeout, max_response_bytes, key, app, sid, sig, user",
+            "Shop has no argument 'zzzz'; it takes store, token, url_prefix, url_prefixes, share, http, "
+            "user_agent, base_url, managers, retries, timeout, max_response_bytes, client, key, app, sid, sig, user",
         ),
         ({"key": 7}, "key of Shop is of type int; pass a string (for basic auth 'user:password'), or a function"),
         ({"key": restencil.OAuth2()}, "key of Shop is of type OAuth2; pass a string"),
@@ -189,7 +189,7 @@ def test_auth_schemes_token_needs_a_scheme_of_that_name() -> None:
     with pytest.raises(TypeError, match="Keyed has no argument 'token'; pass its credentials: key=…, app=…"):
         keyed_client(token="t")
     with pytest.raises(TypeError, match="Controller has no argument 'key'"):
-        restencil.Controller(key="t")  # type: ignore[arg-type]  # the mistake that this is about
+        restencil.Controller(key="t")  # type: ignore[call-arg]  # the mistake that this is about
 
 
 def test_auth_schemes_deprecated_scheme_warns_where_it_is_given() -> None:
