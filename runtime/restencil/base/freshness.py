@@ -6,6 +6,7 @@ dates of the server.
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -136,22 +137,17 @@ def _age_in(headers: Mapping[str, str]) -> float:
 def _date_in(headers: Mapping[str, str], name: str) -> float | None:
     """Parse an HTTP date to seconds; None if it is absent or invalid."""
     text = headers.get(name, "")
-    if text[-3:] != "GMT":  # all forms of HTTP dates end so, except the oldest
-        return _old_date(text)
+    return seconds_of(text) if text else None
+
+
+def seconds_of(date: str) -> float | None:
+    """Parse an HTTP date to seconds since 1970; None if it is invalid."""
     from email.utils import parsedate_to_datetime
 
     try:
-        return parsedate_to_datetime(text).timestamp()
+        found = parsedate_to_datetime(date)
+        if found.tzinfo is None:  # the oldest date format has no time zone; HTTP dates are UTC
+            found = found.replace(tzinfo=datetime.UTC)
+        return found.timestamp()
     except (ValueError, OverflowError, IndexError):
-        return None
-
-
-def _old_date(text: str) -> float | None:
-    """Parse a date in the format of C's asctime, which has no time zone and is UTC in HTTP."""
-    from calendar import timegm
-    from time import strptime
-
-    try:
-        return float(timegm(strptime(text, "%a %b %d %H:%M:%S %Y")))
-    except (ValueError, OverflowError):
         return None

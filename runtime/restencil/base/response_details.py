@@ -6,13 +6,12 @@ create themselves have only their own members.
 
 from __future__ import annotations
 
-import datetime
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from .errors import ParseError
+from .freshness import seconds_of
 from .json_text import decode_json
 from .transport import public_url
 from .values import is_dict, is_list
@@ -214,21 +213,13 @@ def _first_line(response: Any) -> str:
     content = content_of(response)[:_PAGE_LENGTH]
     if b"\0" in content:
         return ""
-    text = _decoded(response, content)
+    text = content.decode(charset_of(response), "replace")
     if "html" in str(response.headers.get("content-type", "")).lower():
         from html import unescape
 
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
         text = "" if title is None else unescape(title[1]).replace("\n", " ")
     return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
-
-
-def _decoded(response: object, content: bytes) -> str:
-    """Decode bytes in the charset of the response, else UTF-8, replacing invalid bytes; for messages."""
-    try:
-        return content.decode(getattr(response, "charset_encoding", None) or "utf-8", "replace")
-    except (LookupError, ValueError):
-        return content.decode("utf-8", "replace")
 
 
 def _shown(text: str) -> str:
@@ -257,37 +248,15 @@ def retry_after_in(headers: Mapping[str, str], now: float) -> float | None:
         return None
     if text.isascii() and text.isdigit():
         return float(text) * 1000
-    from email.utils import parsedate_to_datetime
-
-    try:
-        date = parsedate_to_datetime(text)
-        if date.tzinfo is None:  # the oldest date format has no time zone; HTTP dates are UTC
-            date = date.replace(tzinfo=datetime.UTC)
-        return max(0.0, date.timestamp() * 1000 - now)
-    except (ValueError, OverflowError):
-        return None
-
-
-# --- the charset of a body ---------------------------------------------------------------------------------------
+    date = seconds_of(text)
+    return None if date is None else max(0.0, date * 1000 - now)
 
 
 def charset_of(response: Any) -> str:
-    """Return the charset of a response if Python knows it, else UTF-8."""
-    charset: str = response.charset_encoding or "utf-8"
+    """Return the charset of a response if Python can decode bytes in it, else UTF-8."""
+    charset: str = getattr(response, "charset_encoding", None) or "utf-8"
     try:
         b"a".decode(charset, "replace")
-    except UnicodeError:
-        return charset  # a known charset; decoding the body raises the error
     except (LookupError, ValueError):
         return "utf-8"
     return charset
-
-
-def undecodable(response: object, error: UnicodeError, outcome: str = "") -> ParseError:
-    """Return the error for a response whose body cannot be decoded in its charset; its message ends with `outcome`."""
-    return ParseError(
-        f"{reported(response)}: the response declares the charset {charset_of(response)!r}, but its body cannot be "
-        f"decoded ({error}); fix the charset on the server, or set content='bytes'{outcome}",
-        status=400,
-        **error_members(response),
-    )

@@ -302,22 +302,11 @@ class Struct:
             return
         given.update(members)
         if len(given) < len(args) + len(members) or not self.__required <= given.keys() <= self.__known:
-            raise TypeError(self.__mistake(len(args), members))
-
-    def __mistake(self, by_place: int, members: dict[str, Any]) -> str:
-        names = self.__members
-        missing = [name for name in names if name in self.__required and name not in self.__dict__]
-        unknown = [name for name in members if name not in names]
-        twice = [name for name in names[:by_place] if name in members]
-        if missing:
-            problem = f"lacks {', '.join(missing)}"
-        elif unknown:
-            problem = f"has no {', '.join(unknown)}"
-        elif twice:
-            problem = f"got {', '.join(twice)} twice"
-        else:
-            problem = f"got {by_place} positional members"
-        return f"{type(self).__name__} {problem}; its members are: {', '.join(names) or 'none'}"
+            by_name, required = ", ".join(members) or "none", ", ".join(sorted(self.__required)) or "none"
+            raise TypeError(
+                f"{type(self).__name__} got {len(args)} members by position and {by_name} by name; its members are: "
+                f"{', '.join(names)}; required: {required}"
+            )
 
     def replaced(self, **members: object) -> Self:
         """Return a copy with other values for some members."""

@@ -11,7 +11,7 @@ from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.lazy_imports import find
-from ..base.response_details import ERROR_TYPES, charset_of, error_members, reported, undecodable, without_secrets
+from ..base.response_details import ERROR_TYPES, charset_of, error_members, reported, without_secrets
 from ..base.steps import PLAIN, CallContext, Outcome, Steps, current_call, current_transport, in_use, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
 from ..base.values import copy_in
@@ -269,24 +269,14 @@ def _parsed(endpoint: HttpOptions, response: Any, content: bytes) -> object:
         return content
     binary = wanted is None and bool(kind) and _TEXTUAL(kind) is None
     if not has_schema(schema) or endpoint.plan.own_process or wanted == "text":
-        return content if binary else _text(endpoint, response, content)
-    raise _unexpected(endpoint, response, kind, None if binary else _text(endpoint, response, content))
+        return content if binary else content.decode(charset_of(response), "replace")
+    text = None if binary else content.decode(charset_of(response), "replace")
+    raise _unexpected(endpoint, response, kind, text)
 
 
 def has_schema(schema: object) -> bool:
     """Return whether a schema needs an object or a list, as any schema except a string does."""
     return schema is not None and not isinstance(schema, str)
-
-
-def _text(endpoint: HttpOptions, response: object, content: bytes) -> str:
-    """Decode the body in the charset of the response, by default UTF-8; bytes that cannot be decoded are replaced.
-
-    Raises ParseError for a known charset that cannot decode these bytes at all.
-    """
-    try:
-        return content.decode(charset_of(response), "replace")
-    except UnicodeError as error:
-        raise undecodable(response, error, _outcome(endpoint)) from error
 
 
 def _outcome(endpoint: HttpOptions) -> str:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.response_details import charset_of, undecodable
+from ..base.response_details import charset_of
 from ..base.transport import AwaitingTransport, BlockingTransport, Transport
 from .abort import SIGNAL_EXTENSION, ends_when_aborted
 
@@ -127,24 +127,14 @@ class StreamedResponse:
 
 
 class _LineSplitter:
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: object) -> None:
         import codecs
 
-        self._response = response
-        try:
-            self._decoder = codecs.getincrementaldecoder(charset_of(response))("replace")
-        except UnicodeError as error:
-            raise undecodable(response, error) from error
+        self._decoder = codecs.getincrementaldecoder(charset_of(response))("replace")
         self._rest = ""
 
-    def _decode(self, chunk: bytes, *, final: bool = False) -> str:
-        try:
-            return self._decoder.decode(chunk, final)
-        except UnicodeError as error:
-            raise undecodable(self._response, error) from error
-
     def feed(self, chunk: bytes) -> list[str]:
-        text = self._rest + self._decode(chunk)
+        text = self._rest + self._decoder.decode(chunk)
         # A "\r" at the end may be the first half of "\r\n".
         half = "\r" if text.endswith("\r") else ""
         lines = _split(text.removesuffix("\r"))
@@ -152,7 +142,7 @@ class _LineSplitter:
         return lines
 
     def end(self) -> list[str]:
-        lines = _split(self._rest + self._decode(b"", final=True))
+        lines = _split(self._rest + self._decoder.decode(b"", final=True))
         return lines if lines[-1] else lines[:-1]
 
 

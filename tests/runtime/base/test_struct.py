@@ -23,8 +23,8 @@ def test_struct_members_are_given_by_place_or_by_name_and_defaults_stand_in() ->
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Timeout(1, total=2), "Timeout got total twice; its members are: total, "),  # type: ignore[misc]
-        (lambda: Timeout(1, 2, 3, 4, 5, 6), "Timeout got 6 positional members; "),  # type: ignore[call-arg]
+        (lambda: Timeout(1, total=2), "Timeout got 1 members by position and total by name; its members are: total, "),  # type: ignore[misc]
+        (lambda: Timeout(1, 2, 3, 4, 5, 6), "Timeout got 6 members by position and none by name; "),  # type: ignore[call-arg]
     ],
 )
 def test_struct_wrong_members_are_rejected(make: Callable[[], Timeout], message: str) -> None:
