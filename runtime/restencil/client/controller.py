@@ -86,8 +86,6 @@ class AnyController:
         """The managers, in the order in which they handle actions."""
         self.retries: int | RetryPolicy | None = core.retries
         """The argument `retries`; None: only endpoints with `retries` of their own retry requests."""
-        if type(self).dispatch is not AnyController.dispatch:
-            core.override_dispatch(self.dispatch)
         core.open(self)
 
     def __repr__(self) -> str:
@@ -111,7 +109,7 @@ class AnyController:
 
         Actions are in `restencil.cache.actions`. Returns the fetched value for a SetResponse, else None.
         """
-        return self._core.chain(action)
+        return self._core.dispatch(action)
 
     def bind(self, endpoint: Endpoint[..., Any], /) -> Any:
         """Return the endpoint with this controller's operations; lists have `push`, `get_page`, `iterate` and so on.
@@ -239,19 +237,19 @@ class AnyController:
         """
         number, now = self.store.next_number(), self.store.now()
         meta = Meta(number, now, now + SET_EXPIRY)
-        self._core.chain(Set(schema, (*args, kwargs) if kwargs else args, value, meta))
+        self._core.dispatch(Set(schema, (*args, kwargs) if kwargs else args, value, meta))
 
     def invalidate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Invalidate one result: the next read waits for a new fetch."""
         request = _request(endpoint, args, kwargs)
         if not request.inactive:
-            self._core.chain(Invalidate(request.key))
+            self._core.dispatch(Invalidate(request.key))
 
     def expire(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Make one result stale: its data stays visible, and the next read fetches it again."""
         request = _request(endpoint, args, kwargs)
         if not request.inactive:
-            self._core.chain(ExpireAll(request.key.__eq__))
+            self._core.dispatch(ExpireAll(request.key.__eq__))
 
     def invalidate_all(self, test: object, /) -> None:
         """Invalidate every result of an endpoint, or with a key for which a function returns True.
@@ -261,7 +259,7 @@ class AnyController:
 
         Raises TypeError for anything else.
         """
-        self._core.chain(InvalidateAll(_key_test(test)))
+        self._core.dispatch(InvalidateAll(_key_test(test)))
 
     def expire_all(self, test: object, /) -> None:
         """Make every result of an endpoint stale, or those with a key for which a function returns True.
@@ -269,11 +267,11 @@ class AnyController:
         Their data stays visible. `controller.expire_all(Articles.get)` includes calls with any arguments. Raises
         TypeError for anything but an endpoint or a function.
         """
-        self._core.chain(ExpireAll(_key_test(test)))
+        self._core.dispatch(ExpireAll(_key_test(test)))
 
     def reset_entire_store(self) -> None:
         """Empty the store; waiting reads raise ResetError, and responses to requests in flight are ignored."""
-        self._core.chain(Reset())
+        self._core.dispatch(Reset())
 
     def subscribe(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Keep the result up to date, by polling every `poll_frequency` ms, until `unsubscribe`.
@@ -282,13 +280,13 @@ class AnyController:
         """
         request = _stored_request(endpoint, args, kwargs)
         if not request.inactive:
-            self._core.chain(Subscribe(request))
+            self._core.dispatch(Subscribe(request))
 
     def unsubscribe(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Undo one `subscribe` with these arguments; the last one ends the polling."""
         request = _request(endpoint, args, kwargs)
         if not request.inactive:
-            self._core.chain(Unsubscribe(request))
+            self._core.dispatch(Unsubscribe(request))
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Call `listener` after each change of the store, in the changing thread; return a function that removes it."""
@@ -313,7 +311,7 @@ class AnyController:
         number = self.store.next_number() if fetched_at is None else fetched_at
         meta = Meta(number, now, now + lifetimes.data_length(request))
         error_expires_at = now + lifetimes.error_length(request)
-        self._core.chain(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
+        self._core.dispatch(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
 
     def _set_error(
         self,
@@ -327,7 +325,7 @@ class AnyController:
         request.locator = self._core
         length = self._core.lifetimes.error_length(request)
         number = self.store.next_number() if fetched_at is None else fetched_at
-        self._core.chain(SetError(request, error, Meta(number, now, now + length)))
+        self._core.dispatch(SetError(request, error, Meta(number, now, now + length)))
 
 
 class Controller(AnyController, Blocking):

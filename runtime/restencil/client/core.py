@@ -47,9 +47,8 @@ _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutMan
 class Core(ABC):
     """The managers of a controller, the chain of actions through them, and fetches through the cache.
 
-    The subclasses for blocking code and for asyncio send requests and wait for them. `chain` passes an action to the
-    first manager, and so to the store; managers dispatch their actions with `dispatch`, which is `chain` unless the
-    class of the controller overrides `dispatch`.
+    The subclasses for blocking code and for asyncio send requests and wait for them. `dispatch` passes an action to the
+    first manager, and so to the store.
     """
 
     #: Whether calls block their thread; False for asyncio.
@@ -75,8 +74,6 @@ class Core(ABC):
         self.opened = False
         self._managed: Managed | None = None
         """The controller in the form that its managers receive."""
-        self.is_overridden = False
-        """Whether the class of the controller overrides `dispatch`."""
         self.views: Any = None
         """The views of the client; None until the first one is created."""
         self.views_of_it: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -94,10 +91,9 @@ class Core(ABC):
         self.lifetimes = network or NetworkManager()
         self.preparation = preparation
         self._lives: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.chain: Callable[[Action], Any] = self.store.apply
+        self.dispatch: Callable[[Action], Any] = self.store.apply
         for manager in reversed(self.managers):
-            self.chain = _link(manager, self.chain)
-        self.dispatch = self.chain
+            self.dispatch = _link(manager, self.dispatch)
         self.sends_alone = (
             network is not None
             and [manager for manager in self.managers if _looks_at_requests(manager)] == [network]
@@ -136,12 +132,6 @@ class Core(ABC):
         for manager in self.managers:
             manager.cleanup()
         self._managed = None
-
-    def override_dispatch(self, dispatch: Callable[[Action], object]) -> None:
-        """Set the function to which managers dispatch their actions, the overridden `dispatch` of the controller."""
-        self.dispatch = dispatch
-        self.sends_alone = False
-        self.is_overridden = True
 
     # partitions
 
@@ -231,7 +221,7 @@ class Core(ABC):
         try:
             number, now = store.next_number(), store.clock()
             meta = Meta(number, now, now + self.lifetimes.data_length(request))
-            in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets, within))
+            in_flight = self.dispatch(Fetch(request, fetch_id, meta, store.resets, within))
         except BaseException:
             self.abandon_unsent(store.in_flight.by_id.get(fetch_id))
             raise

@@ -163,13 +163,11 @@ class Views:
         account = self._account(options)
         core = first.sibling(first.store.another(), managers, account)
         family = _family(first.store)
-        home = core.home = self._made(options, core)
-        if first.is_overridden:
-            core.override_dispatch(home.dispatch)
-        family.member(core.store, options.credential, options.names, lambda action: core.dispatch(action))
+        core.home = self._made(options, core)
+        family.member(core.store, options.credential, options.names, core.dispatch)
         core.credential, core.names = options.credential, options.names
         if first.opened:
-            core.open(home)
+            core.open(core.home)
         debug(STORE, "partition made for %s", options)
         return core
 

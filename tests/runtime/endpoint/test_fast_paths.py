@@ -20,7 +20,6 @@ from restencil import (
     hook_scope,
     hookify_resource,
 )
-from restencil.cache.actions import SetResponse
 
 pytestmark = pytest.mark.network
 
@@ -182,18 +181,3 @@ def test_fast_paths_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asyn
         (_fetch_async if asynchronous else _fetch)(Asked(as_json(ANN)), user.extend(update=update), id="1")
         hooked.use_get()
     assert len(errors) == 1
-
-
-# managers
-
-
-def test_fast_paths_controller_that_overrides_dispatch_sees_what_its_managers_send() -> None:
-    seen: list[type] = []
-
-    class Own(Controller):
-        def dispatch(self, action: Any) -> Any:
-            seen.append(type(action))
-            return super().dispatch(action)
-
-    Own(client=Asked(as_json(ANN)).sync).fetch(user, id="1")
-    assert seen == [SetResponse]
