@@ -128,19 +128,11 @@ def header_text(value: object, what: str, *, secret: bool = False) -> ArgumentTe
             raise TypeError(f"{what} is {described(item)}, which cannot be sent in a header; pass a string")
         texts.append(text)
     joined = ", ".join(texts)
-    flaw = _flaw(joined)
-    if flaw:
+    flaw = flaw_in(joined, "Latin-1")
+    if flaw is not None:
         shown = ", not shown here," if secret else f" {joined!r}"
         raise ValueError(f"{what} cannot be sent: its value{shown} has {flaw}; remove it")
     return ArgumentText(joined, secret=secret)
-
-
-def _flaw(text: str) -> str:
-    if any(unicodedata.category(character) == "Cc" for character in text):
-        return "a line break or another control character"
-    if any(ord(character) > 0xFF for character in text):
-        return "a character outside Latin-1"
-    return "space at its beginning or end" if text.strip(" ") != text else ""
 
 
 class ClientParam(Struct):
@@ -298,14 +290,14 @@ def refuse_parameter(name: object, of: str, credentials: Collection[str]) -> Non
         raise ValueError(f"{name!r} in the query of {of} is a credential; pass token=… instead")
 
 
-def flaw_in(value: str) -> str | None:
+def flaw_in(value: str, charset: str = "ASCII") -> str | None:
     """Return what makes a string invalid as the value of a header, for messages; None if it is valid."""
     if isinstance(value, ArgumentText):
         return None  # checked when it was created
-    if not value.isascii():
-        return "a character outside ASCII"
-    if not value.replace("\t", " ").isprintable():
+    if not value.isprintable() and any(unicodedata.category(character) == "Cc" for character in value):
         return "a line break or another control character"
-    if value.strip() != value:
-        return "space at its beginning or end"
-    return None
+    try:
+        value.encode(charset)
+    except UnicodeEncodeError:
+        return f"a character outside {charset}"
+    return "space at its beginning or end" if value.strip() != value else None

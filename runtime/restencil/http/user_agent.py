@@ -6,6 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..base.calls import flaw_in
 from ..base.values import described
 
 if TYPE_CHECKING:
@@ -73,14 +74,8 @@ def _check(text: object, what: str) -> None:
         return
     if not isinstance(text, str):
         raise TypeError(f"{what} is {described(text)}; expected a string, or False for the default of the HTTP library")
+    flaw = flaw_in(text)
     if not text.strip():
-        problem = "is empty; pass False for the default of the HTTP library"
-    elif not text.isascii():
-        problem = "contains a character outside ASCII, which is invalid in a header; remove it"
-    elif not text.isprintable():
-        problem = "contains a line break or another control character, which is invalid in a header; remove it"
-    elif text.strip() != text:
-        problem = "has leading or trailing whitespace, which is invalid in a header; remove it"
-    else:
-        return
-    raise ValueError(f"{what} {problem}: {text!r}")
+        raise ValueError(f"{what} is empty; pass False for the default of the HTTP library")
+    if flaw is not None:
+        raise ValueError(f"{what} cannot be sent: it has {flaw}; remove it from {text!r}")
