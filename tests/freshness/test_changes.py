@@ -107,6 +107,42 @@ def test_result_with_other_entities_is_stale_after_a_change_of_its_resource(chan
         assert session.asked(since) == ["GET /notes", "GET /notes/1/parts"]
 
 
+ENVELOPES = """
+entities: {Note: {fields: {id: integer, title: string}}}
+resources:
+  notes:
+    path: /notes/:id
+    schema: Note
+    endpoints:
+      get: {schema: {data: Note, readers: [string]}}
+      partial_update: {body: any, schema: {data: Note, readers: [string]}}
+      create: {method: POST, path: /notes, body: any, schema: Note}
+"""
+
+
+@pytest.mark.parametrize("through", ["", "other"])
+@pytest.mark.parametrize(("change", "arguments"), [("partial_update", {"id": 1}), ("create", {})])
+def test_value_beside_a_record_is_stale_after_each_change_of_its_resource(
+    change: str, arguments: dict[str, int], through: str
+) -> None:
+    """A change that brings the record whole does not tell about it, and may be a `create` of what is there already."""
+    readers = ["ann"]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        readers.extend(() if body is None else ["ben"])
+        note = {"id": 1, "title": "a"}
+        return note if target == "/notes" else {"data": note, "readers": [*readers]}
+
+    with small(ENVELOPES, answer, World(sqlite=True)) as session:
+        session.call("notes.get", id=1)
+        session.call(f"notes.{change}", **arguments, body={})
+        session.sync()
+        assert session.call("notes.get", "whole", through, id=1)["readers"] == ["ann", "ben"]
+        since = len(session.asked(0))
+        session.call("notes.get", "whole", through, id=1)
+        assert session.asked(since) == []
+
+
 def test_change_same_address_makes_reads_with_any_query_stale(session: Session) -> None:
     """All results with that path are stale, whatever their query; those of pages too."""
     session.call("items.get_list", title="t")

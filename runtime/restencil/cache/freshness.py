@@ -170,7 +170,7 @@ def _result_mark(base: Tables, request: Request, since: float = NEVER, *, has_li
     mark = marks.of_result(
         request.key, rules.resource, plain, lambda: request.path, lambda: read_places(request), since
     )
-    if rules.siblings is None or not rules.lacks_item:
+    if rules.siblings is None or not rules.has_values:
         return mark
     return max(mark, marks.of_values(rules.resource, lambda: record_path_above(request)))
 

@@ -288,11 +288,16 @@ class Rules:
         return reach_of(self.schema, is_choice=not self.params.names_entity)
 
     @cached_property
-    def lacks_item(self) -> bool:
-        """Whether results contain no record of the resource's entity, so that no mark of one concerns them."""
-        reach, tables = self.reach, tables_of(self.resource_item)
+    def has_values(self) -> bool:
+        """Whether results contain something that no mark of the resource's records or lists concerns.
+
+        That is a value beside them, or all of a result that contains no record of the resource's entity.
+        """
+        reach, schema, tables = self.reach, self.schema, tables_of(self.resource_item)
         if reach is None:
             return False
+        if schema is not None and any(path != self.lists.total for path in schema.plain_members):
+            return True
         return reach.models.keys().isdisjoint(tables) if tables else not reach.models
 
     @cached_property

@@ -91,7 +91,7 @@ class StaleSet:
         self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
         self.values: set[tuple[str, str | None]] = set()
-        """Results of a resource without entities, below the path of a record or (None) below none."""
+        """Results of a resource with values, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
         return bool(self.tests or self.represented) or any(getattr(self, name) for name in _KINDS)
@@ -299,7 +299,7 @@ class StaleMarks:
         return max([self._floor.number, *(found.get(kind, NEVER) for kind in kinds or found)])
 
     def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
-        """Return the mark of a result of a resource without entities, which may be below the path of a record."""
+        """Return the mark of a result of a resource with values, which may be below the path of a record."""
         if not (self.stored or self._marks["values"]):
             return NO_MARK
         return max(self._of("values", (resource, place)) for place in {record_path(), EVERY_RECORD})

@@ -99,7 +99,7 @@ def wanted_marks(request: Request) -> list[Mark]:
         found += [("plain lists", entity, "") for entity in reach.plain_lists]
     if rules.resource is not None:
         found.append(("resource", rules.resource, ""))
-        if rules.lacks_item:
+        if rules.has_values:
             places = (record_path_above(request) or "", EVERY_RECORD)
             found += [("values", rules.resource, place) for place in places]
     found += [("read", name, values) for name, values in read_places(request)]
