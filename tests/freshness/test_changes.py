@@ -495,6 +495,36 @@ resources:
 """
 
 
+def test_change_of_very_many_records_makes_no_other_entity_stale() -> None:
+    """1,500 records become stale at once, of which a store does not keep single marks; tags stay fresh."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            return [{"id": number} for number in range(1_500)]
+        return {"id": int(target.rpartition("/")[2]), "name": "A"}
+
+    with small(NOTES_AND_TAGS, answer) as session:
+        for number in (0, 1_499):
+            session.call("notes.get", id=number)
+        session.call("tags.get", id=1)
+        session.call("notes.change_many", body={})
+        assert session.requests("tags.get", id=1) == []
+        for number in (0, 1_499):
+            assert session.requests("notes.get", id=number) == [f"GET /notes/{number}"]
+
+
+NOTES_AND_TAGS = """
+resources:
+  notes:
+    path: /notes/:id
+    schema: {entity: Note, fields: {id: integer, name: string}}
+    endpoints: {change_many: {method: POST, path: /notes/bulk, body: any, schema: [Note]}}
+  tags:
+    path: /tags/:id
+    schema: {entity: Tag, fields: {id: integer, name: string}}
+"""
+
+
 def item_or_team(method: str, target: str, body: Any) -> Any:
     """One item and one team, whatever is asked."""
     if method == "POST":

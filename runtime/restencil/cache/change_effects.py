@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _GONE: Final = frozenset({404, 409, 410, 412})
 """Response statuses of a mutation which mean that its stored record is outdated."""
 
+_MANY: Final = 16
+"""The number of records of one mutation from which on they share the mark of the results below their paths."""
+
 SELF: Final = "self"
 """The name in `expires` of the entity that a mutation addresses."""
 
@@ -144,13 +147,10 @@ class _Effects:
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
 
     def mark_named(self, *, existence: bool) -> None:
+        """Mark the records that the mutation names, and the results below their paths."""
         for cell in self._named:
-            self._mark_changed(cell, existence=existence)
-
-    def _mark_changed(self, cell: EntityPath, *, existence: bool) -> None:
-        """Mark a record that the mutation names or brought in part, and the results below its path."""
-        self.mark_record(cell, existence=existence)
-        self._mark_subpaths(cell)
+            self.mark_record(cell, existence=existence)
+        self._mark_subpaths(self._named)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
         """Mark all lists of an entity as stale, except those that were updated with the mutation."""
@@ -221,28 +221,30 @@ class _Effects:
         }
         gone = [cell for cell, stored in received.items() if stored is INVALID]
         present = [cell for cell, stored in received.items() if stored is not INVALID]
-        for cell in gone:
-            self._removed(cell)
+        self._mark_removed(gone)
         if not present:
             if not gone:
                 return self.of_nothing(is_certain=True)
             self._same_address(gone=gone)
             return self.done(gone)
         new = {cell for cell in present if writer.record_before(*cell) is None}
-        self._mark_subtrees(new)  # a list below a record that did not exist had a 404, or was empty
         whole = frozenset(cell for cell in present if self._is_whole(cell))
+        self._mark_subtrees(new & whole)  # a list below a record that did not exist had a 404, or was empty
         for table in self.tables:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
         is_creation = schema is not None and schema.is_creation
         created = new.difference(self._named)
-        for cell in [cell for cell in present if cell not in whole]:
-            self._mark_changed(cell, existence=is_creation or cell in created or bool(gone))
+        uncertain = [cell for cell in present if cell not in whole]
+        for cell in uncertain:
+            self.mark_record(cell, existence=is_creation or cell in created or bool(gone))
         if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
-        for cell in [cell for cell in self._named if cell not in received]:
-            self._mark_changed(cell, existence=False)
+        missing = [cell for cell in self._named if cell not in received]
+        for cell in missing:
+            self.mark_record(cell, existence=False)
+        self._mark_subpaths([*uncertain, *missing])
         if not self._named and not (schema is not None and (schema.adds or as_entity(schema) is not None)):
             self._all()  # a response with several records does not tell about others
             followed = ()
@@ -297,8 +299,7 @@ class _Effects:
 
     def _of_deletion(self) -> ChangeEffects:
         deleted = [(schema.table_key, pk) for schema, pk in self._tx.deleted]
-        for cell in deleted:
-            self._removed(cell)
+        self._mark_removed(deleted)
         if not deleted and self._named:
             self.mark_named(existence=True)
         elif not deleted:
@@ -306,30 +307,32 @@ class _Effects:
         self._same_address(gone=deleted)
         return self.done(deleted)
 
-    def _removed(self, cell: EntityPath) -> None:
-        """Mark what shows a deleted record, or is below its path, except collections that it was removed from."""
-        stale, (table, pk) = self.stale, cell
-        stale.cells.add(cell)
-        left = {listing.cell for listing in self._listings(table)}
-        left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
-        mark_lists(stale, self._writer.underlying, table, followed=left)
-        stale.arguments.add(pk)
-        self._mark_subpaths(cell)
+    def _mark_removed(self, cells: Sized[EntityPath]) -> None:
+        """Mark what shows deleted records, or is below their paths, except collections that they were removed from."""
+        stale = self.stale
+        for table, pk in cells:
+            stale.cells.add((table, pk))
+            left = {listing.cell for listing in self._listings(table)}
+            left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
+            mark_lists(stale, self._writer.underlying, table, followed=left)
+            stale.arguments.add(pk)
+        self._mark_subpaths(cells)
 
-    def _mark_subpaths(self, cell: EntityPath) -> None:
-        """Mark results below the path of a record, which may show something of it that the response did not."""
-        self._mark_subtrees([cell])
-        paths = {self._path, self._record_path if cell in self._named else None}
+    def _mark_subpaths(self, cells: Sized[EntityPath]) -> None:
+        """Mark results below the paths of records, which may show something of them that the response did not."""
+        self._mark_subtrees(cells)
+        is_named = any(cell in self._named for cell in cells)
+        paths = {self._path if cells else None, self._record_path if is_named else None}
         self.stale.trees.update(path for path in paths if path is not None)
 
     def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
-        """Mark results below the paths of these records, and of their siblings if they are several."""
+        """Mark results below the paths of these records, and of their siblings if they are many."""
         siblings, writer = self._siblings, self._writer
         if siblings is not None:
             records = ((cell, writer.record_before(*cell) or writer.record_in_response(*cell)) for cell in cells)
             gets = (siblings.get_request(*cell, record) for cell, record in records)
             paths = {get.path for get in gets if get is not None and get.path is not None}
-            if len(paths) > 1:  # a store keeps a limited number of marks, so many records share one
+            if len(paths) > _MANY:  # a store keeps a limited number of marks, so many records share one
                 paths = {above for path in paths for above in paths_above(path)[:1]}
             self.stale.trees |= paths
 

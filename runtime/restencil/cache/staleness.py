@@ -17,7 +17,7 @@ EntityPath: TypeAlias = tuple[str, str]
 """The table and primary key of an entity or collection."""
 
 MAX_MARKS: Final = 1_000
-"""The maximum number of marks of one kind; beyond it, the oldest one becomes a mark on everything."""
+"""The maximum number of marks of one kind; beyond it, the oldest one becomes a mark on its table, or on everything."""
 
 MAX_TESTS: Final = 32
 """The maximum number of key tests; beyond it, the oldest one becomes a mark on everything."""
@@ -49,6 +49,9 @@ class Mark(NamedTuple):
 
 
 NO_MARK: Final = Mark(NEVER - 1, "")
+
+_FORGOTTEN: Final = "more has changed since than is recorded"
+"""The event of a mark that replaces others, as only a limited number of marks is kept."""
 
 
 class StaleSet:
@@ -164,7 +167,7 @@ class StaleMarks:
                 marks[place] = mark
                 self._newest_of_kind[name] = number
             while len(marks) > MAX_MARKS:
-                self._raise_floor(marks.pop(next(iter(marks))).number)
+                self._forget_oldest(name)
 
     def _represent(self, records: Mapping[EntityPath, float]) -> None:
         """Set marks on records that requests of these numbers had in another representation."""
@@ -179,9 +182,18 @@ class StaleMarks:
         """Mark everything that was requested before this number as stale, because events may have been missed."""
         self._raise_floor(number)
 
+    def _forget_oldest(self, kind: str) -> None:
+        """Replace the oldest mark of a kind: that of a record or list by a mark on its table, others on everything."""
+        place, tables = next(iter(self._marks[kind])), self._marks["tables"]
+        number = self._marks[kind].pop(place).number
+        if kind == "cells" or kind == "evicted":
+            tables[place[0]] = max(Mark(number, _FORGOTTEN), tables.get(place[0], NO_MARK))
+        else:
+            self._raise_floor(number)
+
     def _raise_floor(self, number: float) -> None:
         """Replace a removed mark by a mark on everything."""
-        self._floor = Mark(max(number, self._floor.number), "more has changed since than is recorded")
+        self._floor = Mark(max(number, self._floor.number), _FORGOTTEN)
 
     def load(self, kind: str, place: Any, number: float) -> None:
         """Set a mark that was loaded from a storage, or an exemption for the kinds "spared" and "spared_lists"."""
@@ -227,7 +239,7 @@ class StaleMarks:
 
     def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """Return the mark of the membership of a collection of these entities, without its eviction."""
-        found = max(self._of("cells", cell), self._floor)
+        found = max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
         of_all = self._of_lists(cell, entities)
         if of_all.number > self._spared_lists.get(cell, NEVER):
             found = max(found, of_all)
