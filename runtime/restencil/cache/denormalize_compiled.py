@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from ..base.code import Source
@@ -37,31 +37,6 @@ class CompiledDenormalization(Denormalization):
         self.tables = state.entities
         self.memo = memo
         self.unlinked = memo.unlinked
-        self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
-        """By entity, its nodes, its table and its class. (Benchmark: 500 single entities.)"""
-
-    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
-        """Return the object for a stored form; memoized entities take one lookup."""
-        if type(schema) is EntitySchema and type(stored) is str:
-            place = self._places.get(schema)
-            if place is None:
-                model = schema.model
-                place = self.memo.home(model.key, model.cls), self.tables.get(model.key, EMPTY), model.cls
-                self._places[schema] = place
-            home, table, cls = place
-            node = home.get(stored)
-            if node is not None:
-                return node.value
-            record = table.get(stored)
-            if type(record) is cls:
-                return record
-            if type(record) is dict and schema.builder is not None and schema.ends:
-                try:
-                    return schema.builder(self, stored, record, home, None)
-                except BaseException:
-                    self._abandon()
-                    raise
-        return super().read(schema, stored, slot)
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
         """Return the object for one stored value."""
@@ -195,9 +170,6 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
     return None if None in found else min((deepest for deepest in found if deepest is not None), default=64)
 
 
-_MANY: Final = 16
-"""The number of primary keys from which on a joint lookup is faster. (Benchmark: push, and read the list.)"""
-
 _TRANSPARENT: Final = (List, Object, Values, Union, OneOf, Collection, Query)
 
 
@@ -286,17 +258,7 @@ class _Statements:
         table = source.variable("table")
         source.put(f"{table} = reader.tables.get({model.key!r}, EMPTY)")
         if model.direct:
-            with source.block(f"if len({value}) >= {_MANY}:"):
-                many = source.variable("many")
-                with source.block("try:"):
-                    source.put(f"{many} = [*map({table}.get, {value})]")
-                with source.block("except TypeError:"):  # one of them is no primary key
-                    source.put(f"{many} = [None]")
-                with source.block(f"for {found} in {many}:"), source.block(f"if type({found}) is not {cls}:"):
-                    source.put("break")
-                with source.block("else:"):
-                    source.put(f"{out} = {many}")
-            with source.block(f"for {entry} in {value} if not {out} else ():"):
+            with source.block(f"for {entry} in {value}:"):
                 with source.block(f"if type({entry}) is str:"):
                     source.put(f"{found} = {table}.get({entry})")
                     with source.block(f"if type({found}) is {cls}:"):

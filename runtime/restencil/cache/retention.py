@@ -64,10 +64,8 @@ class Retention:
 
     def used(self, key: str, cells: Iterable[EntityPath]) -> None:
         """Record that a key, and the cells that its result touches, were read now."""
-        _to_the_end(self._keys, key)
-        order = self._order
-        for cell in cells:
-            _to_the_end(order, cell)
+        _to_the_end(self._keys, [key] if key in self._keys else [])
+        _to_the_end(self._order, [cell for cell in cells if cell in self._order])
 
     def named(self, keys: Iterable[str]) -> list[str]:
         """Record keys without results, which count as results; return the keys over the bound."""
@@ -90,15 +88,10 @@ class Retention:
         maximum = self.max_entities
         if maximum is None:
             return [], []
-        order, keys = self._order, self._keys
-        fresh = dict.fromkeys(change.cells())
-        for cell in fresh:
-            order.pop(cell, None)
-            order[cell] = None
+        order, fresh = self._order, dict.fromkeys(change.cells())
         named = {**change.results, **change.key_metas}
-        for key in named:
-            keys.pop(key, None)
-            keys[key] = None
+        _to_the_end(order, fresh)
+        _to_the_end(self._keys, named)
         over: list[EntityPath] = []
         if len(order) > maximum:
             is_needed = needed()
@@ -111,12 +104,8 @@ class Retention:
         cells = [cell for cell in change.cells() if not is_partial(change.get(*cell))]
         self.evicted.difference_update(cells)
         if self.max_entities is not None:
-            for cell in cells:
-                self._order.pop(cell, None)
-                self._order[cell] = None
-            for key in (*change.results, *change.key_metas):
-                self._keys.pop(key, None)
-                self._keys[key] = None
+            _to_the_end(self._order, cells)
+            _to_the_end(self._keys, (*change.results, *change.key_metas))
 
     def over(self, needed: Callable[[], Callable[[EntityPath], bool]]) -> list[EntityPath]:
         """Return the least recently used entities over the bound."""
@@ -165,9 +154,9 @@ def _is_missing(stored: object) -> bool:
     return stored is UNDEFINED or is_partial(stored)
 
 
-def _to_the_end(order: dict[T, None], place: T) -> None:
-    if place in order:
-        del order[place]
+def _to_the_end(order: dict[T, None], places: Iterable[T]) -> None:
+    for place in places:
+        order.pop(place, None)
         order[place] = None
 
 

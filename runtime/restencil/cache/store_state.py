@@ -403,17 +403,11 @@ class StoreState:
 
     def _write(self, change: ChangeSet) -> None:
         """Write a change into the tables, and drop memoized values that were built from changed data."""
-        base, optimistic, retention = self.base, self.optimistic, self.retention
+        retention = self.retention
         if self.before_images:
             for before_image in self.before_images.held():
                 before_image.keep_change(change)
-        shown = self._drop_built(change)
-        grown = base.commit(change)
-        for table in grown:
-            if table not in shown:
-                self.memo.drop_table(table)
-        if optimistic.updates:
-            optimistic.base_changed(tokens_of(change, grown))
+        self._commit_tables(change)
         if retention.active or retention.evicted:
             cells, keys = retention.written(change, self._needed)
             if cells or keys:
@@ -422,17 +416,19 @@ class StoreState:
 
     def take_in(self, change: ChangeSet) -> None:
         """Write data that was loaded from a storage: it was only unknown before, so snapshots see it as well."""
-        base, retention = self.base, self.retention
+        self._commit_tables(change)
+        if self.retention.active or self.retention.evicted:
+            self.retention.came(change)
+        self.hot_results.clear()
+
+    def _commit_tables(self, change: ChangeSet) -> None:
         shown = self._drop_built(change)
-        grown = base.commit(change)
+        grown = self.base.commit(change)
         for table in grown:
             if table not in shown:
                 self.memo.drop_table(table)
         if self.optimistic.updates:
             self.optimistic.base_changed(tokens_of(change, grown))
-        if retention.active or retention.evicted:
-            retention.came(change)
-        self.hot_results.clear()
 
     def restore_response_record(self, key: str, validators: Validators, change: ChangeSet) -> None:
         """Restore the record of a response whose data, the contents of the change, was loaded from a storage."""

@@ -92,8 +92,7 @@ class Collection(Schema):
     is_paged = False
     """Whether responses are pages; the list is separate from a nested one with the same arguments, which is whole."""
     _table_key: tuple[int, str] | None = None
-    _identity: tuple[int, Any] | None = None
-    """The cached `table_key` and `identity()`, each with the count of schema redefinitions that it is valid for."""
+    """The cached `table_key`, with the count of schema redefinitions that it is valid for."""
 
     def __init__(
         self,
@@ -157,10 +156,7 @@ class Collection(Schema):
 
     def identity(self) -> Any:
         """A key that is equal for collections that share their lists or dicts."""
-        known = self._identity
-        if known is None or known[0] != definitions.count:
-            self._identity = known = definitions.count, (self.is_map, item_identity(self.item))
-        return known[1]
+        return self.is_map, item_identity(self.item)
 
     def children(self) -> Iterable[Schema | None]:
         return (self.inner,)

@@ -459,8 +459,6 @@ class Object(Schema):
         self.wire = dict(wire or {})
         self._names = {json_name: name for name, json_name in self.wire.items()}
         self._members: dict[str, Schema] | None = None
-        self._plain_members: tuple[int, list[tuple[str, ...]]] | None = None
-        """The cached `plain_members`, with the count of schema redefinitions that they are valid for."""
 
     def define(self, definition: Mapping[str, object]) -> None:
         """Add further members, replacing those of equal names."""
@@ -486,12 +484,6 @@ class Object(Schema):
 
     @property
     def plain_members(self) -> list[tuple[str, ...]]:
-        known = self._plain_members
-        if known is None or known[0] != definitions.count:
-            self._plain_members = known = definitions.count, self._paths_of_values()
-        return known[1]
-
-    def _paths_of_values(self) -> list[tuple[str, ...]]:
         found: list[tuple[str, ...]] = []
         waiting: list[tuple[tuple[str, ...], Schema | None]] = [((), self)]
         seen: set[object] = set()
