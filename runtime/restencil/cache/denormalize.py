@@ -7,15 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ConversionError
+from ..base.errors import RestencilError
 from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 from ..schema.collection import Collection
 from ..schema.entity import EntitySchema
-from ..schema.protocol import Schema, definitions
+from ..schema.protocol import Reader, Schema, definitions
 from ..schema.stored import is_partial, record_of
 from .dependency_graph import Composed, DependencyGraph, Node, args_text, linked
 from .tables import WHOLE_TABLE, EntityPath, State
@@ -28,7 +29,7 @@ class _Restart(Exception):
     """Raised if an entity that a cycle already refers to turns out to be unusable."""
 
 
-class _StateReader:
+class StateReader:
     """The part of a reader that looks values up in a state."""
 
     def __init__(self, state: State, args: tuple[Any, ...]) -> None:
@@ -41,16 +42,45 @@ class _StateReader:
         """Return the stored value: a record or its instance, a collection, INVALID (deleted) or UNDEFINED (unknown)."""
         return self.state.get(table, pk)
 
+    def has(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry, INVALID counts as one."""
+        return self.stored(table, pk) is not UNDEFINED
+
+    def table(self, table: str) -> Iterator[str]:
+        """The primary keys of a table in order of arrival."""
+        return self.state.pks(table)
+
     def by_index(self, table: str, field: str, value: str) -> str | None:
         """Return the primary key for a value in an index; None if there is none, or if the record has changed since."""
         pk = self.state.by_index(table, field, value)
-        stored = UNDEFINED if pk is None else self.state.get(table, pk)
+        stored = UNDEFINED if pk is None else self.stored(table, pk)
         if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
             return None
         return pk
 
 
-class CellTrace(_StateReader):
+class Tracer(StateReader, Reader):
+    """A reader that follows what a value refers to, without building objects."""
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        """Follow one value; a read itself raises the error of one that cannot be converted."""
+        if schema is not None and stored is not None and not isinstance(stored, Sentinel) and not schema.is_leaf:
+            with suppress(RestencilError):
+                schema.denormalize(stored, self)
+        return UNDEFINED
+
+    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, object]) -> object:
+        """Follow a record that was never normalized."""
+        for inner, entries in schema.inside([record]):
+            self.items(inner, entries)
+        return UNDEFINED
+
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
+        """Follow nothing: a computed value depends only on the value and the arguments."""
+        return UNDEFINED
+
+
+class CellTrace(Tracer):
     """Finds the cells that a value is built from, without building objects.
 
     Cells below the maximum depth of nested objects are not followed, as in `Denormalization`.
@@ -80,15 +110,6 @@ class CellTrace(_StateReader):
             depth += 1
         return UNDEFINED
 
-    def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """Trace one value."""
-        if schema is not None and stored is not None and not isinstance(stored, Sentinel) and not schema.is_leaf:
-            try:
-                schema.denormalize(stored, self)
-            except ConversionError:  # the read itself raises it, if it needs the value
-                pass
-        return UNDEFINED
-
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
         """Trace the items of a list."""
         node = None if schema is None else schema.entity
@@ -110,12 +131,6 @@ class CellTrace(_StateReader):
                 self._next.append((schema, path, record_of(stored)))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, object]) -> object:
-        """Trace a record that was never normalized."""
-        for inner, entries in schema.inside([record]):
-            self.items(inner, entries)
-        return UNDEFINED
-
     def collection(self, schema: Collection, pk: str) -> object:
         """Record the cell of a collection, and trace its items."""
         path, identity = (schema.table_key, pk), schema.identity()
@@ -127,10 +142,6 @@ class CellTrace(_StateReader):
         outside, self._place = self._place, path
         self.visit(schema.inner, stored)
         self._place = outside
-        return UNDEFINED
-
-    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
-        """Trace nothing: a computed value depends only on the value and the arguments."""
         return UNDEFINED
 
     def has(self, table: str, pk: str) -> bool:
@@ -157,7 +168,7 @@ class CellTrace(_StateReader):
             places.add(self._place)
 
 
-class Denormalization(_StateReader):
+class Denormalization(StateReader):
     """One read of a state, which memoizes objects in `memo` if it is given.
 
     `shared` is the memo of the view for a read of another state (base, snapshot), `differs` returns which cells of that
@@ -290,19 +301,11 @@ class Denormalization(_StateReader):
 
     # -- tables ----------------------------------------------------------------------------------------------------
 
-    def has(self, table: str, pk: str) -> bool:
-        """Whether the table has an entry, INVALID counts as one."""
-        return self.state.get(table, pk) is not UNDEFINED
-
     def table_exists(self, table: str) -> bool:
         """Whether anything was ever written to the table."""
         if self.current is not None:
             self._own.link_table(table, self.current)
         return self.state.has_table(table)
-
-    def table(self, table: str) -> Iterator[str]:
-        """The primary keys of a table in order of arrival."""
-        return self.state.pks(table)
 
     # -- entities and collections ----------------------------------------------------------------------------------
 

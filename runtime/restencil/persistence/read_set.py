@@ -6,11 +6,11 @@ and opens them on demand, so that missing rows can be loaded in between, one lev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..base.errors import RestencilError
-from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, text_of
+from ..base.values import INVALID, UNDEFINED, ReadOnlyList
+from ..cache.denormalize import Tracer
 from ..cache.tables import EMPTY
 from ..schema.collection import Collection as CollectionSchema
 from ..schema.entity import EntitySchema
@@ -32,17 +32,14 @@ class References(NamedTuple):
     pks: Mapping[str, None]
 
 
-class ReadSet:
+class ReadSet(Tracer):
     """Collects the cells that a read of a state touches, one level of references after another.
 
     `loaded` has by table the primary keys of cells that were loaded from the storage.
     """
 
     def __init__(self, state: State, args: tuple[Any, ...], loaded: Mapping[str, set[str]]) -> None:
-        self.state = state
-        self.args = args
-        self.asking: set[int] = set()
-        """The objects whose query keys are being computed."""
+        super().__init__(state, args)
         self._loaded = loaded
         self._from_storage = False
         """Whether the visited value was loaded from the storage."""
@@ -126,42 +123,21 @@ class ReadSet:
 
     def _inside(self, node: Node, stored: list[Any]) -> None:
         for schema, entries in node.inside(stored):
-            self._each(schema, entries)
-
-    def _each(self, schema: Schema | None, entries: list[Any]) -> None:
-        """Visit values of one schema; primary keys are collected at once."""
-        entity = None if schema is None else schema.entity
-        if entity is None:
-            for entry in entries:
-                self.visit(schema, entry)
-            return
-        pks = [entry for entry in entries if type(entry) is str]
-        self._note(entity, pks)
-        if len(pks) < len(entries):
-            for entry in entries:
-                if type(entry) is not str:
-                    self.visit(schema, entry)
-
-    def _guarded(self, follow: Callable[..., object], *args: object) -> None:
-        """Call a function and ignore errors of conversion, which the read itself raises."""
-        try:
-            follow(*args)
-        except RestencilError:
-            pass
+            self.items(schema, entries)
 
     # -- the reader for schemas ------------------------------------------------------------------------------------
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         return self.visit(schema, stored)
 
-    def visit(self, schema: Schema | None, stored: Any) -> Any:
-        if schema is None or stored is None or isinstance(stored, Sentinel) or schema.is_leaf:
-            return UNDEFINED
-        self._guarded(schema.denormalize, stored, self)
-        return UNDEFINED
-
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
-        self._each(schema, stored)
+        """Visit values of one schema; primary keys are collected at once."""
+        entity = None if schema is None else schema.entity
+        if entity is not None:
+            self._note(entity, [entry for entry in stored if type(entry) is str])
+        for entry in stored:
+            if entity is None or type(entry) is not str:
+                self.visit(schema, entry)
         return ReadOnlyList()
 
     def entity(self, schema: EntitySchema, pk: Any) -> Any:
@@ -169,19 +145,9 @@ class ReadSet:
             self._note(schema, (pk,))
         return UNDEFINED
 
-    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, object]) -> object:
-        self._inside(schema, [record])
-        return UNDEFINED
-
     def collection(self, schema: CollectionSchema, pk: str) -> object:
         self._note(schema, (pk,))
         return UNDEFINED
-
-    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
-        return UNDEFINED
-
-    def has(self, table: str, pk: str) -> bool:
-        return self.stored(table, pk) is not UNDEFINED
 
     def stored(self, table: str, pk: str) -> Any:
         self.requested.setdefault(table, {})[pk] = None
@@ -189,17 +155,8 @@ class ReadSet:
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         self.index[table, field, value] = None
-        pk = self.state.by_index(table, field, value)
-        if pk is None:
-            return None
-        stored = self.stored(table, pk)
-        if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
-            return None
-        return pk
+        return super().by_index(table, field, value)
 
     def table_exists(self, table: str) -> bool:
         self.whole[table] = None
         return self.state.has_table(table)
-
-    def table(self, table: str) -> Iterator[str]:
-        return self.state.pks(table)
