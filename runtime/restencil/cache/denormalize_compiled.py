@@ -131,7 +131,6 @@ def compile_entity(schema: EntitySchema) -> Builder:
         elif deepest is None or deepest < 0:
             body.ring(schema)
         else:
-            schema.ends = True
             with source.block(f"if reader.depth > {deepest}:"):
                 source.put(f"return reader.interpreted({name}, pk, current)")
             body.node()

@@ -154,12 +154,12 @@ class DependencyGraph:
             found = self.unlinked[table] = []
         return found
 
-    def _link(self, table: str, changed: set[str] | None = None) -> list[Node]:
+    def _link(self, table: str, changed: set[str]) -> list[Node]:
         """Link deferred edges of a table, except of nodes that depend on a changed cell: these are returned."""
         dead: list[Node] = []
         waiting = self.unlinked.pop(table, ())
         for node, pks in zip(waiting[::2], waiting[1::2], strict=True):
-            if node.alive and changed is not None and _intersects(changed, pks):
+            if node.alive and _intersects(changed, pks):
                 dead.append(node)
             elif node.alive:
                 for pk in pks:
@@ -231,20 +231,6 @@ class DependencyGraph:
         results = self.results
         while len(results) > MAX_RESULTS:
             self.drop([results[next(iter(results))]])
-
-    def dependents(self, table: str, pk: str) -> list[Any]:
-        """Return the slots of nodes that depend on a cell, nearest first (for explanations)."""
-        self._link(table)
-        found: list[Node] = []
-        _extend(found, self._readers.get(table, {}).get(pk))
-        found += [home[pk] for home in self.entities.get(table, {}).values() if pk in home]
-        seen: dict[int, Node] = {}
-        while found:
-            node = found.pop(0)
-            if node.alive and id(node) not in seen:
-                seen[id(node)] = node
-                _extend(found, node.parents)
-        return [node.slot for node in seen.values()]
 
 
 def _intersects(changed: set[str], pks: list[Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base.calls import shown_text
@@ -21,8 +21,7 @@ class Explanation:
 
     `verdict` is one sentence, `reasons` explain it; `str()` returns the full text. `age` is the time since the response
     arrived, `expires_in` the time until it becomes stale (negative: since then). `entities` are the (key, pk) of its
-    data, `dependents` is the number of memoized values built from each, `held` whether a live read uses it. `request`
-    is the method and absolute URL.
+    data, `held` is whether a live read uses it. `request` is the method and absolute URL.
     """
 
     key: str
@@ -40,7 +39,6 @@ class Explanation:
     error_policy: str | None = None
     held: bool = False
     entities: tuple[EntityPath, ...] = ()
-    dependents: dict[EntityPath, int] = field(default_factory=dict[tuple[str, str], int])
 
     def __str__(self) -> str:
         lines = [f"{self.request or '(inactive)'}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
@@ -106,7 +104,6 @@ def explain(store: Store, request: Request) -> Explanation:
         error_policy=None if meta is None else meta.error_policy,
         held=store.is_held(key),
         entities=entities,
-        dependents={cell: len(store.dependents(*cell)) for cell in entities},
     )
 
 

@@ -225,11 +225,6 @@ class Store(Dumpable):
         with self.lock:
             return witness if witness.holds(key, self._store_state.base) else None
 
-    def dependents(self, table: str, pk: str) -> list[Any]:
-        """Return the memoized values that were built from an entity, nearest first (for explanations)."""
-        with self.lock:
-            return self._store_state.memo.dependents(table, pk)
-
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
         """Return an immutable snapshot of the current view."""
         with self.lock:

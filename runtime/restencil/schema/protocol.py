@@ -428,8 +428,6 @@ class EntityNode(Schema):
 
     builder: Compiled | None = None
     """The compiled function that builds an entity with its nested entities."""
-    ends: bool = False
-    """Whether `builder` can build the entity alone, because no schema inside refers back to the class."""
 
     @property
     def entity(self) -> Any:
@@ -459,7 +457,6 @@ class EntityNode(Schema):
         """Drop the compiled functions, after a schema was redefined that may be compiled into them."""
         super().drop_compiled()
         self.builder = None
-        self.ends = False
 
     def conversion(self) -> Codec | None:
         """The codec of the class: an entity inside a plain object is a value of the object and not in a table."""
