@@ -6,7 +6,7 @@ first read that needs it; an optimistic update is recomputed only if something t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..base.errors import AbortOptimistic, ProcessingError, kept
@@ -116,7 +116,8 @@ class OptimisticUpdates:
         self._changed: set[Token] = set()
         self.stale = False
         """Whether the view must be updated before it is read."""
-        self._effective: dict[EntityPath, Any] = {}
+        self.written: dict[EntityPath, Any] = {}
+        """By cell, what updates write, as of the last refresh."""
         self._opened: set[str] = set()
         """The tables that updates write or create, as of the last refresh."""
         self.top: State = base
@@ -156,26 +157,12 @@ class OptimisticUpdates:
             self._changed.update(tokens)
             self.stale = True
 
-    def holds(self, table: str, pk: str) -> bool:
-        """Return whether an update writes this cell, as of the last refresh."""
-        return (table, pk) in self._effective
-
-    @property
-    def cells(self) -> Container[EntityPath]:
-        """The cells that updates write, as of the last refresh."""
-        return self._effective.keys()
-
-    @property
-    def covers(self) -> bool:
-        """Whether updates write anything, as of the last refresh."""
-        return bool(self._effective)
-
     def had_already(self, table: str, pks: Iterable[str]) -> bool:
         """Return whether new members of the base are already in the view of the table, at the same position."""
         if not self.top.has_table(table):
             return False
         gained = {pk for pk in pks if self._base.get(table, pk) is UNDEFINED}
-        above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
+        above = {pk for name, pk in self.written if name == table and self._base.get(table, pk) is UNDEFINED}
         return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
 
     def refresh(self) -> tuple[list[EntityPath], set[str]]:
@@ -196,13 +183,13 @@ class OptimisticUpdates:
             raise
         self._changed = set()
         self.top = underlying
-        before, self._effective = self._effective, self._writes()
+        before, self.written = self.written, self._writes()
         cells: list[EntityPath] = []
         opened, self._opened = self._opened, {table for update in self.updates for table in update.tables}
         tables = {table for table in opened ^ self._opened if not self._base.has_table(table)}
-        for cell in before.keys() | self._effective.keys():
+        for cell in before.keys() | self.written.keys():
             real = self._base.get(*cell)
-            was, now = before.get(cell, real), self._effective.get(cell, real)
+            was, now = before.get(cell, real), self.written.get(cell, real)
             if now is real and was is not now and _equal(was, now):
                 # The server confirmed the optimistic value: readers keep their objects.
                 self._base.entities[cell[0]][cell[1]] = was
@@ -220,7 +207,7 @@ class OptimisticUpdates:
         table, pk = cell
         for update in reversed(self.updates):
             if update.change is not None and pk in update.change.entities.get(table, ()):
-                update.change.entities[table][pk] = self._effective[cell] = stored
+                update.change.entities[table][pk] = self.written[cell] = stored
                 return
 
     def _writes(self) -> dict[EntityPath, Any]:

@@ -213,17 +213,7 @@ class CacheReader:
             store_state.refresh()
             if not is_known:
                 return self._unknown(store_state.base, request)
-            return self.reading_in(self.reader_of_base(request.args), request)
-
-    def reader_of_base(self, args: tuple[object, ...]) -> Denormalization:
-        """Return a reader of the base state, which shares the memoized values that are the same in the view."""
-        store_state = self.store_state
-        base, view, holds = store_state.base, store_state.view, store_state.optimistic.holds
-
-        def differs(table: str, pk: str) -> bool:
-            return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
-
-        return Denormalization(base, args, shared=store_state.memo, differs=differs)
+            return self.reading_in(self.reader_of_state(store_state.base, request.args), request)
 
     def reader_of_answer(self, request: Request, change: ChangeSet, stored: object) -> Denormalization:
         """Return a reader for the value of a call by its own response, which was written by this change."""
@@ -231,10 +221,10 @@ class CacheReader:
         base = store_state.base
         known = self._without_stale(request, change, stored, base)
         if known is not None:
-            return self.reader_of_state(known, request.args, DependencyGraph())
+            return self.reader_of_state(known, request.args)
         if store_state.view is base:
             return reader_of(base, request.args, store_state.memo)
-        return self.reader_of_base(request.args)
+        return self.reader_of_state(base, request.args)
 
     def reader_of_overtaken(self, request: Request, change: ChangeSet, stored: object) -> Denormalization:
         """Return a reader for the value of a call whose response, the contents of the change, was overtaken."""
@@ -259,7 +249,9 @@ class CacheReader:
             known.write(table, pk, state.get(table, pk), change.times)
         return known
 
-    def reader_of_state(self, state: State, args: tuple[object, ...], memo: DependencyGraph) -> Denormalization:
+    def reader_of_state(
+        self, state: State, args: tuple[object, ...], memo: DependencyGraph | None = None
+    ) -> Denormalization:
         """Return a reader of another state than the view, which shares the memoized values that are the same there."""
         store_state = self.store_state
         store_state.refresh()

@@ -317,7 +317,7 @@ class StoreState:
         must not restore the entity. The cells of optimistic updates are those of the last `refresh`: a commit runs no
         code of users, which could load from the storage what the commit is about to replace.
         """
-        base, expected, persistence = self.base, self.optimistic.cells, self.persistence
+        base, expected, persistence = self.base, self.optimistic.written, self.persistence
         oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
 
         def is_needed(cell: EntityPath) -> bool:
@@ -445,9 +445,9 @@ class StoreState:
         base, memo, optimistic = self.base, self.memo, self.optimistic
         changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
         shown: Collection[str] = ()
-        if optimistic.covers:
+        if optimistic.written:
             # The view already has the values of optimistic updates; `refresh` finds what changes there.
-            changed = [cell for cell in changed if not optimistic.holds(*cell)]
+            changed = [cell for cell in changed if cell not in optimistic.written]
             shown = {table for table, written in change.entities.items() if optimistic.had_already(table, written)}
         if changed:
             memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
