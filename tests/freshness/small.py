@@ -11,7 +11,8 @@ from typing import Any, Final
 from tests.freshness.driver import Session
 from tests.freshness.programs import World
 from tests.freshness.server import NOTHING, Response
-from tests.freshness.spec import generated
+from tests.freshness.spec import client_class, generated
+from tests.libraries import httpx
 
 _NUMBERS: Final = itertools.count(1)
 
@@ -24,6 +25,12 @@ def package_of(spec: str) -> ModuleType:
     """The package of a spec that says nothing of language, package and URL."""
     name = f"small_{next(_NUMBERS)}"
     return generated(f"restencil: 1\npackage: {name}\nurl_prefix: http://server.test\n{spec}", name)
+
+
+def client_before(module: ModuleType, answer: Callable[[httpx.Request], httpx.Response], **options: Any) -> Any:
+    """A client of a package for blocking code, whose requests this function answers."""
+    transport = httpx.MockTransport(answer)
+    return client_class(module, asynchronous=False)(client=httpx.Client(transport=transport), **options)
 
 
 class Function:

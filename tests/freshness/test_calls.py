@@ -209,28 +209,6 @@ def test_live_read_shows_the_old_value_until_the_new_one_comes(session: Session)
 # 1.4
 
 
-def test_failed_request_raises_although_old_data_is_there(session: Session) -> None:
-    """A call whose request fails raises; it does not give what it has."""
-    session.call("items.get", id=1)
-    session.clock.advance("61s")
-    session.server.items.pop(1)
-    session.server.version += 1
-    with pytest.raises(restencil.NotFoundError):
-        session.call("items.get", id=1)
-
-
-def test_failed_request_with_a_soft_policy_gives_stale_data() -> None:
-    """With `error_policy: soft` a call whose request fails gives the stale data."""
-    answers = iter([{"id": 1, "reads": 1}, Response(500, {"error": "down"}), Response(500, {"error": "down"})])
-    spec = TICKS + "    options: {error_policy: soft}\n"
-    with small(spec, lambda method, target, body: next(answers)) as session:
-        session.call("ticks.get", id=1)
-        session.clock.advance("61s")
-        before = len(session.network.exchanges)
-        assert session.call("ticks.get", id=1).reads == 1
-        assert len(session.asked(before)) == 1
-
-
 def test_failed_request_without_any_data_raises_under_a_soft_policy() -> None:
     """Where there is no data at all, a soft policy raises too."""
     spec = TICKS + "    options: {error_policy: soft}\n"

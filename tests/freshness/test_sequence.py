@@ -462,15 +462,6 @@ def test_pages_a_list_is_as_old_as_its_oldest_page(session: Session) -> None:
     assert not session.is_fresh("items.by_page", {})
 
 
-def test_eviction_makes_what_was_made_of_the_record_ask() -> None:
-    """In a bounded store a result whose record was evicted asks."""
-    with Session(World(bound=2)) as session:
-        session.call("items.get", id=1)
-        for pk in (2, 3):
-            session.call("items.get", id=pk)
-        assert session.requests("items.get", id=1) == ["GET /items/1"]
-
-
 HOOKED = """
 resources:
   cards:

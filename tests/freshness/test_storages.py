@@ -12,7 +12,7 @@ from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.shapes import SHAPES
-from tests.freshness.small import package_of, small
+from tests.freshness.small import client_before, package_of, small
 from tests.libraries import httpx
 from tests.storage.servers import needs_server
 from tests.storages import PatientStore, sqlite_storage
@@ -313,10 +313,8 @@ def read_per_tenant(folder: Path, **arguments: str) -> tuple[str, int]:
         sent.append(f"{request.headers['x-tenant-id']} {request.url.params['region']}")
         return httpx.Response(200, json={"id": 1, "text": sent[-1]})
 
-    module = package_of(PER_TENANT)
     store = PatientStore(storage=sqlite_storage(folder))
-    client_class = getattr(module, module.__name__.title().replace("_", ""))
-    with client_class(store=store, client=httpx.Client(transport=httpx.MockTransport(answer)), **arguments) as client:
+    with client_before(package_of(PER_TENANT), answer, store=store, **arguments) as client:
         text: str = client.notes.get(id=1).text
     store.close()
     return text, len(sent)
@@ -752,8 +750,7 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
         return httpx.Response(404, json={}) if item is None else httpx.Response(200, json=item)
 
     def opened(store: restencil.Store | None) -> Any:
-        name = module.__name__.title().replace("_", "")
-        return getattr(module, name)(client=httpx.Client(transport=httpx.MockTransport(answer)), store=store)
+        return client_before(package_of(DUMPED), answer, store=store)
 
     def said(client: Any) -> Any:
         resource, _, member = name.partition(".")
@@ -766,8 +763,6 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
         if isinstance(value, Sequence) and not isinstance(value, str):
             return [plain(item) for item in value]
         return value.to_dict() if isinstance(value, restencil.Entity) else value
-
-    module = package_of(DUMPED)
 
     def stored() -> restencil.Store:
         return PatientStore(storage=sqlite_storage(tmp_path)) if "reopened" in kept else restencil.Store()
@@ -800,10 +795,8 @@ def test_dump_stale_record_of_which_a_list_brought_a_part_is_loaded_as_stale(sta
         return httpx.Response(200, json=[{"id": 1}] if request.url.path == "/items/all" else item)
 
     def opened(store: restencil.Store | None) -> Any:
-        name = module.__name__.title().replace("_", "")
-        return getattr(module, name)(client=httpx.Client(transport=httpx.MockTransport(answer)), store=store)
+        return client_before(package_of(DUMPED), answer, store=store)
 
-    module = package_of(DUMPED)
     with opened(restencil.Store.load(restencil.Store().dump())) as client:
         client.items.get(id=1)
         client.items.all()

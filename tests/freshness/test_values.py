@@ -301,20 +301,6 @@ def test_delete_gives_the_record_as_it_was_known(session: Session) -> None:
     assert session.call("items.delete", "204", id=2) is None
 
 
-def test_response_to_a_change_that_is_not_json_says_that_the_change_was_made() -> None:
-    """A 2xx with text where JSON is declared raises, says that the change was made, and makes the record stale."""
-    spec = "resources:\n  items: {path: /items/:id, schema: {entity: Item, fields: {id: integer, title: string}}}\n"
-
-    def answer(method: str, target: str, body: Any) -> Any:
-        return Response(200, "fine") if method != "GET" else {"id": 1, "title": "t"}
-
-    with small(spec, answer) as session:
-        session.call("items.get", id=1)
-        with pytest.raises(Exception, match="change was made"):
-            session.call("items.partial_update", id=1, body={"title": "x"})
-        assert not session.is_fresh("items.get", {"id": 1})
-
-
 @pytest.mark.parametrize(
     ("call", "arguments", "text"),
     [

@@ -100,7 +100,7 @@ threads = [threading.Thread(target=busy, args=(place,), daemon=True) for place i
 for thread in threads:
     thread.start()
 children = []
-for number in range(int(FORKED)):
+for number in range(5):
     child = os.fork()
     if child == 0:
         code = 1
@@ -153,29 +153,18 @@ def test_endings_child_sees_what_its_parent_writes_after_the_fork(tmp_path: Path
     assert run(tmp_path, LISTENING).split() == ["0"]
 
 
-def forks(folder: Path, count: int) -> None:
-    """Forks a process that reads and writes in three threads; parent and children go on."""
-    assert run(folder, FORKS.replace("int(FORKED)", str(count))).split() == ["on"]
-    for number in range(count):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_endings_process_forks_while_threads_read_and_write(tmp_path: Path) -> None:
+    """Parent and children go on, each with connections of its own, and leave the file whole."""
+    folder = tmp_path / "cache"
+    assert run(folder, FORKS).split() == ["on"]
+    for number in range(5):
         assert stored(folder, f"child-{number}") == "child"
     assert stored(folder, "parent") == "parent"
     for file in folder.rglob("*.db"):
         with sqlite3.connect(file) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         connection.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-def test_endings_process_forks_while_threads_read_and_write(tmp_path: Path) -> None:
-    """Parent and child go on, each with connections of its own."""
-    forks(tmp_path / "cache", 5)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-def test_endings_process_forks_a_hundred_times(tmp_path: Path) -> None:
-    """A hundred forks leave the file whole."""
-    forks(tmp_path / "cache", 100)
 
 
 def thread_beside(others: list[threading.Thread]) -> threading.Thread:

@@ -68,34 +68,6 @@ def desk() -> Iterator[Desk]:
     desk.close()
 
 
-class Archived(Resource[ControllerType], path="/archive/:id", schema=Task, follow=True, apart="/archive"):
-    @rest_list()
-    def get_list(self, *, done: bool | None = None) -> Any: ...
-
-    @rest()
-    def partial_update(self, *, id: int, body: Any) -> Any: ...
-
-
-def test_lists_of_two_resources_over_one_entity_are_two_lists(desk: Desk) -> None:
-    """A resource kept apart adds to its own lists; those of the other one turn stale, in both directions."""
-    archive: Any = Archived
-    controller = desk.controller
-
-    def ids(**arguments: Any) -> list[int]:
-        found: Any = controller.cached(archive.get_list, arguments)
-        return [task.id for task in found]
-
-    controller.set_response(archive.get_list, [{"id": 9, "done": True}])
-    assert (desk.shows(), ids()) == (([1, 2, 3], 3), [9])
-    controller.set_response(archive.create, {"id": 10, "title": "n"}, {}, {})
-    assert (desk.shows(), ids()) == (([1, 2, 3], 3), [9, 10])
-    assert desk.is_stale() and not controller.explain(archive.get_list).needs_fetch
-    desk.answered(1, 2, 3, total=3)
-    controller.set_response(archive.partial_update, {"id": 1, "title": "other"}, {"id": 1}, {})
-    assert ids() == [9, 10] and controller.explain(archive.get_list).needs_fetch
-    assert not desk.is_stale() and desk.shows() == ([1, 2, 3], 3)
-
-
 class Note(Entity, key="FollowingNote"):
     id: int = 0
     kind: str = "note"
