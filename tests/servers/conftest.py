@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.servers.packages import generated
 from tests.servers.suite import Suite
 from tests.servers.worlds import World, play
 
@@ -15,6 +17,13 @@ def world(request: pytest.FixtureRequest) -> World:
     """The world that a test runs in."""
     found: World = request.param
     return found
+
+
+@pytest.fixture(scope="module")
+def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The package that is generated from the spec that a module of tests names."""
+    name: str = request.module.SPEC
+    return generated(name, tmp_path_factory.mktemp(name))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,13 +13,13 @@ from tests.patience import PATIENCE
 SPECS = Path(__file__).resolve().parent / "specs"
 
 
-def generated(name: str, folder: Path, package: str = "") -> ModuleType:
-    """The package of `specs/NAME.yaml`, as the command writes it now; its name is that of the file, if not given."""
+def generated(name: str, folder: Path) -> ModuleType:
+    """The package of `specs/NAME.yaml`, as the command writes it now."""
     spec = SPECS / f"{name}.yaml"
     command = [sys.executable, "-m", "restencil_generator", "generate", str(spec), "--out", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return imported(package or name, folder)
+    return imported(next(folder.iterdir()).name, folder)
 
 
 def imported(name: str, folder: Path) -> ModuleType:

@@ -24,20 +24,8 @@ NODE = ROOT / ".servers" / "node"
 @contextlib.contextmanager
 def gunicorn(application: str, **environment: str) -> Generator[str]:
     """The address of a WSGI application, served by threads of one process."""
-    options = [
-        "--worker-class",
-        "gthread",
-        "--threads",
-        "8",
-        "--keep-alive",
-        "75",
-        "--graceful-timeout",
-        "1",
-        "--no-control-socket",
-        "--chdir",
-        str(APPS),
-    ]
-    command = [_python(), "-m", "gunicorn", "--bind", "127.0.0.1:0", *options, application]
+    options = ["--worker-class=gthread", "--threads=8", "--keep-alive=75", "--graceful-timeout=1", f"--chdir={APPS}"]
+    command = [_python(), "-m", "gunicorn", "--no-control-socket", "--bind=127.0.0.1:0", *options, application]
     with _running(command, environment, r"Listening at: (http://127\.0\.0\.1:\d+)") as address:
         yield address
 

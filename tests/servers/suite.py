@@ -12,25 +12,31 @@ from tests.servers.worlds import Api, World
 class Suite:
     """`suite.api` is a client of the package, made when it is first used; `await suite.agrees()` compares its cache."""
 
-    def __init__(self, world: World, package: ModuleType, client: str, address: str, server: Server) -> None:
+    def __init__(self, world: World, package: ModuleType, address: str, server: Server, **options: Any) -> None:
         self.world: World = world
         self.package = package
         self.address = address
         self.server = server
-        self.options: dict[str, Any] = {}
-        self._client = client
+        self._options = options
         self._opened: list[Api] = []
+        self._beside: list[Suite] = []
 
     @property
     def api(self) -> Api:
         """The client of this test."""
         return self._opened[0] if self._opened else self.another()
 
-    def another(self, **options: Any) -> Api:
+    def another(self, address: str = "", **options: Any) -> Api:
         """One more client, with options of its own."""
-        made = Api(self.world, self.package, self._client, self.address, **{**self.options, **options})
+        client = self.package.__name__.title().replace("_", "")
+        made = Api(self.world, self.package, client, address or self.address, **{**self._options, **options})
         self._opened.append(made)
         return made
+
+    def beside(self, package: ModuleType, server: Server) -> Suite:
+        """What another package says of the same server; it is closed with this one."""
+        self._beside.append(Suite(self.world, package, self.address, server, **self._options))
+        return self._beside[-1]
 
     async def agrees(self, api: Api | None = None) -> None:
         """Everything that the cache shows is what the server says."""
@@ -48,3 +54,10 @@ class Suite:
         """Closes the clients."""
         for api in self._opened:
             await api.close()
+        for suite in self._beside:
+            await suite.close()
+
+
+def numbers(items: Any) -> list[int]:
+    """The primary keys."""
+    return [item.id for item in items]

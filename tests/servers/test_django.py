@@ -13,13 +13,14 @@ from tests.libraries import httpx
 from tests.servers.comparing import DIRECTLY, Server
 from tests.servers.packages import generated
 from tests.servers.running import gunicorn
-from tests.servers.suite import Suite
+from tests.servers.suite import Suite, numbers
 from tests.servers.worlds import World
 
 import restencil
 
 TOKEN = "Token token-of-ann"
 BODY = {"title": "New", "author": 1, "price": Decimal("9.90"), "done": False, "published": datetime.date(2026, 1, 31)}
+SPEC = "library"
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +31,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The generated package."""
-    return generated("library", tmp_path_factory.mktemp("library"))
-
-
 @pytest.fixture
 def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Two authors and ten books; pages have four."""
     DIRECTLY.post(f"{address}/reset").raise_for_status()
     headers = {"Authorization": TOKEN}
     positions = frozenset({"next", "previous", "count"})
-    found = Suite(world, package, "Library", address, Server(headers=headers, whole=followed, positions=positions))
-    found.options = {"token": TOKEN}
-    return found
+    server = Server(headers=headers, whole=followed, positions=positions)
+    return Suite(world, package, address, server, token=TOKEN)
 
 
 def followed(server: Server, url: str) -> list[Any]:
@@ -60,11 +54,6 @@ def followed(server: Server, url: str) -> list[Any]:
         found += said["results"]
         said = server.json(said["next"]) if said["next"] else None
     return found
-
-
-def numbers(items: Any) -> list[int]:
-    """The primary keys."""
-    return [item.id for item in items]
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -176,20 +165,15 @@ async def test_what_is_created_is_there_and_in_its_lists(suite: Suite) -> None:
 async def test_totals_follow(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> None:
     """With `total: count` in the spec `count` of each list is the server's after a book left it and one joined."""
     package = generated("library_told", tmp_path_factory.mktemp("library_told"))
-    server = Server(headers=suite.server.headers, whole=followed)
-    told = Suite(suite.world, package, "LibraryTold", suite.address, server)
-    told.options = suite.options
-    try:
-        await told.api.books.get_list()
-        await told.api.books.get_list(done=True)
-        await told.api.books.delete(id=3)
-        assert told.api.books.get_list.cached()["count"] == 9
-        assert told.api.books.get_list.cached(done=True)["count"] == 2
-        await told.api.books.create(body=BODY)
-        assert told.api.books.get_list.cached()["count"] == 10
-        await told.agrees()
-    finally:
-        await told.close()
+    told = suite.beside(package, Server(headers=suite.server.headers, whole=followed))
+    await told.api.books.get_list()
+    await told.api.books.get_list(done=True)
+    await told.api.books.delete(id=3)
+    assert told.api.books.get_list.cached()["count"] == 9
+    assert told.api.books.get_list.cached(done=True)["count"] == 2
+    await told.api.books.create(body=BODY)
+    assert told.api.books.get_list.cached()["count"] == 10
+    await told.agrees()
 
 
 async def test_what_is_updated_changes_its_lists(suite: Suite) -> None:
@@ -218,27 +202,6 @@ async def test_what_is_updated_shows_everywhere(suite: Suite) -> None:
     titles = [book.title for book in suite.api.books.get_list.cached(limit=2)["results"]]
     assert titles == ["Better", "Whole"]
     assert suite.ask("/api/books/1/")["rating"] == 5 and suite.ask("/api/authors/1/")["name"] == "Anna"
-    await suite.agrees()
-
-
-async def test_mock_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
-    """An answer without content, and the author is in no list; reading it asks and fails."""
-    await suite.api.authors.get_list()
-    await suite.api.authors.delete(id=2)
-    assert numbers(suite.api.authors.get_list.cached()) == [1]
-    assert suite.ask("/api/authors/2/") == 404
-    with pytest.raises(restencil.NetworkError) as caught:
-        await suite.api.authors.get(id=2)
-    assert caught.value.status == 404
-    await suite.agrees()
-
-
-async def test_the_value_of_a_delete_is_what_was_known(suite: Suite) -> None:
-    """The author as it was; None where nothing was known of it."""
-    await suite.api.authors.get(id=1)
-    gone = await suite.api.authors.delete(id=1)
-    assert gone is not None and gone.name == "Ann"
-    assert (await suite.api.authors.delete(id=2)) is None
     await suite.agrees()
 
 
@@ -348,13 +311,6 @@ async def test_a_path_without_its_slash_creates_nothing(suite: Suite, package: M
     assert "slash" in str(caught.value) and "may not have happened" in str(caught.value)
     assert len(suite.ask("/api/authors/")) == 2
     await suite.agrees()
-
-
-async def test_a_slip_in_a_keyword_is_told(suite: Suite) -> None:
-    """`don=True` would be ignored by the server, which would give all books for those that are done."""
-    with pytest.raises(TypeError, match="done"):
-        await suite.api.books.get_list(don=True)
-    assert suite.api.sent == []
 
 
 class Bare:

@@ -12,12 +12,13 @@ from uuid import UUID
 import pytest
 from tests.libraries import httpx
 from tests.servers.comparing import DIRECTLY, Server
-from tests.servers.packages import generated
 from tests.servers.running import uvicorn
-from tests.servers.suite import Suite
+from tests.servers.suite import Suite, numbers
 from tests.servers.worlds import World
 
 import restencil
+
+SPEC = "board"
 
 
 @pytest.fixture(scope="module")
@@ -27,17 +28,11 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The generated package."""
-    return generated("board", tmp_path_factory.mktemp("board"))
-
-
 @pytest.fixture
 def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Ten tasks, of which every third is done, and three labels; pages have four tasks."""
     DIRECTLY.post(f"{address}/reset").raise_for_status()
-    return Suite(world, package, "Board", address, Server(whole=unlimited))
+    return Suite(world, package, address, Server(whole=unlimited))
 
 
 def unlimited(server: Server, url: str) -> list[Any]:
@@ -46,11 +41,6 @@ def unlimited(server: Server, url: str) -> list[Any]:
     if query.path == "/tasks/":
         query = query.copy_set_param("limit", "100")
     return list(server.json(str(query)))
-
-
-def numbers(items: Any) -> list[int]:
-    """The primary keys."""
-    return [item.id for item in items]
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -199,20 +189,6 @@ async def test_a_list_that_was_empty_takes_what_is_created(suite: Suite) -> None
 
 
 # --- under way, at once, and failing ---------------------------------------------------------------------------------
-
-
-async def test_what_does_not_validate_is_taken_back(suite: Suite) -> None:
-    """A 422 names the field, and what had shown is gone."""
-    await suite.api.tasks.get(id=1)
-    with suite.api.holding("PATCH"):
-        changing = suite.api.start(suite.api.tasks.partial_update(id=1, body={"title": "far too long for a title"}))
-        await suite.api.held()
-        assert suite.api.tasks.get.cached(id=1).title.startswith("far")
-    with pytest.raises(restencil.NetworkError) as caught:
-        await changing.result()
-    assert caught.value.status == 422
-    assert suite.api.tasks.get.cached(id=1).title == "Task 1"
-    await suite.agrees()
 
 
 async def test_no_answer_in_time(suite: Suite) -> None:

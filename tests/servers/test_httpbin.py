@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from tests.servers.comparing import Server
-from tests.servers.packages import generated
 from tests.servers.running import gunicorn
 from tests.servers.suite import Suite
 from tests.servers.worlds import World
 
 import restencil
+
+SPEC = "bin"
 
 
 @pytest.fixture(scope="module")
@@ -23,18 +24,10 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The generated package."""
-    return generated("bin", tmp_path_factory.mktemp("bin"), "bin_api")
-
-
 @pytest.fixture
 def suite(world: World, address: str, package: ModuleType) -> Suite:
     """A client with a token."""
-    found = Suite(world, package, "BinApi", address, Server())
-    found.options = {"token": "secret-of-ann"}
-    return found
+    return Suite(world, package, address, Server(), token="secret-of-ann")
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -83,14 +76,6 @@ async def test_packed_answers_are_unpacked(suite: Suite, coding: str) -> None:
         assert (await suite.api.said.coded(coding=coding))["method"] == "GET"
 
 
-async def test_the_credential_is_the_one_that_was_given(suite: Suite) -> None:
-    """A bearer token, which the server confirms; a client without one is refused."""
-    assert (await suite.api.said.who())["token"] == "secret-of-ann"
-    with pytest.raises(restencil.NetworkError) as caught:
-        await suite.another(token=None).said.who()
-    assert caught.value.status == 401
-
-
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
@@ -107,14 +92,6 @@ async def test_each_error_has_its_status(suite: Suite, status: int) -> None:
     assert suite.api.said.status.state(code=status).error.to_dict() == caught.value.to_dict()
 
 
-async def test_an_error_says_what_was_asked_and_answered(suite: Suite) -> None:
-    """Method, address, status, reason, and the first line of the body."""
-    with pytest.raises(restencil.NetworkError) as caught:
-        await suite.api.said.status(code=418)
-    first, _, _ = str(caught.value).partition("\n")
-    assert first.startswith(f"GET {suite.address}/status/418: 418 I'M A TEAPOT")
-
-
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
 async def test_a_change_that_is_answered_by_nothing_has_succeeded(suite: Suite, status: int) -> None:
     """An empty body, with and without 204."""
@@ -128,21 +105,10 @@ async def test_text_where_a_list_was_expected(suite: Suite) -> None:
     assert suite.api.said.page.cached() is None
 
 
-async def test_no_answer_in_time(suite: Suite) -> None:
-    """The timeout of the client, in milliseconds."""
-    with pytest.raises(restencil.NetworkError) as caught:
-        await suite.another(timeout=300).said.slow(seconds=3)
-    assert type(caught.value).__name__ == "TimeoutExceededError" and caught.value.status == 500
-
-
 async def test_nobody_is_there(suite: Suite) -> None:
     """A port at which nobody listens."""
-    lost = Suite(suite.world, suite.package, "BinApi", "http://127.0.0.1:1", suite.server)
-    try:
-        with pytest.raises(restencil.NetworkError) as caught:
-            await lost.api.said.get(id=1)
-    finally:
-        await lost.close()
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.another("http://127.0.0.1:1").said.get(id=1)
     assert type(caught.value).__name__ == "ConnectionFailedError" and caught.value.status == 500
     assert "GET http://127.0.0.1:1/anything/1" in str(caught.value)
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.servers.comparing import Server
-from tests.servers.packages import generated
 from tests.servers.posts import empty, fill
 from tests.servers.running import json_server
-from tests.servers.suite import Suite
+from tests.servers.suite import Suite, numbers
 from tests.servers.worlds import World
 
 NAMES = {"_page": "page", "_limit": "limit", "_sort": "sort", "_embed": "embed", "postId": "post_id"}
+SPEC = "posts_zero"
 
 
 @pytest.fixture(scope="module")
@@ -25,28 +25,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The generated package."""
-    return generated("posts_zero", tmp_path_factory.mktemp("posts_zero"))
-
-
 @pytest.fixture
 def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Ten posts and four comments."""
     fill(address, int)
     server = Server(arguments=NAMES, whole=unlimited, python=lambda name: NAMES.get(name, name))
-    return Suite(world, package, "PostsZero", address, server)
+    return Suite(world, package, address, server)
 
 
 def unlimited(server: Server, url: str) -> list[Any]:
     """All members of the list, beyond its first page."""
     return list(server.json(str(httpx.URL(url).copy_remove_param("_page").copy_remove_param("_limit"))))
-
-
-def numbers(items: Any) -> list[int]:
-    """The primary keys."""
-    return [item.id for item in items]
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -102,18 +91,6 @@ async def test_iterating_by_links_gives_every_post_once(suite: Suite) -> None:
 # --- changing --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_created_joins_its_lists(suite: Suite) -> None:
-    """A new post joins the lists that it matches, and no others."""
-    for arguments in ({}, {"done": False}, {"done": True}):
-        await suite.api.posts.get_list(**arguments)
-    post = await suite.api.posts.create(body={"title": "New", "views": 0, "done": True})
-    assert post.id == 11 and suite.ask("/posts/11")["title"] == "New"
-    assert numbers(suite.api.posts.get_list.cached(done=True)) == [3, 6, 9, 11]
-    assert numbers(suite.api.posts.get_list.cached())[-1] == 11
-    assert 11 not in numbers(suite.api.posts.get_list.cached(done=False))
-    await suite.agrees()
-
-
 @pytest.mark.parametrize("arguments", [{"views_gte": 8}, {"q": "Post"}, {"limit": 20}])
 async def test_a_list_that_cannot_know_is_stale(suite: Suite, arguments: dict[str, Any]) -> None:
     """A condition that only the server understands: the list may have a new member, and admits it."""
@@ -140,15 +117,6 @@ async def test_lists_at_two_paths(suite: Suite, nested: bool) -> None:
         await suite.api.comments_of.create(post_id=1, body={"text": "New"})
     else:
         await suite.api.comments.create(body={"text": "New", "post_id": 1})
-    await suite.agrees()
-
-
-async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
-    """json-server keeps what is put, and nothing else."""
-    assert (await suite.api.posts.get_list())[1].note == "n"
-    await suite.api.posts.update(id=2, body={"title": "Whole", "views": 0, "done": False})
-    assert suite.api.posts.get.cached(id=2).note is None
-    assert "note" not in suite.ask("/posts/2")
     await suite.agrees()
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.servers.comparing import Server
-from tests.servers.packages import generated
 from tests.servers.posts import empty, fill
 from tests.servers.running import json_server
 from tests.servers.suite import Suite
 from tests.servers.worlds import Call, World
 
 NAMES = {"_page": "page", "_per_page": "per_page", "_sort": "sort", "_embed": "embed", "postId": "post_id"}
+SPEC = "posts_one"
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +25,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The generated package."""
-    return generated("posts_one", tmp_path_factory.mktemp("posts_one"))
-
-
 @pytest.fixture
 def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Ten posts and four comments; pages have four posts, unless asked otherwise."""
     fill(address, str)
     positions = frozenset({"first", "prev", "next", "last", "pages", "items"})
     server = Server(arguments=NAMES, whole=unlimited, python=lambda name: NAMES.get(name, name), positions=positions)
-    return Suite(world, package, "PostsOne", address, server)
+    return Suite(world, package, address, server)
 
 
 def unlimited(server: Server, url: str) -> list[Any]:
@@ -60,15 +54,6 @@ async def test_reading_shows_what_the_server_has(suite: Suite) -> None:
     assert keys(await suite.api.posts.get_list(done=True)) == ["3", "6", "9"]
     assert (await suite.api.posts.get(id="2")) is page["data"][1]
     assert [comment.text for comment in await suite.api.comments.get_list(post_id="1")] == ["Comment 2", "Comment 4"]
-    await suite.agrees()
-
-
-async def test_pages_give_their_items(suite: Suite) -> None:
-    """The second page, after the first one."""
-    assert keys(await suite.api.posts.get_list()) == ["1", "2", "3", "4"]
-    assert keys(await suite.api.posts.get_list.get_page(page=2)) == ["5", "6", "7", "8"]
-    assert keys(suite.api.posts.get_list.get_page.cached(page=2)) == ["5", "6", "7", "8"]
-    assert keys(suite.api.posts.get_list.cached()) == [str(number) for number in range(1, 9)]
     await suite.agrees()
 
 
