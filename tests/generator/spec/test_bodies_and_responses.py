@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +11,7 @@ import pytest
 from restencil.endpoint.styles import styled_form
 from restencil_generator.mock.parse_body import parse
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.load import load_text
 
 HEAD = """
 restencil: 1
@@ -20,7 +19,6 @@ package: inbox
 entities:
   Mail: {fields: {id: integer, subject: string}}
 """
-WHOLE = Path(__file__).parents[1] / "loading" / "bodies_and_answers.yaml"
 
 
 def declared(resources: str, top: str = "") -> d.Spec:
@@ -133,35 +131,6 @@ def test_bodies_and_responses_string_is_a_body_where_nothing_declared_is_called_
         for top in ("", "objects: {text: {words: [string]}}\n")
     ]
     assert kinds == [d.Body("text"), d.Body("json", d.ObjectRef("text"))]
-
-
-def test_bodies_and_responses_what_a_change_leaves_stale_is_reported_as_endpoints_that_read() -> None:
-    """Another resource stands for all that it reads; a member of the own resource goes before a resource."""
-    spec = load_spec(WHOLE).declaration
-    assert spec is not None
-    mails = spec.resources["mails"].endpoints
-    assert mails["read"].expires == ("self", "mails.get_list", "search.by_text", "me.get")
-    assert mails["forget"].expires == ("mails",)
-
-
-def test_bodies_and_responses_singleton_has_four_members_and_a_group_has_none() -> None:
-    """What is called like a standard member is an endpoint of one's own there."""
-    spec = load_spec(WHOLE).declaration
-    assert spec is not None
-    me, search, settings = (spec.resources[name] for name in ("me", "search", "settings"))
-    assert (me.members, me.singleton) == (d.OF_ONE, True)
-    assert settings.members == ("get", "partial_update")
-    assert (search.members, search.path, search.schema, search.entities) == ((), None, None, ())
-    assert {name: endpoint.standard for name, endpoint in search.endpoints.items()} == dict.fromkeys(
-        ("by_range", "by_text", "delete", "get"), False
-    )
-
-
-def test_bodies_and_responses_class_of_a_singleton_makes_way_for_its_entity() -> None:
-    """`settings` has the entity Settings, which is of its number."""
-    spec = load_spec(WHOLE).declaration
-    assert spec is not None
-    assert (spec.resources["settings"].class_name, spec.resources["me"].class_name) == ("SettingsResource", "Me")
 
 
 @pytest.mark.parametrize(

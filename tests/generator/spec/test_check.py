@@ -136,31 +136,6 @@ def test_check_entity_inherits_fields_pk_indexes_and_validation() -> None:
 # ------------------------------------------------------------------------------------------------------------- members
 
 
-def test_check_all_members_that_fit_exist_by_default() -> None:
-    """`get_page` needs a pagination field, `assign` a collection of values."""
-    assert resource().members == ("get", "get_list", "push", "unshift", "update", "partial_update", "delete")
-    assert "get_page" in resource("pagination_field: page").members
-    values = resource("endpoints: {get_list: {schema: {collection: {values: Item}}}}")
-    assert values.members == ("get", "get_list", "assign", "update", "partial_update", "delete")
-    assert list(values.endpoints) == ["get", "get_list", "update", "partial_update", "delete"]
-
-
-def test_check_create_comes_with_push() -> None:
-    """It is its plain name, and follows an overridden list."""
-    found = resource("endpoints: {get_list: {path: /all}, push: {method: PUT}}").endpoints
-    assert (found["create"].path.text, found["create"].method) == ("/all", "PUT")
-    assert found["create"].schema == found["get_list"].extenders["push"].schema
-    assert "create" not in resource("members: [get, get_list, unshift]").endpoints
-
-
-def test_check_members_are_those_requested() -> None:
-    """In the standard order, whatever the order in the list."""
-    found = resource("members: [delete, get]")
-    assert found.members == ("get", "delete")
-    assert list(found.endpoints) == ["get", "delete"]
-    assert resource("members: []").members == ()
-
-
 def test_check_optimistic_applies_to_mutations_of_the_resource() -> None:
     """Not to reads, not to `assign`, and to an added endpoint only through what it extends."""
     found = resource("""
@@ -264,20 +239,6 @@ def test_check_every_key_of_a_body_is_a_field_but_a_form_alone(
     assert isinstance(body.type, d.ObjectType)
     assert [field.name for field in body.type.members] == names
     assert body.type.name == "ItemsSendBody"
-
-
-def test_check_body_of_the_resource_goes_to_its_mutations() -> None:
-    """For a partial update all of its fields may be absent, under a type of its own."""
-    keys = "body: {title: string, note: string?}"
-    push, partial = endpoint("get_list.push", keys).body, endpoint("partial_update", keys).body
-    assert push is not None
-    assert partial is not None
-    assert isinstance(push.type, d.ObjectType)
-    assert isinstance(partial.type, d.ObjectType)
-    assert (push.type.name, push.partial) == ("ItemsBody", False)
-    assert (partial.type.name, partial.partial) == ("ItemsPartialUpdateBody", True)
-    assert push.type.members == partial.type.members
-    assert [field.required for field in push.type.members] == [True, False]
 
 
 def test_check_types_of_bodies_are_named_where_a_body_needs_them() -> None:
