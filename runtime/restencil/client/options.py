@@ -234,32 +234,17 @@ def _checked_token(token: object, kind: str, api: Api | None) -> object:
         raise TypeError(f"{kind} has no API, so it cannot use a token; pass it to a generated client")
     api.check_takes_token(kind)
     if not isinstance(api.auth, Schemes):
-        if is_mapping(token):
-            raise TypeError(
-                f"token of with_options is a dict, but the API of {kind} has only one auth scheme; pass the token "
-                "itself"
-            )
-        if not isinstance(token, str) and not callable(token):
-            raise TypeError(
-                f"token of with_options is of type {type(token).__name__}; pass a string (for basic auth "
-                "'user:password'), or a function that returns one"
-            )
+        check_credential("token of with_options", next(iter(api.schemes.values())), token)
         return token
     schemes = api.schemes
-    if not is_mapping(token):
+    if not is_mapping(token) or not token:
         raise TypeError(
-            f"token of with_options is of type {type(token).__name__}, but {kind} has {named(schemes)}; pass a dict, "
-            f"such as {{{next(iter(schemes))!r}: …}}"
-        )
-    if not token:
-        raise TypeError(
-            f"token of with_options is an empty dict; {kind} has {named(schemes)}: pass the credential of one of them"
+            f"token of with_options is {described(token)}; {kind} has {named(schemes)}: pass a dict of their "
+            f"credentials, such as {{{next(iter(schemes))!r}: …}}"
         )
     for name, value in token.items():
         if name not in schemes:
             raise TypeError(f"token of with_options has the unknown scheme {name!r}; {kind} has {named(schemes)}")
-        if value is None:
-            raise TypeError(f"{name!r} in token of with_options is None; remove it")
         check_credential(f"{name!r} in token of with_options", schemes[name], value)
     return {**token}
 

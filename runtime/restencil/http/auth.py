@@ -313,28 +313,15 @@ class Preparation:
         return Unsigned(url, headers, missing)
 
     def _missing(self, use: Use) -> str:
-        text = "the request was sent without the credential that its API requires"
-        if isinstance(self._api.auth, Auth):
-            auth = self._api.auth
-            text += f" ({auth.kind}): "
-            text += (
-                "the token function returned None; return a token"
-                if callable(self.credentials.get(SHORT))
-                else "pass token=… to the client"
-            )
-            hidden = auth.env is None or SHORT in self._instead
-            return text if hidden else f"{text}, or set the environment variable {auth.env}"
-        text += f" ({', or '.join(' and '.join(names) for names in use if names)}): "
-        if self._instead:
+        auth = self._api.auth
+        named = auth.kind if isinstance(auth, Auth) else ", or ".join(" and ".join(names) for names in use if names)
+        text = f"the request was sent without the credential that its API requires ({named}): "
+        if self._instead and isinstance(auth, Schemes):
             given = ", ".join(sorted(self._instead))
             return f"{text}the token of with_options has only {given}; add the missing credentials to it"
-        first = [name for name in use[0] if not callable(self.credentials.get(name))]
-        text += (
-            f"pass {' and '.join(f'{name}=…' for name in first)} to the client"
-            if first
-            else "the token functions returned None; return a token"
-        )
-        variables = [text for names in use for name in names for text in _variables(self._schemes[name])]
+        text += f"pass {' and '.join(f'{name}=…' for name in use[0])} to the client"
+        given_by_env = [name for names in use for name in names if name not in self._instead]
+        variables = [variable for name in given_by_env for variable in _variables(self._schemes[name])]
         if not variables:
             return text
         return f"{text}, or set the environment variable{'s' if len(variables) > 1 else ''} {', '.join(variables)}"

@@ -145,7 +145,7 @@ def test_controller_client_401_of_a_request_without_its_credential_is_reported(a
     lacking = "; the request was sent without the credential that its API requires (header): "
     helping = "" if asynchronous else ", or set the environment variable BLOG_TOKEN"
     assert refusal(401, None).endswith(f"{lacking}pass token=… to the client{helping}")
-    assert refusal(401, lambda: None).endswith(f"{lacking}the token function returned None; return a token{helping}")
+    assert refusal(401, lambda: None).endswith(f"{lacking}pass token=… to the client{helping}")
     assert "credential" not in refusal(403, None) + refusal(401, "s3cret")
 
 

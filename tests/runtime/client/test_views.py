@@ -411,7 +411,7 @@ S3CRET = "s3cret"
         (
             {"token": {"key": S3CRET}},
             TypeError,
-            "is a dict, but the API of .*Blog has only one auth scheme; pass the token",
+            "token of with_options is of type dict; pass a string",
         ),
         ({"headers": {"X-A": S3CRET}, "vary": "no"}, TypeError, "vary of with_options is"),
     ],

@@ -288,11 +288,11 @@ def test_auth_schemes_view_with_another_credential_has_a_store_of_its_own() -> N
     [
         (
             "t",
-            "token of with_options is of type str, but Shop has the auth schemes token, key, app, sid, sig, user; pass",
+            "token of with_options is a str; Shop has the auth schemes token, key, app, sid, sig, user: pass a dict",
         ),
-        ({}, "token of with_options is an empty dict; Shop has the auth schemes token"),
+        ({}, "token of with_options is a dict; Shop has the auth schemes token"),
         ({"tokn": "t"}, "token of with_options has the unknown scheme 'tokn'; Shop has the auth schemes token"),
-        ({"token": None}, "'token' in token of with_options is None; remove it"),
+        ({"token": None}, "'token' in token of with_options is of type NoneType; pass a string"),
         ({"token": 7}, "'token' in token of with_options is of type int; pass a string"),
     ],
 )
