@@ -6,6 +6,7 @@ python memory_of_a_body.py URL LIMIT sync|async whole|stream
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from pathlib import Path
 
@@ -20,13 +21,13 @@ def peak() -> int:
 
 
 def ask(url: str, limit: int | None, stream: bool) -> int:
-    with SyncTransport(max_response_bytes=limit) as transport:
+    with contextlib.closing(SyncTransport(max_response_bytes=limit)) as transport:
         response = transport.send(url, {}, stream=stream)
         return sum(map(len, transport.streamed(response).iter_bytes())) if stream else len(response.content)
 
 
 async def ask_async(url: str, limit: int | None, stream: bool) -> int:
-    async with AsyncTransport(max_response_bytes=limit) as transport:
+    async with contextlib.aclosing(AsyncTransport(max_response_bytes=limit)) as transport:
         response = await transport.send(url, {}, stream=stream)
         if not stream:
             return len(response.content)

@@ -296,12 +296,6 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         if opened is not None:
             opened.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
 
 class AsyncTransport(_HttpTransport, AwaitingTransport):
     """Sends requests through an async client: the user's, which it never closes, or one it opens for the running loop.
@@ -370,12 +364,6 @@ class AsyncTransport(_HttpTransport, AwaitingTransport):
         opened = None if self._owner is not None else self._opened.pop(asyncio.get_running_loop(), None)
         if opened is not None:
             await opened.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
 
 
 def transport_for(client: object) -> SyncTransport | AsyncTransport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import subprocess
 import sys
@@ -120,7 +121,7 @@ def test_body_memory_stream_has_no_limit(world: str) -> None:
 def answered(body: bytes, coding: str, **options: Any) -> httpx.Response:
     """The response whose body is packed so, as the server says."""
     reply = Reply(body=body, headers={"Content-Encoding": coding})
-    with Server(lambda request: reply) as server, SyncTransport(**options) as transport:
+    with Server(lambda request: reply) as server, contextlib.closing(SyncTransport(**options)) as transport:
         return transport.send(f"{server.url}/a", {})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import os
 import pickle
@@ -66,7 +67,7 @@ def test_libraries_client_that_is_given_contains_its_library(name: str, monkeypa
     """Whatever argument and environment say: they choose where there is no client."""
     other = next(word for word in LIBRARIES if word != name)
     monkeypatch.setenv(VARIABLE, other)
-    with MODULES[name].Client() as client, SyncTransport(client, http=other) as transport:
+    with MODULES[name].Client() as client, contextlib.closing(SyncTransport(client, http=other)) as transport:
         assert transport.client is client
         assert library_of(transport.client).name == name
 
@@ -75,14 +76,14 @@ def test_libraries_client_that_is_given_contains_its_library(name: str, monkeypa
 def test_libraries_argument_chooses_then_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument is the stronger one, of controllers and of generated clients."""
     monkeypatch.setenv(VARIABLE, name)
-    with SyncTransport() as transport:
+    with contextlib.closing(SyncTransport()) as transport:
         assert module_of(transport.client) == name
     for other in LIBRARIES:
-        with SyncTransport(http=other) as transport:
+        with contextlib.closing(SyncTransport(http=other)) as transport:
             assert module_of(transport.client) == other
 
     async def run() -> None:
-        async with AsyncTransport(http=name) as opened:
+        async with contextlib.aclosing(AsyncTransport(http=name)) as opened:
             assert module_of(opened.client) == name
 
     asyncio.run(run())
@@ -94,7 +95,7 @@ def test_libraries_httpx_is_taken_where_no_one_chose(monkeypatch: pytest.MonkeyP
         monkeypatch.delenv(VARIABLE, raising=False)
         if word is not None:
             monkeypatch.setenv(VARIABLE, word)
-        with SyncTransport() as transport:
+        with contextlib.closing(SyncTransport()) as transport:
             assert module_of(transport.client) == "httpx"
 
 
@@ -356,7 +357,7 @@ def test_libraries_method_query_may_be_declared(name: str, asynchronous: bool) -
 def test_libraries_response_is_pickled_with_its_request() -> None:
     """Its classes are made when the library is first used, and found by name."""
     asked = Asked(httpx.Response(200, json={"id": "1"}))
-    with SyncTransport(asked.sync) as transport:
+    with contextlib.closing(SyncTransport(asked.sync)) as transport:
         response = transport.send("http://case.test/users/1", {})
     again = pickle.loads(pickle.dumps(response))
     assert (type(again), again.json(), str(again.request.url)) == (type(response), {"id": "1"}, str(response.url))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import threading
@@ -51,11 +52,11 @@ def called(
 def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) -> httpx.Response:
     """The answer to a request through a transport of this kind that opens its own client."""
     if not asynchronous:
-        with SyncTransport(**options) as transport:
+        with contextlib.closing(SyncTransport(**options)) as transport:
             return transport.send(url, init)
 
     async def run() -> httpx.Response:
-        async with AsyncTransport(**options) as transport:
+        async with contextlib.aclosing(AsyncTransport(**options)) as transport:
             return await transport.send(url, init)
 
     return asyncio.run(run())
@@ -299,14 +300,14 @@ def test_transport_credentials_report_whether_cookies_are_kept_and_sent(
         if asynchronous:
 
             async def run() -> None:
-                async with AsyncTransport(base_url=bases[base]) as transport:
+                async with contextlib.aclosing(AsyncTransport(base_url=bases[base])) as transport:
                     await transport.send(f"{server.url}/a", init)
                     await transport.send(f"{server.url}/a", init)
                     await transport.send(f"{server.url}/a", {"credentials": "include"})
 
             asyncio.run(run())
         else:
-            with SyncTransport(base_url=bases[base]) as transport:
+            with contextlib.closing(SyncTransport(base_url=bases[base])) as transport:
                 transport.send(f"{server.url}/a", init)
                 transport.send(f"{server.url}/a", init)
                 transport.send(f"{server.url}/a", {"credentials": "include"})
