@@ -144,35 +144,27 @@ class ConnectionListener(Protocol):
 
     def add_online_listener(self, listener: Callable[[], object], /) -> None:
         """Add a function to call whenever the network comes back."""
+        return
 
     def remove_online_listener(self, listener: Callable[[], object], /) -> None:
         """Remove the function."""
+        return
 
     def add_offline_listener(self, listener: Callable[[], object], /) -> None:
         """Add a function to call whenever the network is lost."""
+        return
 
     def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
         """Remove the function."""
+        return
 
 
-class AlwaysOnline:
-    """The default listener, which always reports that there is a network."""
+class AlwaysOnline(ConnectionListener):
+    """The default listener, which always reports that there is a network; so it calls no listener."""
 
     def is_online(self) -> bool:
         """Return True, because interruptions are not detected."""
         return True
-
-    def add_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Do nothing, because the state never changes."""
-
-    def remove_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Do nothing, because the state never changes."""
-
-    def add_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Do nothing, because the state never changes."""
-
-    def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Do nothing, because the state never changes."""
 
 
 class Subscription(Protocol):
