@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..base.errors import StorageError, StorageOff
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import Meta, described, is_dict, is_list, kind_of
-from ..cache.staleness import path_of
 from ..cache.tables import EMPTY, ResultMeta
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
@@ -44,9 +43,6 @@ TIMES: Final = ("kept", "now", "stale")
 
 _STALE: Final = 1.0
 """The expiry of stale entries: a marker for stale, though usable."""
-
-_MARKS_OF_LISTS: Final = "lists", "filtered_lists", "arguments"
-_MARKS_OF_RESULTS: Final = "keys", "paths", "trees", "reads", "resources"
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -171,7 +167,7 @@ class _Dumping:
                     self._space.index[table, field, text] = pk
 
     def _rows(self, table: str, shape: str) -> None:
-        base, is_marked = self._base, self._store_state.is_marked
+        base = self._base
         incomplete = self._is_incomplete(table)
         for pk, stored in base.entities[table].items():
             cell = table, pk
@@ -181,28 +177,20 @@ class _Dumping:
             times = _outward(base.metas[table][pk])
             partial = base.partial.get(table, EMPTY).get(pk)
             try:
-                is_stale = is_marked(cell) or self._may_be_marked(cell)
                 whole = None if partial is None else encoded_whole(partial, times.date)
                 value = cell_json(self._registry, table, stored, whole=whole)
             except Unstorable:
                 incomplete = True
                 continue
-            if is_stale:
+            if self._is_marked(base.whole_number(cell, base.metas[table][pk])):
                 times = times._replace(expires_at=min(times.expires_at, _STALE))
             known_shape = "" if value is None else self._shape(cell, shape)
             self._space.put(StoredRow(table, pk, 0, 0, times, known_shape, value), 0)
         self._space.infos[table] = TableInfo(1, incomplete)
 
-    def _may_be_marked(self, cell: EntityPath) -> bool:
-        """Whether a mark that may concern a record or list by other names than its own is newer than it.
-
-        A dump has neither marks, nor whether they exempt a list, nor the paths of results that consist of a record.
-        """
-        base, meta = self._base, self._base.meta(*cell)
-        if meta is None:
-            return False
-        kinds = _MARKS_OF_LISTS if is_collection(cell[0]) else _MARKS_OF_RESULTS
-        return base.marks.newest(*kinds) >= base.whole_number(cell, meta)
+    def _is_marked(self, number: float) -> bool:
+        """Whether any mark is newer than a request; a dump has no marks, so such data is dumped as stale."""
+        return self._base.marks.newest() >= number
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):
@@ -219,7 +207,7 @@ class _Dumping:
         is_kept = registry.keeps_key(key) if rules is None else registry.keeps_result(key, rules)
         if not is_kept or (meta.error is not None and key not in base.results):
             return
-        is_stale = meta.error is not None or self._is_marked(key, meta)
+        is_stale = meta.error is not None or self._is_marked(meta.number)
         expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
         times = _outward(meta.times._replace(expires_at=expires_at))
         written = ResultMeta(times, invalidated=meta.invalidated, terms=meta.terms, contents=meta.contents)
@@ -228,29 +216,6 @@ class _Dumping:
         except Unstorable:
             return
         self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)
-
-    def _is_marked(self, key: str, meta: ResultMeta) -> bool:
-        """Whether a result may be stale by marks, which a dump does not contain.
-
-        These are those of the result, and the newest one of its tables; if its endpoint is not known, any mark.
-        """
-        rules, marks = meta.rules, self._base.marks
-        if rules is None:
-            return marks.newest() >= meta.number
-        siblings, reach = rules.siblings, rules.reach
-        plain, tables = (frozenset[str](), ()) if reach is None else (reach.plain_lists, reach.tables)
-        if max(marks.newest_of(tables), marks.newest("arguments", "values")) >= meta.number:
-            return True
-        path = path_of(key.partition(" ")[2])
-        mark = marks.of_result(
-            key,
-            rules.resource,
-            plain,
-            lambda: path,
-            lambda: () if siblings is None else siblings.read_places(path),
-            meta.number,
-        )
-        return mark.number >= meta.number
 
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:
