@@ -24,7 +24,7 @@ from urllib import parse as urls
 
 from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageError, StorageOff
-from ..base.values import described, is_dict, is_list
+from ..base.values import described, is_list
 from . import lua
 from .entries import entry_from_json, entry_to_json, has_changes
 from .keyspace import (
@@ -282,23 +282,12 @@ class ValkeyStorage:
     def _changes_within(self, after: int, wait: float) -> Changes:
         names = self._opened()
         if wait > 0 and names.epoch == self._reported:
-            entries = self._entries_to_come(names, after, wait)
-            if entries is not None:
-                return Changes(names.epoch, self._reset, entries[-1].number, entries, False)
+            longest = max(1, min(wait, _LONGEST_WAIT, self._server.longest_wait))
+            words = ("XREAD", "COUNT", 1, "BLOCK", int(longest), "STREAMS", names.log, f"{after}-0")
+            self._server.command(*words, patient=True)
         changes = self._changes(after)
         self._reported = changes.epoch
         return changes
-
-    def _entries_to_come(self, names: Keys, after: int, wait: float) -> list[Entry] | None:
-        """Wait for the entries that follow a number; None if there are none, or the log has to be read again."""
-        wait = max(1, min(wait, _LONGEST_WAIT, self._server.longest_wait))
-        words = ("XREAD", "COUNT", _ENTRIES, "BLOCK", int(wait), "STREAMS", names.log, f"{after}-0")
-        reply = self._server.command(*words, patient=True)
-        entries = [_entry(at, members) for at, members in _of_stream(reply)]
-        numbers = [0 if entry is None else entry.number for entry in entries]
-        if not numbers or numbers != [*range(after + 1, after + 1 + len(numbers))]:
-            return None
-        return [entry for entry in entries if entry is not None]
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
         """Take or renew a lease for `length` ms, or release it with 0; return whether the owner has it."""
@@ -727,20 +716,6 @@ def _kept(max_age: float) -> list[int]:
 
 def _portions(items: Sequence[T]) -> list[list[T]]:
     return [list(items[at : at + _AT_ONCE]) for at in range(0, len(items), _AT_ONCE)]
-
-
-def _of_stream(reply: Any) -> list[tuple[bytes, list[bytes]]]:
-    """Return the ids and members in a reply of `XREAD` for one stream, whose form depends on the client library."""
-    if not reply:
-        return []
-    ((_, found),) = reply.items() if is_dict(reply) else reply
-    if len(found) == 1 and is_list(found[0]) and found[0] and not isinstance(found[0][0], bytes | str):
-        found = found[0]
-    entries: list[tuple[bytes, list[bytes]]] = []
-    for at, members in found:
-        flat = [part for pair in members.items() for part in pair] if is_dict(members) else members or []
-        entries.append((_as_bytes(at), _as_bytes(flat)))
-    return entries
 
 
 def _entry(at: Any, members: Any) -> Entry | None:
