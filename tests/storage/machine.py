@@ -255,6 +255,7 @@ class World:
         """Whether something was committed after what came later: then it is not as if it had come when it did."""
         self.is_open_ended = False
         """Whether the storage never knows all of a table."""
+        self.had_errors = False
         self.had_evictions = False
         self.had_pages = False
         self.had_breaks = setting.history < 10_000
@@ -346,6 +347,7 @@ class World:
         error: Exception = OSError("no network") if status is None else FailedStatus(status)
         process.store.apply(SetError(endpoint.request(args), error, Meta(now, now, now + 1_000)))
         process.failed.add(endpoint.key(*args))
+        self.had_errors = True
 
     def action(self, kind: str, what: Any) -> Action:
         """What is told to a store."""
@@ -456,7 +458,10 @@ class World:
         if self.had_pages and name.startswith(f"GET {AT}/items?"):  # the stored result may be gone
             return seen[0] in (expected[0], None)
         # A function runs on no result of which it is not known after a break whether it is the latest.
-        return name == WORDS.key() and seen == (None, 0) and self.had_breaks
+        if name == WORDS.key() and seen == (None, 0) and self.had_breaks:
+            return True
+        # What it makes of a result under an error is stored as stale.
+        return name == WORDS.key() and self.had_errors and seen == (expected[0], 1)
 
     def picture(self, process: Process) -> dict[str, Any]:
         """All that a process shows."""

@@ -259,7 +259,7 @@ def test_model_same_as_before_is_not_the_same_as_what_others_wrote() -> None:
 
 
 def test_model_error_is_no_part_of_what_is_stored() -> None:
-    """What a function of `update` makes of a result under an error has the times of the result."""
+    """What a function of `update` makes of a result under an error is stale for other processes."""
     after(
         Setting(),
         (1, "response", (WORDS, (), [1], 30)),

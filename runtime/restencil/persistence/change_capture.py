@@ -45,13 +45,10 @@ class ChangeCapture:
         self._connection = connection
         self._registry = registry
         self._only_here = connection.known.only_here
-        self._under_error: dict[str, Meta] = {}
-        """By key, the times of the result that an error replaced."""
 
     def clear(self) -> None:
         """Forget all cells and keys, as memory is empty."""
         self._only_here.clear()
-        self._under_error.clear()
 
     # -- called by actions
 
@@ -192,7 +189,7 @@ class ChangeCapture:
 
     def _decode(self, pending: PendingWrite) -> None:
         request, write_set, registry = pending.request, pending.write_set, self._registry
-        if not self._connection.storage.writable or (not pending.tables and self._is_error(pending)):
+        if not self._connection.storage.writable or (not pending.tables and _is_error(pending)):
             pending.forget_values()
             return
         if request is not None and not (request.rules.persistence.persist and pending.is_allowed):
@@ -267,42 +264,25 @@ class ChangeCapture:
         if request.rules.persistence.persist:
             pending.drop = {request.key: None}
 
-    def _is_error(self, pending: PendingWrite) -> bool:
-        """Whether it contains only errors of requests, which are not stored."""
-        metas = [(key, meta, were) for key, _, meta, _, were in pending.keys if meta is not None]
-        if not metas or any(meta.error is None for _, meta, _ in metas):
-            return False
-        for key, _, were in metas:
-            if were is not None and were.error is None:
-                self._under_error[key] = were.times
-        return True
-
     def _results(self, pending: PendingWrite) -> dict[str, Result]:
+        """Return the results of a pending write; those under an error, which is not stored, are stored as stale."""
         request, found = pending.request, dict[str, Result]()
         own = None if request is None else request.key
-        for written in pending.keys:
-            key = written[0]
+        for key, value, meta, before, were in pending.keys:
             if not self.keeps_key(key):
                 continue
-            if key == own:
-                self._under_error.pop(key, None)
-            result = self._result(written, pending.times, request if key == own else None)
-            found[key] = result
+            meta = meta or were or ResultMeta(pending.times._replace(expires_at=0))
+            if meta.error is not None:
+                meta = ResultMeta(pending.times._replace(expires_at=1))
+            rules = request.rules if request is not None and key == own else None
+            found[key] = Result(before if value is UNDEFINED else value, meta, rules)
         return found
 
-    def _result(self, written: Key, own: Meta, request: Request | None) -> Result:
-        key, value, meta, before, were = written
-        if value is UNDEFINED:
-            value = before
-        if meta is None:
-            meta = were
-        if meta is None:
-            meta = ResultMeta(own._replace(expires_at=0))
-        elif meta.error is not None:
-            under = self._under_error.get(key, own._replace(expires_at=0))
-            times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
-            meta = ResultMeta(times, invalidated=meta.invalidated, terms=meta.terms)
-        return Result(value, meta, None if request is None else request.rules)
+
+def _is_error(pending: PendingWrite) -> bool:
+    """Whether it contains only errors of requests, which are not stored."""
+    metas = [meta for _, _, meta, _, _ in pending.keys if meta is not None]
+    return bool(metas) and all(meta.error is not None for meta in metas)
 
 
 def _complete_lists(pending: PendingWrite) -> Iterator[EntityPath]:
