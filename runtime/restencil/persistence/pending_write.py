@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from ..cache.validators import Validators
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
-    from ..storage.protocol import IndexEntry, Place
+    from ..storage.protocol import Place
     from .timeline import Event
 
 
-_NO_INDEX: Final[Mapping[IndexEntry, str]] = {}
-_NO_INDEXES: Final[Mapping[tuple[str, str], Mapping[str, str | None]]] = {}
 _NO_PLACES: Final[Mapping[Place, None]] = {}
 _NO_RESULTS: Final[Mapping[str, Result]] = {}
 NO_NAMES: Final[frozenset[str]] = frozenset()
@@ -81,8 +79,6 @@ class PendingWrite:
     """The captured keys, until it is decoded."""
     known_to_differ: Mapping[str, Sequence[str]] = EMPTY
     """By table, the captured primary keys whose value changed, if the change knows them."""
-    indexes: Mapping[tuple[str, str], Mapping[str, str | None]] = _NO_INDEXES
-    """The captured index entries."""
     validators: Validators | None = None
     """The validators of the response."""
     is_answer = False
@@ -99,8 +95,6 @@ class PendingWrite:
     differing: Mapping[str, frozenset[str]] = EMPTY
     """By table, the primary keys whose value changed; all, if the table is absent."""
     write_set: WriteSet | None = None
-    index: Mapping[IndexEntry, str] = _NO_INDEX
-    """The index entries that it wrote; those that it removed stay in the storage, see `WriteBatch._has`."""
     listed: frozenset[str] = NO_NAMES
     misses: frozenset[str] = NO_NAMES
     """Tables whose stored rows are incomplete after the commit."""
@@ -190,7 +184,7 @@ class PendingWrite:
         return pieces
 
     def take_tables(self) -> None:
-        """Decode the captured tables, index entries and edits of collections."""
+        """Decode the captured tables and edits of collections."""
         self.cells = {table: written for table, written, _ in self.tables}
         differing: dict[str, frozenset[str]] = {}
         for table, written, before in self.tables:
@@ -201,20 +195,13 @@ class PendingWrite:
                 differing[table] = frozenset(known)
         if differing:
             self.differing = differing
-        if self.indexes:
-            self.index = {
-                (table, name, text): pk
-                for (table, name), entries in self.indexes.items()
-                for text, pk in entries.items()
-                if pk is not None
-            }
         if self.write_set is not None and self.write_set.collections:
             self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]
 
     def end_capture(self) -> None:
         """Note that it is decoded, and release the captured references."""
         self.is_decoded = True
-        self.tables, self.keys, self.known_to_differ, self.indexes = (), (), EMPTY, _NO_INDEXES
+        self.tables, self.keys, self.known_to_differ = (), (), EMPTY
 
     def all_cells(self) -> list[EntityPath]:
         """Return all cells that it wrote in memory."""
@@ -229,7 +216,7 @@ class PendingWrite:
     def forget_values(self) -> None:
         """Drop the values; bulk invalidations stay."""
         self.written_keys |= frozenset(self.results)
-        self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
+        self.cells, self.metas, self.results = EMPTY, EMPTY, _NO_RESULTS
         self.write_set, self.joins = None, ()
         self.listed, self.differing = NO_NAMES, EMPTY
 
@@ -246,7 +233,7 @@ class PendingWrite:
         """Whether there is nothing to commit."""
         if self.stale is not None or self.is_reset:
             return False
-        written = (self.cells, self.results, self.index, self.listed, self.joins)
+        written = (self.cells, self.results, self.listed, self.joins)
         return not any((*written, self.drop, self.bulk_invalidations, self.misses, self.release))
 
 

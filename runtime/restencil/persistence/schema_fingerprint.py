@@ -27,7 +27,6 @@ from .row_codec import TableRules, is_kept_cell, is_kept_key, plain_name
 
 if TYPE_CHECKING:
     from ..cache.tables import EntityPath
-    from ..storage.protocol import IndexEntry
 
 ANY_SHAPE: Final = "*"
 """The shape of a result that fits every endpoint, as a function of `update` wrote it."""
@@ -180,6 +179,8 @@ class _KnownClasses(NamedTuple):
     rules: TableRules
     prints: frozenset[str]
     """Their fingerprints."""
+    indexes: frozenset[str]
+    """The stored fields by which records are found."""
 
 
 class SchemaRegistry:
@@ -275,10 +276,9 @@ class SchemaRegistry:
         """Whether a list is stored."""
         return cell not in self._only_here and self.keeps(cell)
 
-    def keeps_index(self, entry: IndexEntry, pk: str) -> bool:
-        """Whether an index entry that leads to a primary key is stored."""
-        table, field, _ = entry
-        return self.keeps((table, pk)) and self.rules(table).keeps(field)
+    def indexes(self, table: str) -> Collection[str]:
+        """Return the fields by which records of a table are found, if these are stored."""
+        return self._known_of(table).indexes
 
     # -- rows that can be read
 
@@ -298,7 +298,9 @@ class SchemaRegistry:
         if found is None or found.counted != counted:
             classes = sorted(self.classes(table), key=fingerprint_of)
             rules = TableRules(classes, self.secrets, self.keeps_list)
-            found = self._known[table] = _KnownClasses(counted, rules, frozenset(map(fingerprint_of, classes)))
+            indexes = frozenset(name for model in classes for name in model.indexes if rules.keeps(name))
+            prints = frozenset(map(fingerprint_of, classes))
+            found = self._known[table] = _KnownClasses(counted, rules, prints, indexes)
         return found
 
     def _look_further(self, table: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, text_of
@@ -62,8 +62,6 @@ class WriteBatch:
         """Cells whose values could not be determined; their stored rows are deleted."""
         self.unstorable: set[Place] = set()
         self.is_too_big = False
-        self.is_rebased = False
-        """Whether any of its rows was rebased onto a stored one."""
         self.row_size: float = 0
         """The average size of its rows, in bytes of JSON."""
 
@@ -92,7 +90,6 @@ class WriteBatch:
             row = self._row(cell, actions, connection, queue)
             if row is not None:
                 self.rows[cell] = row
-                self.is_rebased = self.is_rebased or row.is_rebased
         for action in self.actions:
             for key, result in action.results.items():
                 self.results[key] = result
@@ -171,15 +168,10 @@ class WriteBatch:
         self.row_size = size / max(1, len(rows))
         self.is_too_big = size > _LARGEST
         drop, gone = self._dropped()
-        index: dict[IndexEntry, str] = {}
+        index = self._index(registry)
         listed: set[str] = set()
         release: list[str] = []
         for action in self.actions:
-            index.update(
-                (entry, pk)
-                for entry, pk in (*self._found_by(action), *action.index.items())
-                if registry.keeps_index(entry, pk) and self._has(entry, pk)
-            )
             listed |= action.listed
             misses |= action.misses
             release += action.release
@@ -233,28 +225,25 @@ class WriteBatch:
                 del spared["spared", table, pk]
         return stale, spared
 
-    def _found_by(self, action: PendingWrite) -> Iterator[tuple[IndexEntry, str]]:
-        """Yield the index entries of rows that an action wrote and that were rebased: memory had only parts of them."""
-        for cell, row in self.rows.items() if self.is_rebased else ():
-            if row.is_rebased and row.held.stored is not INVALID and action.writes(cell):
-                table, pk = cell
-                record = record_of(row.held.stored)
-                names = {name for node in action.nodes_of(table, pk) for name in node.model.indexes}
-                yield from (
-                    ((table, name, text_of(record[name])), pk) for name in names if record.get(name) is not None
-                )
-
-    def _has(self, entry: IndexEntry, pk: str) -> bool:
-        """Whether the stored row has the value of an index entry; the record in memory may have more fields.
+    def _index(self, registry: SchemaRegistry) -> dict[IndexEntry, str]:
+        """Return the index entries of the rows; of two rows with the same value, the one that was written last has it.
 
         Entries of other values are not deleted: another process may have changed them to another record by now, and a
         lookup ignores a record with another value.
         """
-        table, field, text = entry
-        row = self.rows.get((table, pk))
-        if row is None or row.held.stored is INVALID:
-            return row is not None
-        return text_of(record_of(row.held.stored).get(field)) == text
+        found: dict[IndexEntry, str] = {}
+        for action in self.actions:
+            for table, written in action.cells.items():
+                names = registry.indexes(table)
+                for pk in written if names else ():
+                    row = self.rows.get((table, pk))
+                    if row is None or row.held.stored is INVALID or not registry.keeps((table, pk)):
+                        continue
+                    record = record_of(row.held.stored)
+                    found.update(
+                        ((table, name, text_of(record[name])), pk) for name in names if record.get(name) is not None
+                    )
+        return found
 
     def _results(self, connection: StorageConnection, registry: SchemaRegistry) -> list[StoredResult]:
         results: list[StoredResult] = []
