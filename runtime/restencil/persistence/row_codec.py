@@ -590,43 +590,36 @@ def result_parts(data: bytes | None, times: Meta) -> ResultParts:
         return ResultParts(value)
     if not is_dict(value) or value.keys().isdisjoint((_TERMS, _VALIDATORS, _CONTENTS)):
         return ResultParts(_unescaped(value))
-    return ResultParts(
-        _unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED,
-        _terms(value[_TERMS], times) if _TERMS in value else None,
-        _validator(value[_VALIDATORS]) if _VALIDATORS in value else None,
-        _contents(value[_CONTENTS]) if _CONTENTS in value else None,
-    )
+    try:
+        return ResultParts(
+            _unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED,
+            _terms(value[_TERMS], times) if _TERMS in value else None,
+            _validator(value[_VALIDATORS]) if _VALIDATORS in value else None,
+            _contents(value[_CONTENTS]) if _CONTENTS in value else None,
+        )
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise ValueError(f"{data!r:.80} is not valid JSON of a result") from error
 
 
 def _contents(details: Any) -> Contents:
-    try:
-        *cells, names_another = details if len(details) > 2 else (*details, False)
-        received, referred = ({str(table): frozenset(map(str, pks)) for table, pks in part.items()} for part in cells)
-        return Contents(received, referred, names_another is True)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{details!r:.80} is not valid metadata about the contents of a response") from error
+    *cells, names_another = details if len(details) > 2 else (*details, False)
+    received, referred = ({str(table): frozenset(map(str, pks)) for table, pks in part.items()} for part in cells)
+    return Contents(received, referred, names_another is True)
 
 
 def _validator(details: Any) -> Validator:
-    try:
-        headers, cells = details["headers"], details["cells"]
-        return Validator({str(name): str(text) for name, text in headers.items()}, int(cells))
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{details!r:.80} is not a valid validator of a result") from error
+    return Validator({str(name): str(text) for name, text in details["headers"].items()}, int(details["cells"]))
 
 
 def _terms(value: Any, times: Meta) -> Terms:
-    try:
-        *moments, details = value
-        fresh_until, stale_while_revalidate_until, *excused = (_moment(after, times.date) for after in moments)
-        return Terms(
-            fresh_until if times.expires_at > 1 else times.expires_at,
-            stale_while_revalidate_until,
-            excused[0] if excused else None,
-            bool(details["binds"]),
-        )
-    except (TypeError, KeyError) as error:
-        raise ValueError(f"{value!r:.80} is not a valid lifetime of a result") from error
+    *moments, details = value
+    fresh_until, stale_while_revalidate_until, *excused = (_moment(after, times.date) for after in moments)
+    return Terms(
+        fresh_until if times.expires_at > 1 else times.expires_at,
+        stale_while_revalidate_until,
+        excused[0] if excused else None,
+        bool(details["binds"]),
+    )
 
 
 def _others_of(value: object) -> Any:
