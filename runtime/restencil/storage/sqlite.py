@@ -436,17 +436,9 @@ def _code_of(error: BaseException) -> int:
 
 def _checked_path(path: object) -> str:
     text = os.fspath(cast("os.PathLike[str]", path)) if hasattr(path, "__fspath__") else path
-    if not isinstance(text, str):
-        raise ValueError(f"path is {described(path)}; expected the path of a folder, as a string or a Path")
-    if not text or "\0" in text:
-        raise ValueError(f"path is {repr(text) if text else 'empty'}; expected the path of a folder")
-    if "://" in text:
+    if not isinstance(text, str) or not text or "\0" in text or "://" in text or text == ":memory:":
         raise ValueError(
-            f"path is the URL of a server, {text.partition('://')[0]}://…; expected the path of a folder; for servers "
-            "use restencil.ValkeyStorage"
-        )
-    if text == ":memory:":
-        raise ValueError(
-            "path is ':memory:'; expected the path of a folder; for a cache in memory, create a store without a storage"
+            f"path is {described(path)} that names no folder; expected the path of a folder, such as 'cache'; for a "
+            "server use restencil.ValkeyStorage, and for memory alone a store without a storage"
         )
     return os.path.abspath(text)
