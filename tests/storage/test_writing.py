@@ -12,7 +12,17 @@ import pytest
 from tests.storages import PatientStore
 
 from restencil import Controller, Entity, RestEndpoint, StorageDown, StorageOff, Store
-from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set, SetError, SetResponse
+from restencil.cache.actions import (
+    ExpireAll,
+    Freshen,
+    Invalidate,
+    InvalidateAll,
+    Meta,
+    Reset,
+    Set,
+    SetError,
+    SetResponse,
+)
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Invalidated
 from restencil.storage import Batch, Outcome
@@ -136,15 +146,20 @@ def test_writing_response_is_rows_a_result_and_an_entry(desk: Desk) -> None:
     assert desk.storage.load([], [], [("WrittenArticle", "slug", "a")]).index == {("WrittenArticle", "slug", "a"): "1"}
 
 
-def test_writing_value_that_stayed_is_distinguished_from_one_that_changed(desk: Desk) -> None:
-    """An entry says of which rows only the times are new; results are always loaded anew."""
-    desk.answer(LIST, [{"id": "1", "title": "A"}, {"id": "2", "title": "B"}], {})
+def test_writing_response_that_stayed_is_distinguished_from_one_that_changed(desk: Desk) -> None:
+    """An entry says that only the times of a response are new; of another one it names all rows as changed."""
+    body = [{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]
+    asked = LIST.request(({},))
+    desk.store.apply(SetResponse(asked, body, Meta(1_000, 1_000, 61_000), wanted=False, mark=b"a"))
     desk.clock.advance(10)
-    desk.answer(LIST, [{"id": "1", "title": "A"}, {"id": "2", "title": "C"}], {})
+    desk.store.apply(Freshen(asked, b"a", Meta(1_010, 1_010, 61_010), 1))
     entry = desk.storage.changes(1, 0).entries[0]
-    assert (entry.same, entry.changed) == ({"WrittenArticle": ["1"]}, {"WrittenArticle": ["2"]})
-    assert entry.keys == [LIST.key({})]
+    assert (entry.same, entry.changed) == ({"WrittenArticle": ["1", "2"]}, {})
     assert entry.times == Meta(1_010, 1_010, 61_010)
+    desk.answer(LIST, [*body[:1], {"id": "2", "title": "C"}], {})
+    entry = desk.storage.changes(2, 0).entries[0]
+    assert (entry.same, entry.changed) == ({}, {"WrittenArticle": ["1", "2"]})
+    assert entry.keys == [LIST.key({})]
 
 
 def test_writing_commit_is_the_rev_of_what_it_wrote(desk: Desk) -> None:

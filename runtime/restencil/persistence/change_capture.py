@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from .schema_fingerprint import SchemaRegistry
 
 _ANSWERS: Final = frozenset({SetResponse, Freshen})
-_FEW: Final = 100
-"""The most cells of a table that are compared with their previous values. (More would dominate the cost.)"""
 
 
 class ChangeCapture:
@@ -72,7 +70,7 @@ class ChangeCapture:
         if write_set is not None and write_set.stale:
             pending.moment = self._store_state.clock()
         pending.tables = [*self._tables(change)]
-        pending.rows = sum(len(written) for _, written, _ in pending.tables)
+        pending.rows = sum(len(written) for _, written in pending.tables)
         results, metas, were, had = change.results, change.key_metas, base.key_metas, base.results
         keys: list[Key] = [
             (key, results.get(key, UNDEFINED), meta, had.get(key, UNDEFINED), were.get(key))
@@ -116,15 +114,13 @@ class ChangeCapture:
         return found
 
     def _tables(self, change: ChangeSet) -> Iterator[Table]:
-        """Yield the rows that a change writes, with their previous values if a comparison is cheap."""
+        """Yield the rows that a change writes."""
         entities = self._store_state.base.entities
         for table, written in change.entities.items():
-            stored = entities.get(table)
-            if stored is None:
-                yield table, {**written}, None  # a copy, as the written mapping becomes the new table
+            if table not in entities:
+                yield table, {**written}  # a copy, as the written mapping becomes the new table
             elif written:
-                is_compared = len(written) <= _FEW and table not in change.differing
-                yield table, written, [*map(stored.get, written)] if is_compared else None
+                yield table, written
 
     def taken(self, action: Action, transition: Transition) -> PendingWrite | None:
         """Capture an action without a change; None if there is nothing to store."""
@@ -182,7 +178,7 @@ class ChangeCapture:
             self._decode(pending)
         except Exception:
             logger.exception("a response cannot be stored; older versions of it are deleted from the storage")
-            pending.cells = {table: written for table, written, _ in pending.tables}
+            pending.cells = dict(pending.tables)
             pending.drop = dict.fromkeys(key for key, *_ in pending.keys)
             self._leave_out(pending)
         pending.end_capture()
@@ -258,7 +254,7 @@ class ChangeCapture:
     def _keep_out(self, pending: PendingWrite, request: Request) -> None:
         """Store nothing of a response; delete the stored result if the server forbids storing."""
         if pending.is_answer or not request.rules.persistence.persist:
-            self._only_here.update((table, pk) for table, written, _ in pending.tables for pk in written)
+            self._only_here.update((table, pk) for table, written in pending.tables for pk in written)
         pending.forget_values()
         self._only_here.add(request.key)
         if request.rules.persistence.persist:

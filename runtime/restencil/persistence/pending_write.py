@@ -61,8 +61,8 @@ class BulkInvalidation(NamedTuple):
             return True
 
 
-Table: TypeAlias = "tuple[str, Mapping[str, Any], Sequence[Any] | None]"
-"""A table, the rows that an action writes to it, and their previous values if they are compared."""
+Table: TypeAlias = "tuple[str, Mapping[str, Any]]"
+"""A table, and the rows that an action writes to it."""
 Key: TypeAlias = "tuple[str, Any, ResultMeta | None, Any, ResultMeta | None]"
 """A key, the result and its metadata that an action writes (UNDEFINED and None if absent), and both before it."""
 
@@ -185,16 +185,9 @@ class PendingWrite:
 
     def take_tables(self) -> None:
         """Decode the captured tables and edits of collections."""
-        self.cells = {table: written for table, written, _ in self.tables}
-        differing: dict[str, frozenset[str]] = {}
-        for table, written, before in self.tables:
-            known = self.known_to_differ.get(table)
-            if known is None and before is not None:
-                known = [pk for (pk, stored), was in zip(written.items(), before, strict=True) if stored is not was]
-            if known is not None and len(known) < len(written):
-                differing[table] = frozenset(known)
-        if differing:
-            self.differing = differing
+        self.cells = dict(self.tables)
+        if self.known_to_differ:
+            self.differing = {table: frozenset(known) for table, known in self.known_to_differ.items()}
         if self.write_set is not None and self.write_set.collections:
             self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]
 

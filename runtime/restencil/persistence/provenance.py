@@ -77,7 +77,7 @@ class Provenance:
     def wrote(self, pending: PendingWrite) -> None:
         """Note the writes of an action of this process."""
         if self.loaded:
-            for table, written, _ in pending.tables:
+            for table, written in pending.tables:
                 known = self.loaded.get(table)
                 if known:
                     known.difference_update(written)
