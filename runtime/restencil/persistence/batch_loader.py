@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _COMPARED: Final = 500
 """The most unverified values that are compared with the storage at a time."""
+_TRIES: Final = 8
+"""Attempts to load rows while commits are applied to memory."""
 _AGAIN: Final = 50
 """Attempts to read a table while other processes write to it."""
 _NO_TABLE: Final = TableInfo(0, False)
@@ -56,25 +58,29 @@ class BatchLoader:
             piece, entries, named = todo[:MOST_PLACES], index, keys
             tables = [*dict.fromkeys(table for table, _ in piece)]
             wanted = [*marks, *_marks_of({cell: cells[cell] for cell in piece})]
-            loaded: Loaded | None = yield StorageQuery(
-                lambda storage: storage.load(piece, named, entries, tables, wanted), size  # noqa: B023
+            loaded = yield from self._newest(
+                StorageQuery(lambda storage: storage.load(piece, named, entries, tables, wanted), size)  # noqa: B023
             )
-            self._connection.count["loads"] += 1
-            if loaded is None or not (yield from self._reach(loaded)):
+            if loaded is None:
                 return False
-            late = self._connection.known.late(loaded.number)
-            if late is None:
-                return False
-            taken = [cell for cell in piece if cell not in late]
             intake = hydrator.intake(is_one_change=is_one_change)
-            hydrator.take_results([key for key in named if key not in late], loaded, intake, plain=plain)
-            hydrator.take_rows(taken, loaded, cells, intake)
+            hydrator.take_results(named, loaded, intake, plain=plain)
+            hydrator.take_rows(piece, loaded, cells, intake)
             hydrator.put(intake)
             hydrator.take_index(entries, loaded)
             todo, index, keys, marks = todo[MOST_PLACES:], (), (), ()
-            if len(taken) < len(piece):
-                return True  # the caller finds the rest unknown and loads it again
         return True
+
+    def _newest(self, query: StorageQuery) -> StorageWork[Loaded | None]:
+        """Return what a query loads that memory has no later commit than; None if that fails."""
+        for _ in range(_TRIES):
+            loaded: Loaded | None = yield query
+            self._connection.count["loads"] += 1
+            if loaded is None or not (yield from self._reach(loaded)):
+                return None
+            if loaded.number >= self._connection.known.number:
+                return loaded
+        return None
 
     def _reach(self, loaded: Loaded) -> StorageWork[bool]:
         """Apply all commits up to that of the loaded rows, except inside a hook, where memory must not change."""

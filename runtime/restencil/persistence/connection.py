@@ -6,10 +6,10 @@ import random
 import threading
 import time
 import uuid
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.logs import logger
@@ -29,8 +29,6 @@ _LOADS: Final = 3
 """Consecutive failed loads until reads stop using the storage."""
 _PAGE: Final = 1_000
 """Names per page of a scan."""
-_REMEMBERED: Final = 256
-"""The number of commits whose changes are remembered."""
 LEASE_LENGTH: Final = 3_000.0
 """The length of a lease, in ms; after so long without contact, the changes of other processes are unknown."""
 _SHORTEST: Final = 1.0
@@ -79,10 +77,6 @@ class VersionMap:
         """The newest known commit, of this or another store."""
         self.offset: float = 0
         """The storage's time minus the store's, in ms."""
-        self._recent: deque[tuple[int, frozenset[tuple[str, str] | str]]] = deque(maxlen=_REMEMBERED)
-        """The newest commits that were applied, with the changes of other stores, for loads that began before."""
-        self._forgotten = 0
-        """The newest commit whose changes are forgotten."""
 
     def begin(self, opened: Opened) -> None:
         """Forget all revisions after the storage was opened; unverified cells and keys stay unverified."""
@@ -96,31 +90,10 @@ class VersionMap:
             kept.clear()
 
     def _begin(self, epoch: int, reset: int, number: int) -> None:
-        self.epoch, self.reset, self.last = epoch, reset, number
-        self.skip(number)
+        self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
         for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.came_meanwhile):
             kept.clear()
         self.timeline.begin(number)
-
-    def applied(self, number: int, changes: frozenset[tuple[str, str] | str]) -> None:
-        """Note the next commit that was applied to memory, and its changes if it is that of another store."""
-        if len(self._recent) == _REMEMBERED:
-            self._forgotten = self._recent[0][0]
-        self._recent.append((number, changes))
-        self.number = number
-
-    def skip(self, number: int) -> None:
-        """Continue after this commit; the changes of earlier ones are unknown."""
-        self.number = self._forgotten = number
-        self._recent.clear()
-
-    def late(self, number: int) -> frozenset[tuple[str, str] | str] | None:
-        """Return the changes of other stores that were applied after a commit; None if they are forgotten."""
-        if number >= self.number:
-            return frozenset()
-        if number < self._forgotten:
-            return None
-        return frozenset[Any]().union(*(changes for found, changes in self._recent if found > number))
 
     def numbered(self, number: int) -> bool:
         """Note the number of an own commit; True if no commits of others are between it and the previous one."""

@@ -11,7 +11,6 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.request_log import Answered
 from ..cache.staleness import NEVER
-from ..cache.tables import WHOLE_TABLE
 from ..cache.transition import RecordKeys, StartOver
 from ..schema.stored import is_collection
 from .stale_marks import ANYTHING, stale_of
@@ -20,7 +19,6 @@ from .storage_query import StorageQuery, StorageWork
 if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
-    from ..cache.tables import EntityPath
     from ..storage.protocol import Changes, Entry, Loaded
     from .connection import StorageConnection
     from .hydration import Hydrator
@@ -114,9 +112,7 @@ class LogConsumer:
         for entry in entries:
             if connection.is_own(entry):  # finished first, so that none of its cells is pending
                 self._write_behind.number(entry)
-        for entry in entries:
-            is_own = connection.is_own(entry)
-            known.applied(entry.number, frozenset() if is_own else frozenset(_places(entry)))
+        known.number = entries[-1].number
         connection.count["entries"] += len(others)
         self._mark(entries)
         for entry in others:
@@ -153,7 +149,7 @@ class LogConsumer:
         known = self._connection.known
         before = 0 if is_epoch else known.number
         self._break(reason, is_epoch=is_epoch)
-        known.skip(number)
+        known.number = number
         if is_epoch:
             known.timeline.begin(number)
         yield from self._miss_events(before, number)
@@ -195,18 +191,17 @@ class LogConsumer:
         in_flight = [one.fetched_at for one in store_state.in_flight.by_id.values()]
         if not in_flight:
             return
-        places = list(_places(entry))
-        cells = {place for place in places if not isinstance(place, str) and place[1] != WHOLE_TABLE}
+        written = *entry.changed.items(), *entry.same.items(), *entry.gone.items()
         answered = Answered(
             number=NEVER,
             is_change=any(kind == "path" for kind, *_ in entry.stale),
             label="another process has sent it",
-            records=frozenset(cell for cell in cells if not is_collection(cell[0])),
+            records=frozenset((table, pk) for table, pks in written if not is_collection(table) for pk in pks),
             tables=frozenset(),
             lists={},
             plain_lists=frozenset(),
             key="",
-            results=frozenset(place for place in places if isinstance(place, str)),
+            results=frozenset(entry.keys),
         )
         store_state.request_log.add(answered, store_state.last_number, in_flight)
 
@@ -267,15 +262,6 @@ class LogConsumer:
                 request.settle(
                     error=ResetError(f"the store was reset by another process while {name!r} was being fetched")
                 )
-
-
-def _places(entry: Entry) -> Iterable[EntityPath | str]:
-    for cells in (entry.changed, entry.same, entry.gone):
-        for table, pks in cells.items():
-            yield table, WHOLE_TABLE
-            for pk in pks:
-                yield table, pk
-    yield from entry.keys
 
 
 def _wall_over_monotonic() -> float:
