@@ -60,8 +60,8 @@ class ChangeCapture:
             answer: Any = action
             pending.request, pending.is_allowed = answer.request, answer.stored
             pending.is_answer = type(action) is SetResponse
+            pending.is_confirmation = type(action) is Freshen
         pending.write_set, pending.metas, pending.partial = write_set, change.metas, change.partial
-        pending.known_to_differ = change.differing
         if change.complete_tables:
             pending.listed = frozenset(change.complete_tables)
         pending.stale = self._stale_elsewhere(change, pending, transition.stale) or None

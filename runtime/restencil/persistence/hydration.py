@@ -389,21 +389,6 @@ class Hydrator(Provenance):
             whole = whole_of(record_of(stored), None, here, known.timeline.number_of(entry.requested_rev))
         write_entry(other, cell, StoredEntry(stored, here, whole))
 
-    def dropped(self, cells: Iterable[EntityPath]) -> None:
-        """Note that rows were deleted from the storage: their values in memory stay and are stale."""
-        base, known = self._store_state.base, self._connection.known
-        for cell in cells:
-            table, pk = cell
-            if table in self.infos:
-                self.infos[table] = self.infos[table]._replace(incomplete=True)
-            self.unusable.discard(cell)
-            if not known.rev(table, pk):
-                continue
-            known.note(table, pk, 0, "")
-            if base.get(table, pk) is not UNDEFINED and not self._write_behind.is_pending(cell):
-                self.mark_memory_only(cell)
-        self._store_state.hot_results.clear()
-
     # -- results -----------------------------------------------------------------------------------------------------
 
     def take_results(self, keys: Iterable[str], loaded: Loaded, intake: Intake, *, plain: bool = False) -> None:

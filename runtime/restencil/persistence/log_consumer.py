@@ -117,7 +117,6 @@ class LogConsumer:
         self._mark(entries)
         for entry in others:
             self._take_entry(entry)
-            hydrator.dropped((table, pk) for table, pks in entry.gone.items() for pk in pks)
             if entry.same:
                 hydrator.renew(entry)
         self._waiters.wake([key for entry in others for key in entry.keys])
@@ -125,7 +124,8 @@ class LogConsumer:
     def _take_entry(self, entry: Entry) -> None:
         """Have what memory has of the changes of an entry compared with the storage, and forget revisions of others."""
         base, hydrator = self._store_state.base, self._hydrator
-        changed = [(table, pk) for table, pks in entry.changed.items() for pk in pks]
+        written = *entry.changed.items(), *entry.gone.items()
+        changed = [(table, pk) for table, pks in written for pk in pks]
         keys = {key for key in entry.keys if key in base.results or key in base.key_metas}
         held = {cell for cell in changed if base.get(*cell) is not UNDEFINED}
         for table in {table for table, pk in changed if (table, pk) not in held}:
@@ -139,7 +139,7 @@ class LogConsumer:
         else:
             hydrator.changed_elsewhere(held, keys)
             hydrator.forget([cell for cell in changed if cell not in held])
-        for table in (*entry.changed, *entry.same):
+        for table in (*entry.changed, *entry.same, *entry.gone):
             hydrator.indexed.pop(table, None)
         hydrator.forget_keys(key for key in entry.keys if key not in keys)
         self._store_state.hot_results.clear()

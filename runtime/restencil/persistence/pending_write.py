@@ -77,8 +77,8 @@ class PendingWrite:
     """The captured rows, until it is decoded."""
     keys: Sequence[Key] = ()
     """The captured keys, until it is decoded."""
-    known_to_differ: Mapping[str, Sequence[str]] = EMPTY
-    """By table, the captured primary keys whose value changed, if the change knows them."""
+    is_confirmation = False
+    """Whether it confirms a stored response, so that only times are new."""
     validators: Validators | None = None
     """The validators of the response."""
     is_answer = False
@@ -92,8 +92,6 @@ class PendingWrite:
     """By table and primary key, the values that it wrote in memory."""
     metas: Mapping[str, Mapping[str, Meta]] = EMPTY
     """The times of cells that differ from those of the action."""
-    differing: Mapping[str, frozenset[str]] = EMPTY
-    """By table, the primary keys whose value changed; all, if the table is absent."""
     write_set: WriteSet | None = None
     listed: frozenset[str] = NO_NAMES
     misses: frozenset[str] = NO_NAMES
@@ -140,11 +138,6 @@ class PendingWrite:
         """Whether it wrote a cell in memory."""
         return cell[1] in self.cells.get(cell[0], EMPTY)
 
-    def is_same(self, cell: EntityPath) -> bool:
-        """Whether the value that it wrote is known to equal the previous one."""
-        known = self.differing.get(cell[0])
-        return known is not None and cell[1] not in known
-
     def concerns(self, cell: EntityPath) -> bool:
         """Whether it changes a cell, in memory or not."""
         return self.writes(cell) or any(
@@ -186,15 +179,13 @@ class PendingWrite:
     def take_tables(self) -> None:
         """Decode the captured tables and edits of collections."""
         self.cells = dict(self.tables)
-        if self.known_to_differ:
-            self.differing = {table: frozenset(known) for table, known in self.known_to_differ.items()}
         if self.write_set is not None and self.write_set.collections:
             self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]
 
     def end_capture(self) -> None:
         """Note that it is decoded, and release the captured references."""
         self.is_decoded = True
-        self.tables, self.keys, self.known_to_differ = (), (), EMPTY
+        self.tables, self.keys = (), ()
 
     def all_cells(self) -> list[EntityPath]:
         """Return all cells that it wrote in memory."""
@@ -211,7 +202,7 @@ class PendingWrite:
         self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results = EMPTY, EMPTY, _NO_RESULTS
         self.write_set, self.joins = None, ()
-        self.listed, self.differing = NO_NAMES, EMPTY
+        self.listed = NO_NAMES
 
     def leave_out(self) -> None:
         """Store nothing of it, and delete older versions from the storage."""

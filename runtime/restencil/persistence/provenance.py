@@ -105,6 +105,7 @@ class Provenance:
         known, base = self._connection.known, self._store_state.base
         for table, pk in cells:
             rev = known.rev(table, pk)
+            self.unusable.discard((table, pk))
             if rev is not None and base.get(table, pk) is not UNDEFINED:
                 known.outdated((table, pk), rev)
             else:

@@ -104,7 +104,7 @@ class WriteBatch:
         last, base = actions[-1], queue.bases.get(cell)
         rev = known.rev(table, pk)
         shape = "" if rev is None else known.shape(table, pk)
-        is_same = bool(rev) and base is None and all(action.is_same(cell) for action in actions)
+        is_same = bool(rev) and base is None and all(action.is_confirmation for action in actions)
         is_rebased = base is not None or (rev is None and known.is_unverified(cell))
         if is_rebased:
             try:
