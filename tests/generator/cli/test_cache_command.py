@@ -105,12 +105,6 @@ def test_cache_command_show_prints_results_and_rows(folder: Path, capsys: pytest
     ]
 
 
-def test_cache_command_show_without_names_prints_all_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One a line."""
-    cache("show", folder)
-    assert capsys.readouterr().out == f"{KEY}\n"
-
-
 def test_cache_command_show_of_what_is_not_there_is_a_no(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there is printed all the same; the rest is named on stderr."""
     cache("show", folder, "Order/7", "Order/1", "nothing", code=1)

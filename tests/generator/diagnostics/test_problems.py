@@ -18,11 +18,8 @@ from restencil_generator.diagnostics.model import (
     did_you_mean,
     has_errors,
     in_order,
-    listed,
     nearest,
-    quoted,
     select,
-    visible,
 )
 
 FILE = "specs/blog.yaml"
@@ -101,20 +98,6 @@ def test_problems_nearest_right_word_is_found(word: str, known: list[str], found
 def test_problems_nearest_word_does_not_depend_on_the_order_of_the_known_ones(known: list[str], word: str) -> None:
     """The same hint on every run."""
     assert nearest(word, known) == nearest(word, reversed(known))
-
-
-def test_problems_words_are_listed_as_a_phrase() -> None:
-    """One, two, and more words."""
-    assert listed(["a"]) == "'a'"
-    assert listed(["a", "b"]) == "'a' or 'b'"
-    assert listed(["a", "b", "c"], "and") == "'a', 'b' and 'c'"
-    assert listed([]) == ""
-
-
-def test_problems_strings_of_a_spec_cannot_disturb_a_terminal() -> None:
-    """Control and bidirectional characters show as escapes, and long texts are cut."""
-    assert visible("a\x1b[31mb\u202ec\n") == "a\\x1b[31mb\\u202ec\\n"
-    assert quoted("x" * 100) == "'" + "x" * 59 + "…'"
 
 
 # ---------------------------------------------------------------------------------------------------------------- text

@@ -69,12 +69,6 @@ def test_command_two_files_are_compared(capsys: pytest.CaptureFixture[str]) -> N
     assert "old.yaml:32:14: note: was decimal here\n" in capsys.readouterr().out
 
 
-def test_command_both_sides_may_be_revisions(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing changed between a tag and the commit that it names."""
-    assert run(["diff", "v1.2:specs/shop.yaml", "HEAD:specs/shop.yaml"]) == 0
-    assert capsys.readouterr().out == "No changes.\n"
-
-
 def test_command_folder_is_one_spec_at_a_revision_too(capsys: pytest.CaptureFixture[str]) -> None:
     """Its files are merged, and the places name them; splitting a spec is no change."""
     assert run(["diff", "HEAD:specs", "specs"]) == 1

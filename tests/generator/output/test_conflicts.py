@@ -40,12 +40,6 @@ def conflicting(path: Path, line: str) -> int:
 # -------------------------------------------------------------------------------------------------------------- markers
 
 
-@pytest.mark.parametrize("line", ["<<<<<<< HEAD", "<<<<<<<", ">>>>>>> topic/one two", "||||||| 3f2a", ">>>>>>> b\r\n"])
-def test_conflicts_markers_are_reported(line: str) -> None:
-    """Seven signs at the beginning of a line, alone or with the name of a side."""
-    assert is_conflict_marker(line)
-
-
 @pytest.mark.parametrize("line", ["", "=======", "<<<<<<<<", "<<<<<<<HEAD", " <<<<<<< a", "<<<<<< HEAD", ">>> x", "|"])
 def test_conflicts_other_lines_are_no_markers(line: str) -> None:
     """A line under a heading is none, nor is a prompt."""

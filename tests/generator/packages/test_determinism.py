@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -84,18 +83,6 @@ def test_determinism_environment_changes_nothing(tmp_path: Path) -> None:
         os.umask(before)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_determinism_line_ends_and_comments_change_nothing(name: str, tmp_path: Path) -> None:
-    """A spec with CRLF, or with comments between its lines, gives the same bytes."""
-    text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
-    expected = package(SPECS / f"{name}.yaml").files
-    there = tmp_path / f"{name}.yaml"
-    there.write_bytes(text.replace("\n", "\r\n").encode())
-    assert package(there).files == expected
-    there.write_text("# a comment\n" + text + "\n# another one\n", encoding="utf-8")
-    assert package(there).files == expected
-
-
 def shuffled(data: Any, chance: random.Random, ordered: bool = False) -> Any:
     """The same spec with its keys in another order, wherever order has no meaning."""
     if not isinstance(data, dict):
@@ -148,21 +135,6 @@ def _reordered(node: yaml.Node, data: Any) -> yaml.Node:
         node.value = [_reordered(item, value) for item, value in zip(node.value, data, strict=True)]
     node.anchor = None  # type: ignore[attr-defined]  # nodes that aliases share are written out
     return node
-
-
-def test_determinism_files_of_a_folder_in_any_order_are_one_spec(tmp_path: Path) -> None:
-    """A spec spread over files gives the same bytes, whatever the files are called."""
-    text = (SPECS / "feed.yaml").read_text(encoding="utf-8")
-    parts = re.split(r"^(?=enums:|entities:|resources:)", text, flags=re.MULTILINE)
-    assert len(parts) == 4
-    found = []
-    for names in ("abcd", "zyxw"):
-        folder = tmp_path / names / "feed"
-        folder.mkdir(parents=True)
-        for name, part in zip(names, parts, strict=True):
-            (folder / f"{name}.yaml").write_text(part, encoding="utf-8")
-        found.append(package(folder).files)
-    assert found[0] == found[1]
 
 
 def pythons() -> Iterator[str]:
