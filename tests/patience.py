@@ -6,8 +6,10 @@ No test asserts that something is quick. What should happen is waited for with P
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 #: Seconds.
 PATIENCE = 300
@@ -19,6 +21,23 @@ def eventually(test: Callable[[], bool], patience: float = PATIENCE) -> None:
     while not test():
         assert time.monotonic() < deadline, f"it did not happen within {patience} seconds"
         time.sleep(0.002)
+
+
+def elsewhere(work: Callable[[], Any]) -> Any:
+    """What a work gives in another thread, or its error; a failure where it does not end."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert not thread.is_alive(), "another thread waits for ever"
+    return found[0]
 
 
 async def eventually_async(test: Callable[[], bool]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.freshness.driver import CHANGES, RUNS, Session, run
 from tests.freshness.programs import PAGED, Step, World, parse
 from tests.freshness.server import NOTHING, Response
-from tests.freshness.small import Answer, package_of, small
+from tests.freshness.small import Answer, client_before, package_of, small
 from tests.freshness.spec import client_class
 from tests.libraries import httpx
 
@@ -908,9 +908,7 @@ def uploaded(request: httpx.Request) -> httpx.Response:
 
 def test_run_over_pages_does_not_wait_for_the_change_that_sends_its_items() -> None:
     """The change would wait for the run."""
-    with client_class(package_of(UPLOADS), asynchronous=False)(
-        client=httpx.Client(transport=httpx.MockTransport(uploaded))
-    ) as client:
+    with client_before(package_of(UPLOADS), uploaded) as client:
         sent = (str(item.id).encode() for item in client.items.get_list.iterate())
         assert client.items.upload(body=sent)["sent"] == "123"
 

@@ -369,13 +369,3 @@ def test_interleavings_after_a_reset_nothing_shows_that_started_before(whats: tu
         for mutations in assignments(whats):
             for place in range(len(events) + 1):
                 run(mutations, [*events[:place], ("reset", 0), *events[place:]])
-
-
-def test_interleavings_after_a_reset_among_three_mutations_nothing_shows_that_started_before() -> None:
-    """The same for a sample of three overlapping mutations, with a clock that may stand still."""
-    choose = random.Random(3)
-    for whats in TRIPLES:
-        for mutations in choose.sample([*assignments(whats)], 40):
-            events = choose.choice(list(schedules(3)))
-            place = choose.randrange(len(events) + 1)
-            run(mutations, [*events[:place], ("reset", 0), *events[place:]], tick=choose.choice((0, 1)))

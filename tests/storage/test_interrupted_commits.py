@@ -8,9 +8,8 @@ import logging
 import signal
 import sqlite3
 import sys
-import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 from tests.effort import IS_NIGHT, examples
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, elsewhere
 from tests.storage.batches import batch as one_batch
 from tests.storage.batches import result, row
 from tests.storages import PatientStore, sqlite_storage
@@ -114,16 +113,6 @@ def traced(tracer: Tracer) -> Generator[None]:
         pass
 
 
-def elsewhere(work: Callable[[], Any]) -> Any:
-    """What a work gives in another thread; a failure where it does not end."""
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "another thread waits for ever"
-    return found[0]
-
-
 def check_files(folder: Path, seconds: float) -> None:
     """Another process can write, at the latest after so many seconds, and has then written.
 
@@ -157,8 +146,8 @@ class Scene:
     def check(self) -> None:
         """Another process can write, another thread can, and what memory shows is stored."""
         check_files(self.folder, PATIENCE)
-        elsewhere(self.change)
-        assert elsewhere(lambda: self.store.flush(PATIENCE * 1_000))
+        assert elsewhere(self.change) is None
+        assert elsewhere(lambda: self.store.flush(PATIENCE * 1_000)) is True
         shown = {id: found.text for id in range(5) if (found := self.controller.cached(items.get, {"id": id}))}
         with PatientStore(storage=sqlite_storage(self.folder)) as other:
             reader = Controller(other)

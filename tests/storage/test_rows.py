@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from tests.storage.test_shapes import model_of
 
 from restencil import Entity, field
 from restencil.base.values import UNDEFINED, Meta, same_json
@@ -18,22 +19,13 @@ from restencil.cache.validators import Terms
 from restencil.persistence import row_codec
 from restencil.persistence.row_codec import TableRules, Unstorable
 from restencil.schema import Collection
-from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
-from restencil.schema.record import class_record
 from restencil.schema.stored import PartialEntries, PartialKeys
 
 
 class Plain(Entity):
     id: int = 0
     title: str = ""
-
-
-def model_of(cls: Any) -> EntityModel:
-    """The class record of an entity class."""
-    model = class_record(cls)
-    assert isinstance(model, EntityModel)
-    return model
 
 
 def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, row_codec.LeftOut]:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 from tests.runtime.notes import WAYS, Note, Notes, Origin, client, take
 from tests.runtime.worlds import BOTH, answered_by
 
@@ -299,25 +300,12 @@ def test_conditional_managers_see_that_it_was_renewed() -> None:
 # --- as if nothing of it were there ----------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14), st.booleans())
+@settings(max_examples=examples(100, nightly=50))
+@given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=30), st.booleans())
 def test_conditional_any_order_ends_as_the_same_order_with_full_answers(
     steps: list[tuple[str, str]], is_bounded: bool
 ) -> None:
     """Whatever happens between answers, a store that is told of no change is as one that gets everything anew."""
-    _compare(steps, is_bounded)
-
-
-@pytest.mark.slow
-@settings(max_examples=5_000, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=30), st.booleans())
-def test_conditional_any_long_order_ends_as_the_same_order_with_full_answers(
-    steps: list[tuple[str, str]], is_bounded: bool
-) -> None:
-    """As above, for longer histories and many of them."""
-    _compare(steps, is_bounded)
-
-
-def _compare(steps: list[tuple[str, str]], is_bounded: bool) -> None:
     sides: list[Any] = []
     for tells in (True, False):
         origin = Origin(tells=tells)

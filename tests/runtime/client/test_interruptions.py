@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 from tests.libraries import httpx
-from tests.patience import PATIENCE, eventually
+from tests.patience import PATIENCE, elsewhere, eventually
 from tests.runtime.clients import Asked, as_json
 
 import restencil
@@ -177,23 +177,6 @@ def _struck(scene: Scene, operation: Operation, at: int) -> tuple[int, Any]:
     return tracer.count, outcome
 
 
-def _elsewhere(work: Callable[[], Any]) -> Any:
-    """What a work gives in another thread; a failure where it does not end."""
-    found: list[Any] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            found.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "another thread waits for ever"
-    return found[0]
-
-
 def _sweep(operation: Operation, world: str, stride: int, *, bounded: bool = False) -> None:
     logging.disable(logging.CRITICAL)
     try:
@@ -229,7 +212,7 @@ def _check(operation: Operation, at: int, scene: Scene, whole: list[Any], given:
     assert not store.state["optimistic"], f"{told}: an optimistic update stays"
     assert (scene.holds(), scene.shown()) in whole, f"{told}: half of an action is there"
     heard = scene.heard
-    _elsewhere(lambda: scene.controller.set_response(Players.get, _player(7), {"id": "7"}))
+    elsewhere(lambda: scene.controller.set_response(Players.get, _player(7), {"id": "7"}))
     assert scene.heard > heard, f"{told}: listeners are not told any more"
     if isinstance(outcome, BaseException):
         assert not isinstance(outcome, (AssertionError, RuntimeError)), told
@@ -239,8 +222,8 @@ def _check(operation: Operation, at: int, scene: Scene, whole: list[Any], given:
 def _again(operation: Operation, at: int, scene: Scene, given: str, later: Any) -> None:
     """Another thread, and this one, go on as if nothing had been."""
     _struck(scene, operation, at)
-    elsewhere = _elsewhere(lambda: scene.do(operation))
-    assert not isinstance(elsewhere, BaseException), f"struck at call {at}: another thread gets {elsewhere!r}"
+    found = elsewhere(lambda: scene.do(operation))
+    assert not isinstance(found, BaseException), f"struck at call {at}: another thread gets {found!r}"
     again = scene.do(operation)
     assert repr(again) == given, f"struck at call {at}: the next call gives {again!r}, expected {given}"
     assert (scene.holds(), scene.shown()) == later, f"struck at call {at}: the next call leaves something else"
@@ -315,7 +298,7 @@ def test_interruptions_hooks_and_listeners_may_end_a_thread(hook: str, kind: typ
         assert not (store.state["optimistic"] or store.in_flight.by_id or store.in_flight.mutations)
         assert hook != "listener" or heard
         assert controller.fetch(change, FIRST, {"name": "Changed"}).name == "Changed"
-        assert _elsewhere(lambda: controller.fetch(Players.get, FIRST)).name == "Fetched"
+        assert elsewhere(lambda: controller.fetch(Players.get, FIRST)).name == "Fetched"
 
 
 @pytest.mark.parametrize("kind", INTERRUPTIONS)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.effort import examples
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 
@@ -195,13 +196,7 @@ def hammer(seconds: float) -> None:
 
 @pytest.mark.usefixtures("frequent_switches")
 def test_sixteen_threads_on_one_store_never_see_half_a_response() -> None:
-    hammer(1)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("frequent_switches")
-def test_sixteen_threads_on_one_store_for_half_a_minute() -> None:
-    hammer(30)
+    hammer(examples(1, nightly=30))
 
 
 # whole processes
