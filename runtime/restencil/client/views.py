@@ -225,16 +225,8 @@ def _view_options(core: Core, options: Options) -> ViewOptions | None:
     quiet_token = options.quiet_token
     if not (options.headers or options.query or options.vary_key):
         return None
-    return ViewOptions(
-        core,
-        headers=options.sent,
-        query=options.searched(varies=True),
-        quiet=options.searched(varies=False),
-        timeout=options.timeout,
-        retries=options.retries,
-        vary_key=options.vary_key,
-        transport=None if quiet_token is None else core.transport_with(quiet_token, own_cookies=False),
-    )
+    transport = None if quiet_token is None else core.transport_with(quiet_token, own_cookies=False)
+    return ViewOptions(core, options, transport)
 
 
 def _rebind(client: object, view: Any) -> None:

@@ -185,7 +185,7 @@ _KEPT_FORMS: Final = 4_096
 
 
 class ViewOptions:
-    """The options that a view applies to each of its calls.
+    """The options that a view applies to each of its calls, from the arguments of `with_options`.
 
     `headers` map names in lower case to name and value; the value None removes a header. `query` are query parameters
     that are treated like those of the call, `quiet` are only part of the URL. Only requests with the same `vary_key`
@@ -195,25 +195,14 @@ class ViewOptions:
 
     __slots__ = ("_forms", "core", "headers", "query", "quiet", "retries", "timeout", "transport", "vary_key")
 
-    def __init__(
-        self,
-        core: object | None,
-        *,
-        headers: Mapping[str, tuple[str, str | None]],
-        query: Mapping[str, Any],
-        quiet: Mapping[str, Any],
-        timeout: float | Timeout | None,
-        retries: int | RetryPolicy | None,
-        vary_key: tuple[Hashable, ...],
-        transport: Any,
-    ) -> None:
+    def __init__(self, core: object | None, options: Any, transport: Any) -> None:
         self.core = core
-        self.headers = headers
-        self.query = query
-        self.quiet = quiet
-        self.timeout = timeout
-        self.retries = retries
-        self.vary_key = vary_key
+        self.headers: Mapping[str, tuple[str, str | None]] = options.sent
+        self.query: Mapping[str, Any] = options.searched(varies=True)
+        self.quiet: Mapping[str, Any] = options.searched(varies=False)
+        self.timeout: float | Timeout | None = options.timeout
+        self.retries: int | RetryPolicy | None = options.retries
+        self.vary_key: tuple[Hashable, ...] = options.vary_key
         self.transport = transport
         self._forms: dict[Any, Any] = {}
 
