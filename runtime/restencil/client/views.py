@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakValueDictionary
 
@@ -301,25 +301,11 @@ class _View:
 
 
 class _BlockingView(_View):
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Do nothing: a view owns no connections; close the client."""
 
 
 class _AwaitingView(_View):
-    async def __aenter__(self) -> Any:
-        enter_loop: Callable[[], None] = getattr(self._core, "enter_loop")  # noqa: B009 - of the awaiting core alone
-        enter_loop()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.aclose()
-
     async def aclose(self) -> None:
         """Do nothing: a view owns no connections; close the client."""
 
