@@ -264,14 +264,8 @@ class _View:
 
     def _form(self, endpoint: Any) -> Any:
         """Return the endpoint with the options of this view."""
-        call_options, plain = self.__call_options, endpoint.plain
-        if endpoint.view_options is call_options and (call_options is None or plain is not None):
-            return endpoint
-        if plain is not None:
-            endpoint = plain
-        if call_options is None:
-            return endpoint
-        return call_options.of(endpoint)
+        call_options, plain = self.__call_options, endpoint.plain or endpoint
+        return plain if call_options is None else call_options.of(plain)
 
     def bind(self, endpoint: Any, /) -> Any:
         """Return the endpoint with the operations of this view; each call returns the identical one."""
