@@ -100,35 +100,17 @@ def _field(cls: type[Any], declared: Any, handler: Callable[[Any], Any]) -> core
 def _kind(cls: type[Any], declared: Any) -> object:
     """Return the type of a field, resolving names that its module imports only under TYPE_CHECKING."""
     node = next((relation.node for relation in cls.__model__.relations if relation.name == declared.name), None)
-    found = _annotation(cls, declared, {entity.__name__: entity for entity in _entities(node)})
-    if found is UNDEFINED or found is Any:
+    names = {entity.__name__: entity for entity in _entities(node)}
+    module = sys.modules.get((declared.owner or cls).__module__)
+    package = sys.modules.get(getattr(module, "__package__", None) or "")
+
+    def named(missing: str) -> object:  # a generated package exports all its names
+        return names.get(missing) or getattr(package, missing, UNDEFINED)
+
+    found = cls.__model__.annotation_of(declared, named)
+    if found is None or found is Any:
         found = Any if node is None else _kind_of_node(node)
     return _concrete(found)
-
-
-def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> object:
-    """Evaluate the annotation of a field; `UNDEFINED` if it cannot be evaluated."""
-    owner = declared.owner or cls
-    module = sys.modules.get(owner.__module__)
-    scope = {**vars(module or typing)}
-    package = sys.modules.get(getattr(module, "__package__", None) or "")
-    # A field may have the name of its type: names in annotations are those of the module.
-    inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
-    holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
-    for _ in range(32):
-        try:
-            return typing.get_type_hints(holder, scope, inner, include_extras=True)[declared.name]
-        except NameError as error:
-            missing = error.name or ""
-            found = names.get(missing, UNDEFINED)
-            if found is UNDEFINED:
-                found = getattr(package, missing, UNDEFINED)  # a generated package exports all its names
-            if found is UNDEFINED:
-                return UNDEFINED
-            scope[missing] = found
-        except Exception:  # evaluating an annotation may raise anything
-            return UNDEFINED
-    return UNDEFINED
 
 
 def _entities(node: Schema | None) -> Iterable[type[object]]:

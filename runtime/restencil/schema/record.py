@@ -397,7 +397,7 @@ class Model:
         if own is not None:
             return own
         kinds = self.kinds
-        kind = kinds[declared.name] if declared.name in kinds else annotation_of(self.cls, declared)
+        kind = kinds[declared.name] if declared.name in kinds else self.annotation_of(declared)
         if not has_format(declared.format):
             return codec_of(kind)
         found = codec_of(kind, declared.format)
@@ -421,11 +421,33 @@ class Model:
         if found is None:
             decoders: Mapping[str, Any] = self.setting("decode", {})
             found = self._kinds = {
-                name: annotation_of(self.cls, declared)
+                name: self.annotation_of(declared)
                 for name, declared in self.fields.items()
                 if declared.decode is None and name not in decoders and not has_format(declared.format)
             }
         return found
+
+    def annotation_of(self, declared: Field, named: Callable[[str], object] | None = None) -> object:
+        """Return the type of a field; None if its annotation cannot be evaluated.
+
+        `named` returns the object of a name that is not in the module; `UNDEFINED` if there is none.
+        """
+        owner = declared.owner or self.cls
+        scope = {**vars(sys.modules.get(owner.__module__, typing))}
+        # A field may have the name of its type: names in annotations are those of the module.
+        inner = {name: value for name, value in vars(owner).items() if name not in self.fields}
+        holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
+        while True:
+            try:
+                return typing.get_type_hints(holder, scope, inner, include_extras=True)[declared.name]
+            except NameError as error:  # such as names that are imported only under TYPE_CHECKING
+                missing = error.name or ""
+                found = UNDEFINED if named is None or missing in scope else named(missing)
+                if found is UNDEFINED:
+                    return None
+                scope[missing] = found
+            except Exception:  # evaluating an annotation may raise anything
+                return None
 
     @cached_property
     def members(self) -> frozenset[str]:
@@ -622,19 +644,6 @@ def _copied(declared: Field, *, wire: str | None) -> Field:
     made = copy(declared)
     made.wire = wire
     return made
-
-
-def annotation_of(cls: type[Record], declared: Field) -> object:
-    """Return the type of a field; None if its annotation cannot be evaluated."""
-    owner = declared.owner or cls
-    scope = vars(sys.modules.get(owner.__module__, typing))
-    # A field may have the name of its type: names in annotations are those of the module.
-    inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
-    holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
-    try:
-        return typing.get_type_hints(holder, scope, inner, include_extras=True)[declared.name]
-    except Exception:  # such as names that are imported only under TYPE_CHECKING
-        return None
 
 
 def to_wire(value: Any, model: Any = None) -> Any:
