@@ -45,15 +45,15 @@ class _Part(NamedTuple):
 _FRESH: Final = _Part(INFINITE)
 
 
-def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
-    """Return whether no mutation since a failed request may have removed the cause of its error."""
-    return failure_mark(base, request, meta).number < meta.number
+def own_freshness(base: Tables, request: Request, meta: ResultMeta) -> Freshness | None:
+    """Return the freshness of a result or error by its own response alone; None if the parts of a result decide.
 
-
-def failure_mark(base: Tables, request: Request, meta: ResultMeta) -> Mark:
-    """Return the mark of the last event that may have removed the cause of a recorded error."""
-    mark = _result_mark(base, request, meta.number, has_lists=False)  # an error contains no list
-    return max(mark, _error_mark(base, request))
+    An error is fresh until an event may have removed its cause.
+    """
+    if meta.error is None:
+        return Freshness(meta.expires_at) if unmarked(base, request, meta) else None
+    mark = max(_result_mark(base, request, meta.number, has_lists=False), _error_mark(base, request))
+    return Freshness(meta.expires_at) if mark.number < meta.number else Freshness(STALE, mark)
 
 
 def _error_mark(base: Tables, request: Request) -> Mark:

@@ -28,11 +28,10 @@ from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph, args_text
 from .freshness import (
     evicted,
-    failure_mark,
     fresh_since_failure,
     freshness_of,
-    is_error_fresh,
     not_loaded,
+    own_freshness,
     stale_references,
     unmarked,
 )
@@ -313,14 +312,10 @@ class CacheReader:
         if schema is None or is_plain(schema):
             found = BROKEN if stored is UNDEFINED else USABLE
             freshness = Freshness(0.0)
-            if meta is not None:
+            if meta is not None and meta.expires_at:
                 base = self.store_state.base
-                if not meta.expires_at or _is_certain(base, request, meta):
-                    freshness = Freshness(meta.expires_at)
-                elif meta.error is None:
-                    freshness = freshness_of(base, request, meta, stored, {}, now)
-                else:
-                    freshness = Freshness(0.0, failure_mark(base, request, meta))
+                own = own_freshness(base, request, meta)
+                freshness = freshness_of(base, request, meta, stored, {}, now) if own is None else own
             return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.store_state.hooks:
@@ -393,19 +388,20 @@ class CacheReader:
             reader.prove(schema, stored, key)
         cells: Shown = {}
         has_answer = meta is not None and meta.expires_at > 0
-        is_certain = meta is not None and has_answer and _is_certain(base, request, meta)
+        own = own_freshness(base, request, meta) if meta is not None and has_answer else None
+        is_certain = own is not None and own.mark is NO_MARK
         if is_complete and (uses or retention.evicted or not is_certain):
             cells = reader.cells(schema, stored, key)
         if uses:
             retention.used(key, cells)
         if retention.evicted and retention.misses(reader.state, cells):
             return UNDEFINED, ABSENT, evicted(base, request, cells)
-        if meta is not None and (is_certain or (is_past and has_answer)):
+        if meta is not None and is_past and has_answer:
             freshness = Freshness(meta.expires_at)
-        elif has_answer and meta is not None and meta.error is not None:
-            is_composed = is_complete and request.rules.read.counts_whole and reader.state is base
+        elif own is not None:
+            is_composed = is_complete and request.rules.read.counts_whole and reader.state is base and not is_certain
             fresh = fresh_since_failure(base, request, stored, cells, self._clock()) if is_composed else None
-            freshness = fresh or Freshness(STALE, failure_mark(base, request, meta))
+            freshness = fresh or own
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
@@ -439,16 +435,8 @@ _STALE: Final = Freshness(STALE)
 
 def _arrived_since(base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float) -> bool:
     """Return whether a request failed, and other responses have contained its complete record since."""
-    if meta is None or meta.error is None or not meta.expires_at:
-        return False
-    return now <= freshness.expires_at and not _is_certain(base, request, meta)
-
-
-def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
-    """Return whether the response of a key, data or error, is certainly fresh until it expires."""
-    if meta.error is None:
-        return unmarked(base, request, meta)
-    return is_error_fresh(base, request, meta)
+    own = None if meta is None or not meta.expires_at else own_freshness(base, request, meta)
+    return own is not None and own.mark is not NO_MARK and now <= freshness.expires_at
 
 
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> object:

@@ -251,7 +251,7 @@ class RecordWriter:
             pks, records = self._write_many(model, pks, records, written, stored)
         fetched_at = self.meta.fetched_at
         times = underlying.metas[table] if underlying.latest.get(table, 0) > fetched_at else EMPTY
-        cls, hidden, copied, ready, merges = model.writing
+        cls, hidden, copied, ready, merges = model.cls, model.members, bool(model.relations), model.direct, model.merges
         owns_response = copied or self.owns_response
         for place, pk in enumerate(pks):
             record = records[place]

@@ -612,14 +612,6 @@ class EntityModel(Model):
         """JSON names that cannot be attributes: names of class members, and of fields with another Python name."""
         return self.members | self.to_json.keys()
 
-    @cached_property
-    def writing(self) -> tuple[type[Entity], frozenset[str], bool, bool, bool]:
-        """The properties of the model that every written record needs, as a tuple.
-
-        These are the class, the names of its members, whether it has relations, `direct`, and `merges`.
-        """
-        return self.cls, self.members, bool(self.relations), self.direct, self.merges
-
     @property
     def pk_fields(self) -> Iterable[str]:
         """The fields of the primary key; if a function computes it, all fields that are no relations."""
