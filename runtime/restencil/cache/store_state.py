@@ -153,40 +153,28 @@ class EntityTags:
 
     def __init__(self, base: Tables) -> None:
         self._base = base
-        self._tags: dict[str, dict[str, tuple[str, float]]] = {}
+        self._tags: dict[EntityPath, tuple[str, float]] = {}
         self._look_at = _LOOK_AT
 
     def get(self, cell: EntityPath) -> str | None:
         """Return the ETag of an entity; None if unknown."""
-        table, pk = cell
-        found = self._tags.get(table, EMPTY).get(pk)
+        found = self._tags.get(cell)
         return None if found is None else found[0]
 
     def note(
         self, change: ChangeSet, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]
     ) -> None:
         """Update ETags after a change: `found` are those of its response, `untagged` entities with outdated ones."""
-        for table, tags in self._tags.items():
-            for pk, stored in change.entities.get(table, EMPTY).items():
-                if stored is INVALID:
-                    tags.pop(pk, None)
-        for table, pk in untagged:
-            self._tags.get(table, {}).pop(pk, None)
-        for (table, pk), (tag, fetched_at) in found.items():
-            tags = self._tags.setdefault(table, {})
-            known = tags.get(pk)
-            if known is None or known[1] <= fetched_at:
-                tags[pk] = tag, fetched_at
-        if found and sum(map(len, self._tags.values())) > self._look_at:
-            self._forget()
-
-    def _forget(self) -> None:
-        get = self._base.get
-        self._tags = {
-            table: {pk: tag for pk, tag in tags.items() if get(table, pk) is not UNDEFINED}
-            for table, tags in self._tags.items()
-        }
-        self._look_at = max(_LOOK_AT, 2 * sum(map(len, self._tags.values())))
+        tags, get = self._tags, self._base.get
+        deleted = [(table, pk) for table, cells in change.entities.items() for pk in cells if cells[pk] is INVALID]
+        for cell in (*deleted, *untagged):
+            tags.pop(cell, None)
+        for cell, (tag, fetched_at) in found.items():
+            if cell not in tags or tags[cell][1] <= fetched_at:
+                tags[cell] = tag, fetched_at
+        if len(tags) > self._look_at:
+            self._tags = {cell: tag for cell, tag in tags.items() if get(*cell) is not UNDEFINED}
+            self._look_at = max(_LOOK_AT, 2 * len(self._tags))
 
 
 HotResult: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
