@@ -657,6 +657,18 @@ def test_list_that_is_not_stored_does_not_follow_a_change_of_another_process() -
     assert run(parse(program), driver.UNSTORED, check_all=True).differences == []
 
 
+@pytest.mark.parametrize("first", ["", "other.items.by_offset()", "other.items.by_offset.fetch()"])
+def test_list_that_is_not_stored_is_not_stored_with_an_empty_page(first: str) -> None:
+    """A page without records, which lack nothing, said that its list could be stored; others showed no items."""
+    program = f"""
+        world sqlite, needs=required
+        items.by_offset()
+        {first}
+        other.items.by_offset.get_page(offset=4)
+    """
+    assert run(parse(program), driver.UNSTORED).differences == []
+
+
 NESTED = """
 entities:
   Author: {fields: {id: integer, name: {type: string, persist: false}}}

@@ -231,7 +231,7 @@ class ChangeCapture:
         if request.rules.side_effect:
             self._only_here |= keys
         else:
-            self._only_here.difference_update(keys, _complete_lists(pending))
+            self._only_here.difference_update((request.key,), _complete_lists(pending))  # a page is not all of its list
         if all(registry.keeps_whole(table, written) for table, written in records.items()):
             return
         self._only_here |= keys | lists

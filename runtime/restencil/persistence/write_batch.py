@@ -148,7 +148,7 @@ class WriteBatch:
         size = 0
         for cell, row in self.rows.items():
             table, pk = cell
-            if not registry.keeps(cell):
+            if not (registry.keeps_list if is_collection(table) else registry.keeps)(cell):
                 misses.add(table)
                 continue
             try:
