@@ -1,9 +1,9 @@
 """The strict deadline of an attempt, for clients that restencil opens.
 
 The HTTP libraries limit each wait of a request, not its total time: a server that sends one byte of its status line
-every second never times out. Their transports accept neither a total timeout nor a network backend, so they get a
-connection pool of httpcore that is opened here, with a backend that limits each wait to the remaining time of the
-attempt.
+every second never times out. Their transports accept neither a total timeout nor a network backend, so the transports
+here open a connection pool of httpcore themselves, with a backend that limits each wait to the remaining time of the
+attempt. httpcore still implements connections, TLS and HTTP/1.1.
 
 A user's own client keeps its transport; its deadline is checked between the chunks of a body (`limits`). The same
 applies if environment variables configure a proxy, because clients use these only with their default transports.
@@ -11,10 +11,11 @@ applies if environment variables configure a proxy, because clients use these on
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.request import getproxies
@@ -23,7 +24,7 @@ from .cookies import empty_jar
 from .outgoing import current_request
 
 if TYPE_CHECKING:
-    from .library import AsyncClient, Client, Library, RawRequest
+    from .library import AsyncClient, Client, Library, RawRequest, RawResponse
 
 _MAX_CONNECTIONS: Final = 100
 _MAX_IDLE_CONNECTIONS: Final = 20
@@ -38,31 +39,16 @@ def open_client(library: Library) -> Client:
     """Open a blocking client without cookies, whose connections respect the deadline of a request."""
     if _environment_names_proxy():
         return library.Client(cookies=empty_jar())
-    return library.Client(cookies=empty_jar(), transport=_limited(library, library.HTTPTransport, "ConnectionPool"))
+    transport: Any = library.subclass(_Transport, library.BaseTransport)(library)
+    return library.Client(cookies=empty_jar(), transport=transport)
 
 
 def open_async_client(library: Library) -> AsyncClient:
     """Open an async client without cookies, whose connections respect the deadline of a request."""
     if _environment_names_proxy():
         return library.AsyncClient(cookies=empty_jar())
-    transport = _limited(library, library.AsyncHTTPTransport, "AsyncConnectionPool")
+    transport: Any = library.subclass(_AsyncTransport, library.AsyncBaseTransport)(library)
     return library.AsyncClient(cookies=empty_jar(), transport=transport)
-
-
-def _limited(library: Library, form: type[Any], pool: str) -> Any:
-    """Return a transport of the HTTP library over a connection pool whose waits respect the deadline of a request."""
-    core: Any = import_module(library.core)
-    context = library.create_ssl_context()
-    transport: Any = form(verify=context)
-    # Neither library accepts a network backend, so the pool that the transport opened, and has not used, is replaced.
-    transport._pool = getattr(core, pool)(
-        ssl_context=context,
-        max_connections=_MAX_CONNECTIONS,
-        max_keepalive_connections=_MAX_IDLE_CONNECTIONS,
-        keepalive_expiry=_IDLE_SECONDS,
-        network_backend=(_Backend if pool == "ConnectionPool" else _AsyncBackend)(core),
-    )
-    return transport
 
 
 def _environment_names_proxy() -> bool:
@@ -237,3 +223,117 @@ class _AsyncStream:
 
     def get_extra_info(self, info: str) -> object:
         return self._stream.get_extra_info(info)
+
+
+# --- the transports, as the HTTP library uses them -------------------------------------------------------------------
+
+
+class _PoolTransport:
+    """Base of both transports: the connection pool, and the conversion of requests and errors from and to httpcore."""
+
+    def __init__(self, library: Library, pool: str, backend: Any) -> None:
+        self._library = library
+        self._core: Any = import_module(library.core)
+        self._pool = getattr(self._core, pool)(
+            ssl_context=library.create_ssl_context(),
+            max_connections=_MAX_CONNECTIONS,
+            max_keepalive_connections=_MAX_IDLE_CONNECTIONS,
+            keepalive_expiry=_IDLE_SECONDS,
+            network_backend=backend(self._core),
+        )
+
+    def _request(self, request: RawRequest) -> object:
+        url = request.url
+        target = self._core.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        return self._core.Request(
+            request.method, target, headers=request.headers.raw, content=request.stream, extensions=request.extensions
+        )
+
+    @contextlib.contextmanager
+    def errors(self) -> Generator[None]:
+        """Convert errors of httpcore to the errors of the same names of the HTTP library."""
+        try:
+            yield
+        except Exception as error:
+            names = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith(self._core.__name__)]
+            kind = next(
+                (found for name in names if (found := self._library.transport_errors.get(name)) is not None), None
+            )
+            if kind is None:
+                raise
+            raise kind(str(error)) from error
+
+
+class _Transport(_PoolTransport):
+    """The transport of a blocking client; each library gets a subclass that derives from its `BaseTransport` too."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(library, "ConnectionPool", _Backend)
+        self._body = library.subclass(_Body, library.SyncByteStream)
+
+    def handle_request(self, request: RawRequest) -> RawResponse:
+        """Send a request and return the response, whose body is not read yet."""
+        with self.errors():
+            response = self._pool.handle_request(self._request(request))
+        stream: Any = self._body(self, response.stream)
+        return self._library.Response(
+            response.status, headers=response.headers, stream=stream, extensions=response.extensions
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+
+class _Body:
+    """The body of a response of a blocking client."""
+
+    def __init__(self, transport: _PoolTransport, stream: Any) -> None:
+        self._transport = transport
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._transport.errors():
+            yield from self._stream
+
+    def close(self) -> None:
+        """Release the connection."""
+        self._stream.close()
+
+
+class _AsyncTransport(_PoolTransport):
+    """The transport of an async client; each library gets a subclass that derives from its `AsyncBaseTransport` too."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(library, "AsyncConnectionPool", _AsyncBackend)
+        self._body = library.subclass(_AsyncBody, library.AsyncByteStream)
+
+    async def handle_async_request(self, request: RawRequest) -> RawResponse:
+        """Send a request and return the response, whose body is not read yet."""
+        with self.errors():
+            response = await self._pool.handle_async_request(self._request(request))
+        stream: Any = self._body(self, response.stream)
+        return self._library.Response(
+            response.status, headers=response.headers, stream=stream, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+
+class _AsyncBody:
+    """The body of a response of an async client."""
+
+    def __init__(self, transport: _PoolTransport, stream: Any) -> None:
+        self._transport = transport
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with self._transport.errors():
+            async for chunk in self._stream:
+                yield chunk
+
+    async def aclose(self) -> None:
+        """Release the connection."""
+        await self._stream.aclose()

@@ -67,8 +67,8 @@ class Library:
         self.ByteStream: type[httpx.ByteStream] = module.ByteStream
         self.SyncByteStream: type[httpx.SyncByteStream] = module.SyncByteStream
         self.AsyncByteStream: type[httpx.AsyncByteStream] = module.AsyncByteStream
-        self.HTTPTransport: type[httpx.HTTPTransport] = module.HTTPTransport
-        self.AsyncHTTPTransport: type[httpx.AsyncHTTPTransport] = module.AsyncHTTPTransport
+        self.BaseTransport: type[httpx.BaseTransport] = module.BaseTransport
+        self.AsyncBaseTransport: type[httpx.AsyncBaseTransport] = module.AsyncBaseTransport
         self.MockTransport: type[httpx.MockTransport] = module.MockTransport
         self.create_ssl_context: Callable[[], ssl.SSLContext] = module.create_ssl_context
         self.use_client_default: Any = module.USE_CLIENT_DEFAULT
@@ -77,6 +77,12 @@ class Library:
         self.InvalidURL: type[Exception] = module.InvalidURL
         self.RequestError: type[httpx.RequestError] = module.RequestError
         self.TransportError: type[Exception] = module.TransportError
+        #: The connection errors of the library by name; those of its core have the same names.
+        self.transport_errors: dict[str, type[Exception]] = {
+            name: kind
+            for name, kind in cast("dict[str, Any]", vars(module)).items()
+            if isinstance(kind, type) and issubclass(kind, module.TransportError)
+        }
         self.DecodingError: type[Exception] = module.DecodingError
         self.ResponseNotRead: type[Exception] = module.ResponseNotRead
         self.TimeoutException: type[Exception] = module.TimeoutException
