@@ -189,8 +189,6 @@ def _cells(row: Row) -> tuple[str, ...]:
     help = row.help
     if row.position:
         help += f" Only in {POSITIONS[row.position].shown}."
-    if row.deprecated:
-        help = f"*Deprecated: {row.deprecated}.* {help}"
     return f"`{row.key}`", row.kind.doc(_link), _absent(row), help
 
 

@@ -140,9 +140,8 @@ def _preview(console: Console, project: Project, *, diff: bool, force: bool) -> 
 def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
     """Verify that the packages on disk are exactly what `restencil generate` would write. Nothing is written.
 
-    Each file that differs is listed with the cause: spec changed, spec file renamed, edited by hand, formatting only,
-    missing, orphan, foreign file, merge conflict or generator changed. Without SPEC, packages whose spec was removed
-    are listed too.
+    Each file that differs is listed with the cause: spec changed, edited by hand, formatting only, missing, orphan,
+    foreign file, merge conflict or generator changed. Without SPEC, packages whose spec was removed are listed too.
 
     \b
     Examples:

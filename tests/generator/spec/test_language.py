@@ -17,12 +17,9 @@ from tests.generator.places import AROUND
 from restencil_generator import reference
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar import json_schema, key_checks, keys, type_words, value_kinds
-from restencil_generator.spec.grammar.keys import ROWS, SECTIONS, Row, Section, relatives, rows
-from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.grammar.keys import ROWS, SECTIONS, Row, relatives, rows
 from restencil_generator.spec.grammar.type_words import FORMS, LIST_FORMS, POSITIONS, form_section
-from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.load import load_text
-from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
 
@@ -252,22 +249,6 @@ def test_language_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     assert (described["minimum"], described["default"]) == (1, 9)
     line = "| `most` | an integer, 1 or more | `9` | How many pages there are at most. |"
     assert line in reference.language_page()
-
-
-def test_language_deprecated_key_is_read_and_advised_against(
-    monkeypatch: pytest.MonkeyPatch, more_rows: Callable[..., None]
-) -> None:
-    """A key that is going away keeps its meaning, and the advice says what to write instead."""
-    more_rows(Row("old", "size", value_kinds.Whole(), "Its size.", deprecated="write 'length'"))
-    monkeypatch.setitem(SECTIONS, "old", Section("Old", "Old.", ""))
-    mapping = MappingNode("f", 0, 0)
-    mapping.entries["size"] = Entry(ScalarNode("f", 0, 0, 0, 4, "size", True), ScalarNode("f", 0, 6, 0, 7, "3", True))
-    reader = Reader([])
-    given = reader.section("old", mapping, Subject("the box"), mapping)
-    assert given["size"] == 3
-    (problem,) = reader.problems
-    assert (problem.code, problem.severity, problem.hint) == ("deprecated-use", "warning", "write 'length'")
-    assert problem.message == "the key 'size' of the box is deprecated"
 
 
 # ------------------------------------------------------------------------------------------------------ the JSON Schema

@@ -139,8 +139,6 @@ def _property(row: keys.Row, position: str) -> Schema:
     schema: Schema = {"description": _plain(row.help), **row.kind.json_schema(position)}
     if row.default not in (None, "", False):
         schema["default"] = row.default
-    if row.deprecated:
-        schema["deprecated"] = True
     return schema
 
 

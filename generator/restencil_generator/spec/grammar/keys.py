@@ -737,8 +737,8 @@ class Row:
 
     `default` is the value if the key is not given; `otherwise` describes it if it depends on something else. `position`
     is the only position in which the key has a meaning, if its section is a form. `others` are synonyms that users
-    write for the key, and `deprecated` says what to write instead of it. `label` is the name of the value in messages,
-    `need` and `add` are message and hint if a required key is missing. `check` is a further check of the value.
+    write for the key. `label` is the name of the value in messages, `need` and `add` are message and hint if a required
+    key is missing. `check` is a further check of the value.
     """
 
     where: str
@@ -750,7 +750,6 @@ class Row:
     otherwise: str = ""
     position: str = ""
     others: tuple[str, ...] = ()
-    deprecated: str = ""
     label: str = ""
     need: str = "{owner} needs the key '{key}'"
     add: str = "add '{key}: …'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.diagnostics.model import Place, Problem, did_you_mean, quoted
+from restencil_generator.diagnostics.model import Place, did_you_mean, quoted
 from restencil_generator.spec.grammar import keys
 from restencil_generator.spec.grammar.type_words import POSITIONS
 from restencil_generator.spec.grammar.value_kinds import OrNull, Subsection, Value
@@ -31,8 +31,6 @@ class Reader(ValueReader):
                     self.unknown_key(name, entry.key, what)
                 continue
             entries[key] = entry
-            if row.deprecated:
-                self._deprecated_key(row, entry.key, what)
             if isinstance(row.kind, Value):
                 value = self.value(row, row.kind, ValueContext(entry.value, row.subject(what), what, entry.key))
                 if value is not None or (isinstance(row.kind, OrNull) and is_null(entry.value)):
@@ -69,10 +67,6 @@ class Reader(ValueReader):
         if meant:
             return f"did you mean {quoted(meant)}?"
         return keys.OF_OTHERS.get(word) or _one_level_down(section, word) or did_you_mean(word, keys.rows(section))
-
-    def _deprecated_key(self, row: keys.Row, key: ScalarNode, what: Subject) -> None:
-        message = f"the key {quoted(row.key)} of {what} is deprecated"
-        self.problems.append(Problem("deprecated-use", message, key.place, row.deprecated, severity="warning"))
 
 
 def _one_level_down(section: str, word: str) -> str:
