@@ -109,9 +109,8 @@ def import_(
     """
     need("`restencil import`", "import", "ruamel", "jsonpath_rfc9535")
     from restencil_generator.openapi import import_job
-    from restencil_generator.spec.source.files import is_special
 
-    if out is not None and out != "-" and is_special(Path(out)):
+    if out is not None and out != "-" and (path := Path(out)).exists() and not (path.is_file() or path.is_dir()):
         raise click.UsageError(f"{out} is not a regular file: name another --out, or pass --out - for stdout")
     if out is not None and out.endswith("/") and not Path(out).exists():
         given["split"] = True  # the name of a folder

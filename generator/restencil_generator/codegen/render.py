@@ -20,7 +20,6 @@ import jinja2.nodes
 from restencil_generator.codegen import layout, pyexpr
 from restencil_generator.codegen.context import CONTEXT_VERSION, Import, Module, Parameter
 from restencil_generator.exceptions import Failure
-from restencil_generator.spec.source.files import read_regular
 
 _VERSION: Final = re.compile(r"\{#-?\s*restencil-context:\s*(\d+)\s*-?#\}")
 _SUFFIX: Final = ".jinja"
@@ -138,7 +137,7 @@ def _checked(templates: Path) -> Path:
         raise Failure(f"{templates}: has no template with the name of a built-in one: {', '.join(sorted(known))}")
     for path in found:
         try:
-            version = _VERSION.match(read_regular(path).decode("utf-8"))
+            version = _VERSION.match(path.read_bytes().decode("utf-8"))
         except UnicodeDecodeError as error:
             raise Failure(f"{path}: is not UTF-8: byte 0x{error.object[error.start]:02x}. Save it as UTF-8") from error
         if version is None:

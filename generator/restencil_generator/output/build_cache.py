@@ -18,12 +18,10 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
-
-from restencil_generator.spec.source.files import read_regular, regular_files
 
 _KEPT: Final = 64
 _SUFFIX: Final = ".restencil"
@@ -44,7 +42,7 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
 
     Also None if the spec is not a regular file: a pipe can only be read once, by the loader.
     """
-    if _folder() is None:
+    if _folder() is None or not (spec.is_file() or spec.is_dir()):
         return None
     found = hashlib.sha256()
     try:
@@ -54,8 +52,8 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
             _add(found, folder, [folder / "_black_version.py"])
         found.update(f"{sys.version}\0{_jinja_version()}\0{spec.name}\0{templates is not None}\0".encode())
         if templates is not None:  # a template may read any file next to it
-            _add(found, templates, regular_files(templates))
-        _add(found, spec if spec.is_dir() else spec.parent, regular_files(spec) if spec.is_dir() else [spec])
+            _add(found, templates, _files(templates))
+        _add(found, spec if spec.is_dir() else spec.parent, _files(spec) if spec.is_dir() else [spec])
     except OSError:
         return None
     return f"{found.hexdigest()}{_SUFFIX}"
@@ -67,7 +65,7 @@ def lookup(key: str) -> Entry | None:
     if folder is None:
         return None
     try:
-        package, _, manifest = read_regular(folder / key).decode("utf-8").partition("\n")
+        package, _, manifest = (folder / key).read_text("utf-8").partition("\n")
     except (OSError, UnicodeDecodeError):
         return None
     return Entry(package, manifest)
@@ -94,13 +92,26 @@ def _is_own(name: str) -> bool:
     return _ENTRY.fullmatch(name) is not None or name.startswith(_NEW)
 
 
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield every regular file in a folder and its subfolders, sorted; links are followed, and folders visited once."""
+    seen: set[tuple[int, int]] = set()
+    for here, names, files in os.walk(folder, followlinks=True):
+        status = os.stat(here)
+        if (status.st_dev, status.st_ino) in seen:
+            names.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        names.sort()
+        yield from (path for name in sorted(files) if (path := Path(here, name)).is_file())
+
+
 class _Digest(Protocol):
     def update(self, content: bytes, /) -> None: ...
 
 
 def _add(digest: _Digest, root: Path, files: Iterable[Path]) -> None:
     for file in files:
-        content = read_regular(file)
+        content = file.read_bytes()
         digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
 

@@ -27,7 +27,6 @@ from restencil_generator.spec.analyze.spec import check
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.value_kinds import Table
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker
-from restencil_generator.spec.source.files import read_regular
 from restencil_generator.spec.source.nodes import (
     Entry,
     MappingNode,
@@ -92,9 +91,7 @@ def load_spec(path: Path | str) -> Loaded:
     problems: list[Problem] = []
     for file in files:
         try:
-            # A single spec may come from a pipe; reading a pipe in a folder might wait forever.
-            content = file.read_bytes() if file == path else read_regular(file)
-            texts[file.as_posix()] = _decoded(content, file.as_posix(), problems)
+            texts[file.as_posix()] = _decoded(file.read_bytes(), file.as_posix(), problems)
         except OSError as error:
             problems.append(_unreadable(file.as_posix(), error))
     return _load(texts, path.name or path.resolve().name, problems, tuple(files))

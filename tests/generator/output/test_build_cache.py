@@ -132,62 +132,6 @@ def test_build_cache_every_file_that_a_template_reads_counts(how: str) -> None:
     assert "# two" in Path("blog/posts.py").read_text()
 
 
-# ------------------------------------------------------------------------------------------- what is not a regular file
-
-
-def test_build_cache_pipe_in_a_folder_of_a_spec_is_named() -> None:
-    """Nobody may ever write into it: it is a mistake, and not waited for."""
-    Path("folder").mkdir()
-    Path("blog.yaml").rename("folder/blog.yaml")
-    os.mkfifo("folder/more.yaml")
-    done = process("check", "folder")
-    assert done.returncode == 2
-    assert "folder/more.yaml: error[unreadable-file]: cannot be read: is not a regular file" in done.stderr
-
-
-def test_build_cache_device_in_a_folder_of_templates_is_not_read() -> None:
-    """A template that is a pipe is refused, any other pipe or device is passed over."""
-    Path("own").mkdir()
-    Path("own/resource.py.jinja").write_text("{# restencil-context: 3 #}{% extends 'builtin/resource.py.jinja' %}")
-    os.mkfifo("own/pipe")
-    Path("own/zero").symlink_to("/dev/zero")
-    Path("own/again").symlink_to(".")
-    done = process("generate", "blog.yaml", "--templates", "own", CI="")
-    assert done.returncode == 0, done.stderr
-    os.mkfifo("own/package.py.jinja")
-    done = process("check", "blog.yaml", "--templates", "own")
-    assert done.returncode == 2
-    assert "own/package.py.jinja: is not a regular file" in done.stderr
-
-
-def test_build_cache_pipe_instead_of_a_generated_file_is_named() -> None:
-    """In the package as well: one cannot be compared, and is not replaced."""
-    assert run(["generate", "blog.yaml"]) == 0
-    Path("blog/posts.py").unlink()
-    os.mkfifo("blog/posts.py")
-    for command in ("generate", "check"):
-        done = process(command, "blog.yaml")
-        assert done.returncode == 2
-        assert "blog/posts.py is a pipe, a socket or a device; a generated file belongs there" in done.stderr
-    Path("blog/posts.py").unlink()
-    Path("blog", MANIFEST).unlink()
-    os.mkfifo(Path("blog", MANIFEST))
-    done = process("check", "blog.yaml")
-    assert done.returncode == 2
-    assert f"blog/{MANIFEST}: is not a regular file" in done.stderr
-
-
-def test_build_cache_pipe_in_the_cache_is_no_entry() -> None:
-    """The run goes on without, and puts an entry in its place."""
-    assert run(["generate", "blog.yaml"]) == 0
-    (entry,) = entries()
-    entry.unlink()
-    os.mkfifo(entry)
-    done = process("generate", "blog.yaml", CI="")
-    assert (done.returncode, done.stdout) == (0, "blog: up to date (5 files)\n")
-    assert entry.is_file()
-
-
 # ---------------------------------------------------------------------------------------------------------------- pipes
 
 

@@ -16,7 +16,6 @@ from urllib.parse import unquote, urljoin, urlsplit
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.fetch import Fetcher, NotThere, OtherOrigin, is_address
 from restencil_generator.openapi.document.parse import Text, Unreadable, read_text
-from restencil_generator.spec.source.files import read_regular
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
@@ -107,7 +106,7 @@ class Files:
             return Refused("ref-outside", f"'{target}' does not end in json, yaml or yml")
         name = Path(os.path.normpath(Path(base).parent / target)).as_posix()
         try:
-            return self._enter(real, name, read_regular(Path(real)))
+            return self._enter(real, name, Path(real).read_bytes())
         except (OSError, Unreadable, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             found = self._by_key[real] = Refused("ref-missing", f"'{target}' cannot be read: {reason}")

@@ -21,7 +21,6 @@ from restencil_generator.openapi.document.fetch import is_address
 from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import Origin, Tree, shown
-from restencil_generator.spec.source.files import is_special, read_regular
 
 FOLDER: Final = ".imported"
 
@@ -157,12 +156,11 @@ def write_file(path: Path, text: str) -> bool:
     A link is followed. A pipe or a device is written to: it has no content to compare, and must not be replaced.
     """
     content = text.encode("utf-8")
-    with contextlib.suppress(OSError):
-        if read_regular(path) == content:
-            return False
     try:
-        if is_special(path):
+        if path.exists() and not path.is_file():
             path.write_bytes(content)
+        elif path.exists() and path.read_bytes() == content:
+            return False
         else:
             _replace(path.resolve(), content)
     except OSError as error:
