@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.freshness.driver import Session
-from tests.freshness.server import NOTHING
+from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import package_of, small
 from tests.freshness.spec import client_class
 from tests.libraries import httpx
@@ -144,6 +144,29 @@ resources:
         session.call(f"posts.{change}", **arguments)
         assert [comment.id for comment in session.call("comments.get_list", post=1)] == [1]
         assert [like.id for like in session.call("likes.get_list", post=1)] == [1]
+
+
+def test_results_below_a_known_record_are_stale_after_its_creation() -> None:
+    """It was deleted with its parent, which the client does not know; the status 201 of PUT says that it is new."""
+    spec = """
+resources:
+  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer}}, body: any}
+  comments: {path: /posts/:post/comments/:id, schema: {entity: Comment, fields: {id: integer}}}
+"""
+    there = [True]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        there.append(method == "PUT" or there[-1])
+        if target == "/posts/1":
+            return Response(201 if method == "PUT" else 200, {"id": 1})
+        return [{"id": 2}] if there[-1] else None
+
+    with small(spec, answer) as session:
+        session.call("posts.get", id=1)
+        there.append(False)
+        assert is_missing(session, "comments.get_list", post=1)
+        session.call("posts.update", id=1, body={})
+        assert [comment.id for comment in session.call("comments.get_list", post=1)] == [2]
 
 
 def test_creation_of_many_records_leaves_other_data_fresh() -> None:

@@ -227,7 +227,7 @@ class _Effects:
                 return self.of_nothing(is_certain=True)
             self._same_address(gone=gone)
             return self.done(gone)
-        new = {cell for cell in present if writer.record_before(*cell) is None}
+        new = {cell for cell in present if self._tx.is_created or writer.record_before(*cell) is None}
         whole = frozenset(cell for cell in present if self._is_whole(cell))
         self._mark_subtrees(new & whole)  # a list below a record that did not exist had a 404, or was empty
         for table in self.tables:
