@@ -146,6 +146,31 @@ resources:
         assert [like.id for like in session.call("likes.get_list", post=1)] == [1]
 
 
+def test_results_below_a_record_are_stale_whose_key_only_its_path_has() -> None:
+    """`param` names the parameter that fills a field, also where the path of the record is made of its fields."""
+    spec = """
+entities:
+  Board:
+    pk: [team, id]
+    fields: {team: {type: integer, param: team}, id: {type: integer, param: board}, name: string}
+resources:
+  boards: {path: /teams/:team/boards/:board, schema: Board}
+  cards: {path: /teams/:team/boards/:board/cards/:id, schema: {entity: Card, fields: {id: integer}}}
+"""
+    boards: list[str] = []
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return [] if boards else None
+        boards.append(target)
+        return {"name": "new"}
+
+    with small(spec, answer) as session:
+        assert is_missing(session, "cards.get_list", team=1, board=2)
+        session.call("boards.update", team=1, board=2, body={"name": "new"})
+        assert session.call("cards.get_list", team=1, board=2) == []
+
+
 def test_results_below_a_known_record_are_stale_after_its_creation() -> None:
     """It was deleted with its parent, which the client does not know; the status 201 of PUT says that it is new."""
     spec = """

@@ -353,7 +353,8 @@ def _params_of(
     names = path_template(get.path).names
     if len(names) == 1:
         return dict.fromkeys(names, pk)
-    fields = get.rules.params.fields or {}
+    filled = {field.param: name for name, field in model.fields.items() if field.param is not None}
+    fields = {**filled, **(get.rules.params.fields or {})}
     found = {name: value_at(record or {}, model.wire_path(fields.get(name, name))) for name in names}
     return {name: value if type(value) in SCALARS else None for name, value in found.items()}
 
