@@ -213,17 +213,6 @@ def test_list_endpoints_list_that_selects_by_default_follows_nothing(get: Any, f
     assert follows or found["collection"]["follow"] is False
 
 
-def test_list_endpoints_second_list_follows_nothing() -> None:
-    """`/mine` has some of the items: which of them only the server knows."""
-    paths = {
-        "/items": {"get": operation(many(ref("Item")))},
-        "/items/{id}": {"get": operation(ref("Item"))},
-        "/items/mine": {"get": operation(many(ref("Item")))},
-    }
-    endpoints = written(made(paths, {"Item": ITEM}), "resources", "items", "endpoints")
-    assert endpoints["mine"]["schema"] == {"collection": ["Item"], "follow": False}
-
-
 def test_list_endpoints_list_below_no_parent_follows_nothing() -> None:
     """`/account/cards` has the cards of one's own account, and `/accounts/{account}/cards` those of any."""
     card = record("id", "account", id="string", account="string")

@@ -16,13 +16,6 @@ def test_primary_keys_last_parameter_has_the_name_of_the_key() -> None:
     assert found["resources"]["posts"]["path"] == "/users/:user_id/posts/:id"
 
 
-def test_primary_keys_parameter_of_another_name_stays_and_is_checked() -> None:
-    """`/issues/{index}` with the key `id` keeps `index`, and says that it is to be checked."""
-    result = made({"/issues/{nick}": {"get": operation(record("id", id="integer", index="integer"))}})
-    assert whole(result)["resources"]["issues"]["path"] == "/issues/:nick"
-    assert "check: {nick} does not look like one" in comment(result, "entities.Issue.fields.id")
-
-
 @pytest.mark.parametrize(
     ("path", "member", "said"),
     [

@@ -397,15 +397,6 @@ def test_reader_links_that_lead_out_of_the_root_are_followed_and_refused(tmp_pat
     assert wider.schema(wider.operations[0].result.schema or Part({}, wider.operations[0].where)).type == "integer"
 
 
-def test_reader_one_schema_has_one_identity(tmp_path: Path) -> None:
-    """Whoever refers to it; it is known by file and pointer."""
-    node = {"type": "object", "properties": {"left": {"$ref": "#/components/schemas/Node"}}}
-    schema, found = schema_of({"$ref": "#/components/schemas/Node"}, tmp_path, Node=node)
-    left = found.schema(schema.properties["left"])
-    assert left.at == schema.at
-    assert (schema.name, schema.at.pointer) == ("Node", "/components/schemas/Node")
-
-
 # ------------------------------------------------------------------------------------------------ paths and parameters
 
 

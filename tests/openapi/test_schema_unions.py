@@ -77,8 +77,12 @@ def test_schema_unions_unions_of_two_kinds_are_read_in_every_place(one: str, oth
     [
         ([TEXT, many(TEXT)], {}, {"type": ["string"], "optional": True}),
         ([TEXT, KINDS["enum"]], {}, "string?"),
-        ([KINDS["object"], {"type": "integer"}], {"style": "deepObject"}, {"type": "any", "style": "deep"}),
-        ([KINDS["object"], {"type": "integer"}], {}, {"type": "any", "style": "json"}),
+        (
+            [KINDS["object"], {"type": "integer"}],
+            {"style": "deepObject"},
+            {"type": "any", "style": "deep", "optional": True},
+        ),
+        ([KINDS["object"], {"type": "integer"}], {}, {"type": "any", "style": "json", "optional": True}),
         ([KINDS["free"], EMPTY], {"style": "deepObject"}, {"type": {"values": "any"}, "optional": True}),
     ],
 )
