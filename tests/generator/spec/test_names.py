@@ -19,11 +19,8 @@ from restencil_generator.spec.names import (
     ENTITY_MEMBERS,
     KEYWORDS,
     Use,
-    constant_name,
     is_identifier,
-    pascal_case,
     python_name,
-    suggested_identifier,
     wire_name,
 )
 from restencil_generator.spec.path_template import TemplateError, list_path, parse_path, route
@@ -116,52 +113,10 @@ def test_names_table_of_client_members_is_what_both_controllers_show() -> None:
     assert public == CLIENT_MEMBERS
 
 
-@pytest.mark.parametrize(
-    ("name", "pascal"),
-    [
-        ("articles", "Articles"),
-        ("blog_posts", "BlogPosts"),
-        ("apiKeys", "ApiKeys"),
-        ("v1_users", "V1Users"),
-        ("a", "A"),
-    ],
-)
-def test_names_class_is_named_in_pascal_case(name: str, pascal: str) -> None:
-    """`blog_posts` gives `BlogPosts`."""
-    assert pascal_case(name) == pascal
-
-
-@pytest.mark.parametrize(
-    ("enum", "member", "constant"),
-    [
-        ("Diet", "herbivore", "DIET_HERBIVORE"),
-        ("DietKind", "HERBIVORE", "DIET_KIND_HERBIVORE"),
-        ("Size", "2xl", "SIZE_2XL"),
-    ],
-)
-def test_names_constant_is_named_after_enum_and_member(enum: str, member: str, constant: str) -> None:
-    """`Diet.herbivore` gives `DIET_HERBIVORE`."""
-    assert constant_name(enum, member) == constant
-
-
-@pytest.mark.parametrize("name", ["a", "a1", "größe", "名前", "match", "None"])
-def test_names_identifier_is_what_python_takes_unchanged(name: str) -> None:
-    """Letters of all scripts are allowed."""
-    assert is_identifier(name)
-
-
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "ﬁ", "\uff41", "a\u0301\u0323", "a.b", "a\n", "€", "a\x00"])
 def test_names_what_python_would_fold_or_reject_is_no_identifier(name: str) -> None:
     """Compatible forms that Python folds into other letters are refused, like anything that is no name."""
     assert not is_identifier(name)
-
-
-@pytest.mark.parametrize(
-    ("name", "suggested"), [("foo-bar", "foo_bar"), ("1st", "n1st"), ("a b.c", "a_b_c"), ("___", None), ("é", None)]
-)
-def test_name_near_to_a_wrong_one_is_suggested(name: str, suggested: str | None) -> None:
-    """What cannot stand in a name becomes an underscore."""
-    assert suggested_identifier(name) == suggested
 
 
 # --------------------------------------------------------------------------------------------------------------- paths
