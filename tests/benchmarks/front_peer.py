@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from front_shapes import PREFIX, client, look_deep, look_flat, tree
+from front_shapes import PREFIX, client, see, tree
 from pydantic import BaseModel, TypeAdapter
 from serve import Run, serve, timed
 
@@ -91,34 +90,6 @@ _ADAPTERS: dict[str, TypeAdapter[Any]] = {
 }
 
 
-def _look_nested(value: Any) -> Iterator[Any]:
-    for project in value.project:
-        yield project.name
-        for build in project.buildTypes.buildType:
-            yield build.name
-
-
-def _look_page(value: Any) -> Iterator[Any]:
-    for order in value.results:
-        yield order.name
-        yield order.created_at
-        yield order.customer.since
-        yield order.product.since
-
-
-_LOOKS: dict[str, Callable[[Any], Iterator[Any]]] = {
-    "nested": _look_nested,
-    "flat": look_flat,
-    "page": _look_page,
-    "deep": look_deep,
-}
-
-
-def _see(shape: str, value: Any) -> None:
-    for _ in _LOOKS[shape](value):
-        pass
-
-
 def fetch(shape: str, share: float) -> Run:
     ours, adapter, url = client(shape, share), _ADAPTERS[shape], f"{PREFIX}/{shape}"
     return timed(lambda: adapter.validate_json(ours.get(url).content))
@@ -126,7 +97,7 @@ def fetch(shape: str, share: float) -> Run:
 
 def looked(shape: str, share: float) -> Run:
     ours, adapter, url = client(shape, share), _ADAPTERS[shape], f"{PREFIX}/{shape}"
-    return timed(lambda: _see(shape, adapter.validate_json(ours.get(url).content)))
+    return timed(lambda: see(shape, adapter.validate_json(ours.get(url).content), getattr))
 
 
 def validate(shape: str) -> Run:

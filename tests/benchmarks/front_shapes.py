@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from typing import Any, Final
 
@@ -32,17 +32,31 @@ def client(shape: str, changed: float) -> httpx.Client:
     return httpx.Client(transport=transport(answers(shape, changed)))
 
 
-def look_flat(value: Any) -> Iterator[Any]:
-    """A look at each product."""
-    for product in value:
-        yield product.name
+def see(shape: str, value: Any, of: Callable[[Any, str], Any]) -> None:
+    """Look at each record of an answer; `of` reads a member of what is no record."""
+    for _ in _look(shape, value, of):
+        pass
 
 
-def look_deep(value: Any) -> Iterator[Any]:
-    """A look at each part."""
-    yield value.name
-    for part in value.parts:
-        yield from look_deep(part)
+def _look(shape: str, value: Any, of: Callable[[Any, str], Any]) -> Iterator[Any]:
+    if shape == "nested":
+        for project in of(value, "project"):
+            yield project.name
+            for build in of(project.buildTypes, "buildType"):
+                yield build.name
+    elif shape == "flat":
+        for product in value:
+            yield product.name
+    elif shape == "page":
+        for order in of(value, "results"):
+            yield order.name
+            yield order.created_at
+            yield order.customer.since
+            yield order.product.since
+    else:
+        yield value.name
+        for part in value.parts:
+            yield from _look(shape, part, of)
 
 
 def tree(shape: str) -> Any:

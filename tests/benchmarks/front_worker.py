@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from operator import getitem
 from typing import Any
 
 from serve import Run, in_fresh, serve, timed
@@ -18,7 +19,7 @@ if "--standard" in sys.argv:
     sys.modules["orjson"] = None  # type: ignore[assignment]  # as where it is not installed
 
 from entities import Project
-from front_shapes import PREFIX, client, look_deep, look_flat, tree
+from front_shapes import PREFIX, client, see, tree
 
 from restencil import Controller, Entity, RestEndpoint, Store
 from restencil.schema import Collection, Lazy
@@ -85,34 +86,6 @@ _ENDPOINTS: dict[str, RestEndpoint[..., Any]] = {
 }
 
 
-def look_nested(value: Any) -> Iterator[Any]:
-    for project in value["project"]:
-        yield project.name
-        for build in project.buildTypes["buildType"]:
-            yield build.name
-
-
-def look_page(value: Any) -> Iterator[Any]:
-    for order in value["results"]:
-        yield order.name
-        yield order.created_at
-        yield order.customer.since
-        yield order.product.since
-
-
-_LOOKS: dict[str, Callable[[Any], Iterator[Any]]] = {
-    "nested": look_nested,
-    "flat": look_flat,
-    "page": look_page,
-    "deep": look_deep,
-}
-
-
-def _see(shape: str, value: Any) -> None:
-    for _ in _LOOKS[shape](value):
-        pass
-
-
 def fresh(shape: str) -> Run:
     ours, endpoint = client(shape, 1), _ENDPOINTS[shape]
     return timed(lambda: Controller(Store(), client=ours).fetch(endpoint))
@@ -128,7 +101,7 @@ def changed(shape: str, share: float) -> Run:
 
     def turn() -> None:
         controller.fetch(endpoint)
-        _see(shape, controller.cached(endpoint))
+        see(shape, controller.cached(endpoint), getitem)
 
     return timed(turn)
 
