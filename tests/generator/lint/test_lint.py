@@ -36,11 +36,6 @@ def test_lint_example_of_the_project_is_as_advised() -> None:
     assert lint(load_spec(ROOT / "specs" / "blog.yaml")) == ()
 
 
-def test_lint_spec_with_mistakes_gets_no_advice() -> None:
-    """The mistakes come first."""
-    assert lint(load_text("restencil: 1\n")) == ()
-
-
 @pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
 def test_lint_start_has_an_effect_where_pages_are_counted(style: PageStyle) -> None:
     """`start` is the first number; styles that send none have no use for it."""

@@ -171,15 +171,6 @@ def test_conflicts_package_whose_spec_is_gone_is_reported(capsys: pytest.Capture
     assert (problem["code"], problem["file"]) == ("orphan-package", "src/shop")
 
 
-def test_conflicts_package_that_was_renamed_leaves_an_orphan(capsys: pytest.CaptureFixture[str]) -> None:
-    """The folder under the old name is still imported by somebody."""
-    Path("specs/blog.yaml").write_text(SPEC.replace("package: blog", "package: weblog"))
-    assert run(["generate"]) == 0
-    capsys.readouterr()
-    assert run(["check"]) == 1
-    assert "src/blog: orphan package" in capsys.readouterr().out
-
-
 def test_conflicts_specs_named_one_by_one_say_nothing_of_other_packages() -> None:
     """Other folders in the folder of packages belong to specs that nobody asked about."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))

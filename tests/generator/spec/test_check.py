@@ -241,30 +241,6 @@ def test_check_every_key_of_a_body_is_a_field_but_a_form_alone(
     assert body.type.name == "ItemsSendBody"
 
 
-def test_check_types_of_bodies_are_named_where_a_body_needs_them() -> None:
-    """The entity, what it holds, and nothing else; read-only fields are left out."""
-    declared = spec("""
-        objects: {Used: {a: string}, Unused: {a: string}, Hidden: {a: string}}
-        entities:
-          Item: {fields: {id: integer, one: Used, other: Other?, hidden: {type: Hidden, read_only: true}}}
-          Other: {fields: {id: integer}}
-          Lone: {fields: {id: integer}}
-        resources:
-          items: {path: '/items/:id', schema: Item, members: [update]}
-          lones: {path: '/lones/:id', schema: Lone, members: [get]}
-        """)
-    assert {name: entity.body_name for name, entity in declared.entities.items()} == {
-        "Item": "ItemBody",
-        "Lone": None,
-        "Other": "OtherBody",
-    }
-    assert {name: one.body_name for name, one in declared.objects.items()} == {
-        "Hidden": None,
-        "Unused": None,
-        "Used": "UsedBody",
-    }
-
-
 def test_check_collection_of_a_resource_reaches_every_collection_in_its_schemas() -> None:
     """Its class and its non-filter arguments belong to the list, wrapped or not."""
     keys = """
