@@ -146,8 +146,8 @@ class DependencyGraph:
     def waiting(self, table: str) -> list[Any]:
         """Return the deferred edges of a table: alternately nodes, and the primary keys that they were built from.
 
-        They are linked when one of these cells changes; until then a long list needs one entry. (Benchmark: push 10
-        items onto a list of 10,000, and read the list.)
+        They are linked when one of these cells changes; until then a list needs one entry. (Benchmark: denormalize it
+        all cold.)
         """
         found = self.unlinked.get(table)
         if found is None:
