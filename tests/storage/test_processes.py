@@ -62,6 +62,8 @@ class Walker:
             other = expected[name]
             if shown == other or (not times and isinstance(shown, list) and shown[0] == other[0]):
                 continue
+            if name.partition("?")[0].endswith("/items") and isinstance(shown, list) and shown[0] in (other[0], None):
+                continue  # a page may have dropped the stored result
             if not times and "/directs/all" in name and [None, 1] in (shown, other):
                 continue  # a server does not know whether it has all of a table
             if has_expired(self.expired, name, shown, other):
