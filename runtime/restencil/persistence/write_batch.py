@@ -232,10 +232,10 @@ class WriteBatch:
         lookup ignores a record with another value.
         """
         found: dict[IndexEntry, str] = {}
-        for action in self.actions:
-            for table, written in action.cells.items():
-                names = registry.indexes(table)
-                for pk in written if names else ():
+        indexed = {table: names for table in {table for table, _ in self.rows} if (names := registry.indexes(table))}
+        for action in self.actions if indexed else ():
+            for table, names in indexed.items():
+                for pk in action.cells.get(table, EMPTY):
                     row = self.rows.get((table, pk))
                     if row is None or row.held.stored is INVALID or not registry.keeps((table, pk)):
                         continue
