@@ -53,6 +53,10 @@ class Pods(
     def partial_update(self, *, name: str, body: Any) -> Pod:
         raise NotImplementedError
 
+    @rest()
+    def delete(self, *, name: str) -> Any:
+        raise NotImplementedError
+
     @rest(method="PUT", path="/pods/:name/scale")
     def scale(self, *, name: str, body: Any) -> Pod:
         raise NotImplementedError
@@ -117,6 +121,21 @@ def test_items_by_name_change_by_name_shows_at_once() -> None:
         pods.update(name="web", body=BODY)
         pods.partial_update(name="web", body={"phase": "down"})
     assert cluster.seen == [("up", "u1"), ("down", "u1")]
+
+
+@pytest.mark.parametrize(
+    ("member", "body"), [("update", {"body": BODY}), ("partial_update", {"body": BODY}), ("delete", {})]
+)
+def test_items_by_name_change_of_what_get_never_gave_shows_nothing_before_its_response(
+    member: str, body: dict[str, Any]
+) -> None:
+    """Nobody knows which record it is, so nothing is expected of the change, and that is no error."""
+    cluster = Cluster(Answer(json=WEB))
+    with closing(controller(cluster)) as news:
+        pods = Pods(news)
+        cluster.look = lambda: (news.store.state["optimistic"], news.store.state["entities"].get("Pod", {}))
+        getattr(pods, member)(name="web", **body)
+    assert [(len(pending), shown) for pending, shown in cluster.seen] == [(1, {})]
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -97,7 +97,25 @@ def test_collection_only_lists_and_maps_are_collected() -> None:
     assert isinstance(caught.value.__cause__, TypeError)
 
 
+@pytest.mark.parametrize("answer", ["x", 5])
+def test_collection_what_is_no_list_stays_what_it_is(answer: Any) -> None:
+    """Inside of an object that is answered; without `strict_shape` it is no error."""
+    wrapped = listed({"todos": TODOS})
+    desk = Desk()
+    desk.answer(wrapped, {"todos": answer})
+    assert desk.result(wrapped) == {"todos": answer}
+
+
 # -- adders ----------------------------------------------------------------------------------------------------------
+
+
+def test_collection_item_of_an_unknown_kind_is_compared_by_its_value() -> None:
+    """It is not added twice, either."""
+    desk = Desk()
+    desk.answer(listed(FEED, "/feed"), [{"type": "zz", "n": [1]}])
+    for number in (1, 2):
+        desk.answer(adding(FEED.push, "/feed"), {"type": "zz", "n": [number]}, {})
+    assert desk.table("[Link;Post]")["{}"] == [{"type": "zz", "n": [1]}, {"type": "zz", "n": [2]}]
 
 
 unshift = adding(TODOS.unshift)
