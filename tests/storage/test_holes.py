@@ -40,19 +40,6 @@ def test_holes_what_is_no_json_is_absent(here: Here) -> None:
     assert titles(here.controller.read(Articles.get_list)) == ["A"]
 
 
-def test_holes_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
-    """`All` has every row of the storage in its order, what others add to it, and what is on its way there last."""
-    here.other.answered(All, [SECOND]).publish(listed=("Article",))
-    here.other.answered(Articles.get, FIRST, id="1").publish()
-    assert one(here.controller.get(Article, id="1")).title == "A"
-    assert titles(here.controller.cached(All)) == ["B", "A"]
-    third = {**FIRST, "id": "3", "title": "C"}
-    here.other.answered(Articles.get, third, id="3").publish()
-    here.turn()
-    assert titles(here.controller.cached(All)) == ["B", "A", "C"]
-    assert here.asked == 0
-
-
 def test_holes_incomplete_table_is_fetched(here: Here) -> None:
     """`All` of a table of which rows were dropped is a hole, until this process was answered itself."""
     here.other.answered(All, [FIRST, SECOND]).publish(listed=("Article",))
@@ -81,13 +68,6 @@ def test_holes_object_with_a_list_is_read_whole(here: Here) -> None:
     assert here.controller.cached(Wrapped) is None
 
 
-def test_holes_page_alone_is_no_list(here: Here) -> None:
-    """A list of which only pages are stored is not shown as the whole list."""
-    pages: Any = RestEndpoint(path="/news", schema=schema.Collection([Article]), pagination_field="page")
-    here.other.answered(pages.paginated("page"), [FIRST], {"page": "2"}).publish()
-    assert here.controller.cached(pages) is None
-
-
 def test_holes_bounded_store_reads_again_what_it_evicted(here: Here) -> None:
     """With a storage a bound is one of memory alone: what was let go of is read from the storage, without a request."""
     here.begin(max_entities=10)
@@ -98,15 +78,6 @@ def test_holes_bounded_store_reads_again_what_it_evicted(here: Here) -> None:
     held = sum(map(len, here.store._store_state.base.entities.values()))
     assert held < 25 and here.asked == 0
     assert len(one(here.controller.cached(Articles.get_list))) == 50
-
-
-def test_holes_bounded_store_reads_whole_tables(here: Here) -> None:
-    """What a bound took out of memory is in `All` again, which the storage has whole."""
-    here.begin(max_entities=2)
-    here.other.answered(All, [FIRST, SECOND, {"id": "3", "title": "C"}]).publish(listed=("Article",))
-    for number in "123":
-        assert here.controller.read(Articles.get, id=number).id == number
-    assert titles(here.controller.cached(All)) == ["A", "B", "C"]
 
 
 def test_holes_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:

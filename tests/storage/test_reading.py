@@ -58,16 +58,6 @@ def test_reading_entity_that_came_with_a_list_answers(here: Here) -> None:
     assert here.asked == 0
 
 
-def test_reading_index_leads_through_the_storage(here: Here) -> None:
-    """A look-up by an indexed field asks the storage's index; a record with another value by now is not found."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    assert one(here.controller.get(Article, slug="a")).id == "1"
-    assert here.controller.get(Article, slug="zzz") is None
-    here.other.answered(Articles.get, {**SECOND, "slug": "zzz"}, id="2").publish()
-    here.begin()
-    assert one(here.controller.get(Article, slug="zzz")).id == "2"
-
-
 def test_reading_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here) -> None:
     """What lies under a key, and the entity or list that its arguments name, are asked for at once."""
     here.other.answered(Articles.get_list, [FIRST]).answered(Articles.get, SECOND, id="2").publish()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.patience import eventually
-from tests.storage.here import ANN, FIRST, SECOND, Article, Articles, Author, Here, one, titles
+from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 from tests.storages import PatientStore
 
 from restencil import Controller, ResetError, RestEndpoint
@@ -61,45 +61,6 @@ def test_sharing_load_contains_memory_up_to_its_datetime(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).title == "New"
 
 
-def test_sharing_what_was_absent_is_looked_for_again(here: Here) -> None:
-    """That a place is empty is forgotten when an entry names it."""
-    assert here.controller.cached(Articles.get, id="1") is None
-    here.other.answered(Articles.get, FIRST, id="1").publish()
-    here.turn()
-    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
-
-
-def test_sharing_index_is_looked_up_again(here: Here) -> None:
-    """An index entry that led nowhere is asked again once its table changed."""
-    assert here.controller.get(Article, slug="a") is None
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    here.turn()
-    assert one(here.controller.get(Article, slug="a")).id == "1"
-
-
-def test_sharing_deletion_by_another_process_shows(here: Here) -> None:
-    """What another process deleted is gone here, and stays gone."""
-    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
-    here.controller.cached(Articles.get_list)
-    here.clock.advance(10)
-    here.other.answered(Articles.delete, None, id="2").publish()
-    here.turn()
-    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
-
-
-def test_sharing_invalidation_by_another_process_shows(here: Here) -> None:
-    """What another process invalidated is fetched by the next read here."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    here.controller.cached(Articles.get_list)
-    here.clock.advance(10)
-    here.other.controller.invalidate(Articles.get_list)
-    here.other.publish()
-    here.turn()
-    here.answers["/articles"] = [SECOND]
-    assert titles(here.controller.read(Articles.get_list)) == ["B"]
-    assert here.asked == 1
-
-
 def test_sharing_live_read_yields_what_others_wrote(here: Here) -> None:
     """`live` shows a change by another process."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
@@ -110,16 +71,6 @@ def test_sharing_live_read_yields_what_others_wrote(here: Here) -> None:
         here.turn()
         assert next(live).title == "New"
     assert here.asked == 0
-
-
-def test_sharing_nested_entity_changes_where_it_shows(here: Here) -> None:
-    """A row that another process changed shows in all that is built with it."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    here.controller.cached(Articles.get_list)
-    here.clock.advance(10)
-    here.other.answered(Articles.get, {**SECOND, "author": {**ANN, "name": "Anna"}}, id="2").publish()
-    here.turn()
-    assert one(here.controller.cached(Articles.get_list))[0].author.name == "Anna"
 
 
 def test_sharing_dropped_row_counts_as_stale(here: Here) -> None:

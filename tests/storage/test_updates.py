@@ -45,24 +45,6 @@ def test_updates_function_runs_on_what_memory_has(clock: FakeClock) -> None:
     assert here.controller.cached(WORDS) == ["a", "b"]
 
 
-def test_updates_what_came_just_now_is_requested_again(clock: FakeClock) -> None:
-    """Where this process knew that there was nothing, and the other one wrote since."""
-    here = Here(clock)
-    assert here.controller.cached(WORDS) is None
-    here.other.answered(WORDS, ["a"]).publish()
-    _add(here, "b")
-    assert here.controller.cached(WORDS) is None
-
-
-def test_updates_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None:
-    """As without a storage, once that is known."""
-    here = Here(clock)
-    assert here.controller.cached(WORDS) is None
-    _add(here, "b")
-    assert here.controller.store.endpoint_meta(WORDS.key()) is None
-    assert here.store._store_state.base.result(WORDS.key()) == ["b"]
-
-
 def test_updates_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:
     """A row that the storage has lost is a hole in what the function made, too."""
     here = Here(clock)
@@ -88,17 +70,6 @@ def test_updates_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
     here.begin()
     other: RestEndpoint[..., Any] = RestEndpoint(path="/words", url_prefix="http://api.test", schema=[Article])
     assert here.controller.cached(other) is None
-
-
-def test_updates_what_was_invalidated_stays_so(clock: FakeClock) -> None:
-    """The function does not make it valid again."""
-    here = Here(clock)
-    here.other.answered(WORDS, ["a"]).publish()
-    clock.advance(10)
-    here.other.controller.invalidate(WORDS)
-    here.other.publish()
-    _add(here, "b")
-    assert here.controller.cached(WORDS) is None
 
 
 @pytest.mark.parametrize("inline", [True, False])

@@ -13,10 +13,8 @@ from tests.storages import PatientStore
 
 from restencil import Controller, Entity, RestEndpoint, StorageDown, StorageOff, Store
 from restencil.cache.actions import (
-    ExpireAll,
     Freshen,
     Invalidate,
-    InvalidateAll,
     Meta,
     Reset,
     Set,
@@ -48,13 +46,10 @@ class Tag(Entity, key="WrittenTag"):
     word: str = ""
 
 
-Tags = Collection([Tag])
 AnyEndpoint = RestEndpoint[..., Any]
 PREFIX = "http://api.test"
 GET: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/articles/:id", schema=Article)
 LIST: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/articles", schema=[Article])
-TAGS: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags", schema=Tags)
-PUSH: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags", method="POST", schema=Tags.push)
 PATCH: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/articles/:id", method="PATCH", schema=Article)
 DELETE: AnyEndpoint = RestEndpoint(
     url_prefix=PREFIX, path="/articles/:id", method="DELETE", schema=Invalidated(Article)
@@ -184,16 +179,6 @@ def test_writing_row_that_another_wrote_is_folded(desk: Desk) -> None:
     assert (found.title, found.slug) == ("B", "a")
 
 
-def test_writing_older_response_adds_only_what_is_new(desk: Desk) -> None:
-    """A commit that comes late goes by when it was asked for."""
-    other = desk.another()
-    desk.clock.advance(100)
-    desk.answer(GET, {"id": "1", "title": "new"}, {"id": "1"})
-    other.answer(GET, {"id": "1", "title": "old", "slug": "s"}, {"id": "1"}, asked=1_000)
-    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "new", "slug": "s"}
-    assert other.shown(GET, {"id": "1"}).title == "new"
-
-
 def test_writing_deletion_is_a_tombstone(desk: Desk) -> None:
     """What was deleted stays deleted for who asked before, and not for who asked after it."""
     other = desk.another()
@@ -206,20 +191,6 @@ def test_writing_deletion_is_a_tombstone(desk: Desk) -> None:
     desk.clock.advance(100)
     other.answer(GET, {"id": "1", "title": "again"}, {"id": "1"})
     assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
-
-
-def test_writing_deletion_that_comes_late_does_not_undo_what_came_after_it() -> None:
-    """A record that was asked for after a deletion, and stored before it, stays."""
-    held = StoredEntry()
-    first = Desk(held)
-    second = first.another()
-    held.hold()
-    first.answer(DELETE, {"id": "1"}, {"id": "1"})
-    first.clock.advance(10)
-    second.answer(GET, {"id": "1", "title": "again"}, {"id": "1"})
-    held.let_go()
-    assert first.store.flush()
-    assert first.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
 
 
 def test_writing_results_of_mutations_are_not_stored(desk: Desk) -> None:
@@ -236,111 +207,6 @@ def test_writing_error_changes_nothing(desk: Desk) -> None:
     desk.store.apply(SetError(GET.request(({"id": "1"},)), ValueError("no"), Meta(2_000, 2_000, 3_000)))
     assert desk.result(GET, {"id": "1"}) == before
     assert desk.storage.changes(1, 0).entries == []
-
-
-def test_writing_value_that_is_set_is_stored(desk: Desk) -> None:
-    """What is written without an endpoint is stored as well."""
-    desk.store.apply(Set(Article, (), {"id": "1", "title": "A"}, Meta(1_000, 1_000, 2_000)))
-    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "A"}
-
-
-def test_writing_later_result_stays(desk: Desk) -> None:
-    """Of two results of a key, the one that was received later counts."""
-    other = desk.another()
-    desk.answer(PLAIN, {"from": "second"}, {})
-    late = Meta(500, 900, 60_900)
-    other.store.apply(SetResponse(PLAIN.request(({},)), {"from": "first"}, late, wanted=False))
-    assert desk.result(PLAIN, {}).value == b'{"from":"second"}'
-
-
-def test_writing_invalidation_is_stored(desk: Desk) -> None:
-    """An invalidated result has the moment of that as its date, also where memory never had it."""
-    desk.answer(GET, {"id": "1"}, {"id": "1"})
-    desk.clock.advance(50)
-    desk.another().store.apply(Invalidate(GET.key({"id": "1"})))
-    result = desk.result(GET, {"id": "1"})
-    assert (result.invalidated, result.value, result.times.date, result.times.expires_at) == (True, None, 1_050, 0)
-
-
-def test_writing_all_results_are_invalidated(desk: Desk) -> None:
-    """What invalidates all results reaches those that memory never had, and none that came later."""
-    other = desk.another()
-    desk.answer(GET, {"id": "1"}, {"id": "1"})
-    other.store.apply(InvalidateAll(GET.test_key))
-    assert desk.result(GET, {"id": "1"}).invalidated
-    desk.clock.advance(10)
-    desk.answer(GET, {"id": "2"}, {"id": "2"})
-    assert not desk.result(GET, {"id": "2"}).invalidated
-
-
-def test_writing_all_results_expire(desk: Desk) -> None:
-    """What expires all results leaves their values."""
-    desk.answer(GET, {"id": "1"}, {"id": "1"})
-    desk.another().store.apply(ExpireAll(GET.test_key))
-    result = desk.result(GET, {"id": "1"})
-    assert (result.value, result.times.expires_at, result.times.date) == (b'"1"', 1, 1_000)
-
-
-def test_writing_what_is_invalidated_expires_as_in_memory(desk: Desk) -> None:
-    """An invalidated result that expires stays invalidated, and counts as stale everywhere alike."""
-    desk.store.apply(Invalidate(PLAIN.key({})))
-    desk.store.apply(ExpireAll(PLAIN.test_key))
-    result = desk.result(PLAIN, {})
-    assert (result.invalidated, result.times.expires_at) == (True, 1)
-    assert desk.store.read(PLAIN.request(({},))).expires_at == 1
-
-
-def test_writing_list_is_replaced_as_a_whole(desk: Desk) -> None:
-    """Of two answers of a list, the one that was asked for later counts."""
-    other = desk.another()
-    desk.clock.advance(100)
-    desk.answer(TAGS, [{"id": "1"}, {"id": "2"}], {})
-    other.answer(TAGS, [{"id": "3"}], {}, asked=1_050)
-    assert desk.row("[WrittenTag]", "{}") == ["1", "2"]
-    desk.clock.advance(10)
-    other.answer(TAGS, [{"id": "3"}], {})
-    assert desk.row("[WrittenTag]", "{}") == ["3"]
-    assert desk.rows("WrittenTag") == {"1": {"id": "1"}, "2": {"id": "2"}, "3": {"id": "3"}}
-
-
-def test_writing_what_is_pushed_joins_lists_that_are_not_in_memory(desk: Desk) -> None:
-    """An addition joins every stored list that its filter accepts, whoever stored it."""
-    other = desk.another()
-    desk.answer(TAGS, [{"id": "1"}], {})
-    desk.answer(TAGS, [{"id": "2"}], {"word": "x"})
-    desk.answer(TAGS, [{"id": "3"}], {"word": "y"})
-    desk.clock.advance(10)
-    other.answer(PUSH, {"id": "9", "word": "x"}, {}, {"word": "x"})
-    assert desk.rows("[WrittenTag]") == {"{}": ["1", "9"], '{"word":"x"}': ["2", "9"], '{"word":"y"}': ["3"]}
-
-
-def test_writing_two_processes_push_to_one_list(desk: Desk) -> None:
-    """What both push is in the list, in the order of their commits, and once."""
-    other = desk.another()
-    desk.answer(TAGS, [{"id": "1"}], {})
-    other.answer(TAGS, [{"id": "1"}], {})
-    desk.answer(PUSH, {"id": "2"}, {}, {})
-    other.answer(PUSH, {"id": "3"}, {}, {})
-    desk.answer(PUSH, {"id": "4"}, {}, {})
-    desk.answer(PUSH, {"id": "3"}, {}, {})
-    assert desk.row("[WrittenTag]", "{}") == ["1", "2", "3", "4"]
-    assert [tag.id for tag in desk.shown(TAGS, {})] == ["1", "2", "3", "4"]
-
-
-def test_writing_list_that_was_requested_after_an_addition_has_it(desk: Desk) -> None:
-    """An addition that comes late leaves a list alone that was asked for after its answer."""
-    held = StoredEntry()
-    first = Desk(held)
-    second = first.another()
-    second.answer(TAGS, [{"id": "1"}], {})
-    held.hold()
-    first.answer(PUSH, {"id": "2"}, {}, {})
-    first.clock.advance(10)
-    second.answer(TAGS, [{"id": "1"}], {})
-    held.let_go()
-    assert first.store.flush()
-    assert first.row("[WrittenTag]", "{}") == ["1"]
-    assert first.row("WrittenTag", "2") == {"id": "2"}
 
 
 def test_writing_what_is_no_json_is_not_stored(desk: Desk) -> None:
@@ -376,15 +242,6 @@ def test_writing_reset_begins_a_new_epoch(desk: Desk) -> None:
     other.answer(GET, {"id": "1"}, {"id": "1"})
     assert other.store.storage_stats().fenced == 1
     assert desk.rows("WrittenArticle") == {}
-
-
-def test_writing_whole_table_is_listed(desk: Desk) -> None:
-    """The answer to an `All` makes its table complete, and leaves no value under its key."""
-    desk.answer(EVERY, [{"id": "1"}, {"id": "2"}], {})
-    info = desk.storage.load([], [], [], ["WrittenTag"]).tables["WrittenTag"]
-    assert info.version > 0 and not info.incomplete
-    assert desk.result(EVERY, {}).value is None
-    assert desk.storage.scan("WrittenTag", None, 10).items == ["1", "2"]
 
 
 def test_writing_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCaptureFixture) -> None:
