@@ -44,31 +44,19 @@ def _mock(command: list[str]) -> Generator[str]:
     """The address of a mock server that runs until the block ends."""
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    assert server.stderr is not None
-    log: list[str] = []
-    reader = threading.Thread(target=log.extend, args=(server.stderr,), daemon=True)
-    reader.start()
     killer = threading.Timer(SECONDS, server.kill)
     killer.start()
     try:
         address = server.stdout.readline().strip()
         killer.cancel()
-        if not address.startswith("http"):
-            reader.join(SECONDS)
-            raise SystemExit(f"the mock server did not start:\n{''.join(log)}")
-        yield address
+        if address:
+            yield address
     finally:
-        killer.cancel()
         server.terminate()
-        try:
-            server.wait(SECONDS)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait(SECONDS)
-        reader.join(SECONDS)
-        server.stdout.close()
-        server.stderr.close()
-    _say(f"\nThe server counted {len(log)} requests and has stopped.")
+        _, log = server.communicate(timeout=SECONDS)
+    if not address:
+        raise SystemExit(f"the mock server did not start:\n{log}")
+    _say(f"\nThe server counted {len(log.splitlines())} requests and has stopped.")
 
 
 def _say(text: str) -> None:
