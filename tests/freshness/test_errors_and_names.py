@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.freshness.driver import Session
 from tests.freshness.server import NOTHING, Response
-from tests.freshness.small import package_of, small
+from tests.freshness.small import client_before, package_of, small
 from tests.freshness.spec import client_class
 from tests.libraries import httpx
 from tests.patience import PATIENCE
@@ -215,6 +215,30 @@ resources:
         session.call("posts.import_all")
         assert session.requests("comments.get_list", post=1) == ["GET /posts/1/comments"]
         assert session.requests("users.get_list") == []
+
+
+@pytest.mark.parametrize("status", [304, 412])
+def test_response_to_the_condition_of_a_call_is_not_recorded_for_other_calls(status: int) -> None:
+    """It says nothing of what a call without the condition returns."""
+    spec = """
+resources:
+  notes:
+    path: /notes/:id
+    schema: {entity: Note, fields: {id: integer, title: string}}
+    endpoints:
+      get: {header_params: {if_match: {type: string, optional: true, in_key: false}}}
+"""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "if-match" in request.headers:
+            return httpx.Response(status)
+        return httpx.Response(200, json={"id": 1, "title": "t"})
+
+    with client_before(package_of(spec), answer) as client:
+        with pytest.raises(restencil.NetworkError):
+            client.notes.get(id=1, if_match='"1"')
+        assert client.notes.get.state(id=1).error is None
+        assert client.notes.get(id=1).title == "t"
 
 
 @pytest.mark.parametrize("before", [{}, {"x": 1}])

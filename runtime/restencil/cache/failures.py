@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import AbortError, PreconditionFailedError, ProcessingError, kept, response_status
 from ..base.logs import logger
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .store_state import StoreState
     from .transition import Transition
 
+_CONDITIONAL: Final = (304, 412)
+"""The statuses of reads that respond to a condition in their headers, and say nothing of calls without it."""
+
 
 def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
     """Record an error, unless the fetch was aborted or the store was reset since."""
@@ -30,7 +33,8 @@ def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
     tx = without_response(reader, request, action.meta)
     is_recorded = is_current(reader, action)
     transition: NoWrite | WriteChange = NoWrite(ended=action.fetch_id, notifies=is_recorded)
-    if is_recorded and isinstance(error, Exception) and not isinstance(error, AbortError):
+    is_conditional = not request.rules.side_effect and response_status(error) in _CONDITIONAL
+    if is_recorded and isinstance(error, Exception) and not isinstance(error, AbortError) and not is_conditional:
         transition = WriteChange(_recorded(store_state, request, error, action.meta), ended=action.fetch_id)
         if isinstance(error, PreconditionFailedError) and request.rules.mutation.concurrency is not None:
             refused = without_response(reader, request, action.meta)
