@@ -5,7 +5,6 @@ Every body is parsed or rejected with a reason: parsed values can be stored, com
 
 from __future__ import annotations
 
-import codecs
 import dataclasses
 import email.parser
 import email.policy
@@ -25,13 +24,6 @@ from restencil_generator.spec.type_info import bare
 DEPTH: Final = 100
 """Maximum nesting of lists and mappings in a body."""
 
-_CHARSETS: Final = frozenset(
-    (
-        *("ascii", "utf-8", "utf-8-sig", "iso8859-1", "iso8859-15", "cp1252"),
-        *(f"utf-{width}{order}" for width in (16, 32) for order in ("", "-le", "-be")),
-    )
-)
-
 
 def parse(spec: d.Spec, body: d.Body | None, content_type: str, raw: bytes) -> Sent:
     """Parse a body as declared by the endpoint; `MISSING` if there is none. Raises `Refusal` if it is invalid."""
@@ -39,15 +31,14 @@ def parse(spec: d.Spec, body: d.Body | None, content_type: str, raw: bytes) -> S
     if not raw:
         return d.MISSING
     if kind == "application/x-www-form-urlencoded":
-        pairs = parse_qsl(_decoded(raw, _charset(content_type), "replace"), keep_blank_values=True)
+        pairs = parse_qsl(_decoded(content_type, raw, "replace"), keep_blank_values=True)
         return _usable(_fields(spec, body, pairs))
     if kind == "multipart/form-data":
         return _usable(_parts(body, _multipart(content_type, raw)))
     if body is not None and (body.kind in ("bytes", "text") or (body.kind == "any" and "json" not in kind)):
         return raw
-    charset = _charset(content_type)
     try:
-        parsed: d.Json = json.loads(raw if charset is None else _decoded(raw, charset))
+        parsed: d.Json = json.loads(_decoded(content_type, raw))
     except (ValueError, RecursionError) as error:
         raise _refused(f"is not valid JSON: {error}") from error
     return _usable(parsed)
@@ -72,27 +63,17 @@ def _refused(why: str) -> Refusal:
 # -------------------------------------------------------------------------------------------------------------- charset
 
 
-def _charset(content_type: str) -> str | None:
-    """Return the charset of a Content-Type; None if it has none."""
+def _decoded(content_type: str, raw: bytes, errors: str = "strict") -> str:
+    """Decode a body, which must be UTF-8 whatever its Content-Type says."""
     for parameter in content_type.split(";")[1:]:
         name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset":
-            return value.strip().strip("\"'")
-    return None
-
-
-def _decoded(raw: bytes, charset: str | None, errors: str = "strict") -> str:
-    """Decode a body. Charsets that are not for text, or slow to decode, are rejected like unknown ones."""
+        charset = value.strip().strip("\"'")
+        if name.strip().lower() == "charset" and charset.lower() not in ("utf-8", "utf8", "us-ascii"):
+            raise _refused(f"has the charset {charset!r}, which the mock server does not support: send UTF-8")
     try:
-        found = codecs.lookup(charset or "utf-8").name
-    except (LookupError, ValueError):
-        found = ""
-    if found not in _CHARSETS:
-        raise _refused(f"has the charset {charset!r}, which the mock server does not support: send UTF-8")
-    try:
-        return raw.decode(found, errors)
+        return raw.decode("utf-8-sig", errors)
     except UnicodeError as error:
-        raise _refused(f"is not in its charset {charset!r}: {error}") from error
+        raise _refused(f"is not UTF-8: {error}") from error
 
 
 # ------------------------------------------------------------------------------------------------------------- limits

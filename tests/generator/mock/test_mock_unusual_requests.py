@@ -61,9 +61,9 @@ def test_mock_unusual_requests_body_nested_without_end_is_rejected(forms: Api) -
     refused(forms, "[" * 100_000, "the body ")
 
 
-@pytest.mark.parametrize("charset", ["x", "idna", "undefined", "rot13", "punycode", "a\0b", "utf-7", "../x", "é"])
-def test_mock_unusual_requests_charset_that_is_none_is_rejected(forms: Api, charset: str) -> None:
-    """Unknown ones, and codecs of Python that are no charsets."""
+@pytest.mark.parametrize("charset", ["x", "idna", "latin-1", "utf-16", "a\0b", "é"])
+def test_mock_unusual_requests_charset_other_than_utf_8_is_rejected(forms: Api, charset: str) -> None:
+    """Known and unknown ones."""
     for kind in ("application/json", "application/x-www-form-urlencoded"):
         url = "/things" if "json" in kind else "/things/thing-1/rating"
         answer = forms(
@@ -73,18 +73,18 @@ def test_mock_unusual_requests_charset_that_is_none_is_rejected(forms: Api, char
         assert "which the mock server does not support: send UTF-8" in answer.json()["message"]
 
 
-@pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"', "latin-1", "utf-16"])
-def test_mock_unusual_requests_usual_charsets_are_read(forms: Api, charset: str) -> None:
-    """JSON in the charset that its type names."""
-    content = '{"id": "a", "name": "é"}'.encode(charset.strip('"'))
+@pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"'])
+def test_mock_unusual_requests_utf_8_is_read(forms: Api, charset: str) -> None:
+    """With and without quotes."""
+    content = '{"id": "a", "name": "é"}'.encode()
     answer = forms("POST", "/things", content=content, headers={"Content-Type": f"application/json; charset={charset}"})
     assert (answer.status_code, answer.json()["name"]) == (201, "é")
 
 
-def test_mock_unusual_requests_body_that_is_not_in_its_charset_is_rejected(forms: Api) -> None:
+def test_mock_unusual_requests_body_that_is_not_utf_8_is_rejected(forms: Api) -> None:
     """With and without a charset in the type."""
-    refused(forms, b'{"name": "\xff"}', "the body is not valid JSON")
-    refused(forms, b'{"name": "\xff"}', "is not in its charset 'utf-8'", content_type="application/json; charset=utf-8")
+    refused(forms, b'{"name": "\xff"}', "the body is not UTF-8")
+    refused(forms, b'{"name": "\xff"}', "the body is not UTF-8", content_type="application/json; charset=utf-8")
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", '; boundary="', "; boundary=x", "; charset=idna; boundary=x"])
