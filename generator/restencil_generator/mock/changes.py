@@ -13,7 +13,7 @@ from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.store_json import Intake
-from restencil_generator.mock.tables import Row, Tables, argument_field, scalar_of, text_of
+from restencil_generator.mock.tables import Row, Tables, argument_field
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity, holds_many, holds_records
 from restencil_generator.spec.validate_value import fits, validation_errors
@@ -105,14 +105,15 @@ class Changes:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(map(str, found)))
 
     def _change(self, row: Row) -> Outcome:
-        """Update a record: PUT replaces, other methods merge. Without a body the name of the endpoint decides."""
-        if self._is_plain():
-            self._change_field(row)
-        elif self.call.endpoint.has_body:
+        """Update a record: PUT replaces, other methods merge. Without a body the name of the endpoint decides.
+
+        A body that is not a record does not change it.
+        """
+        if not self.call.endpoint.has_body:
+            self._do_as_named(row)
+        elif not self._is_plain():
             body = self._record(self.call.body, frozenset((row.entity.key,)))
             self.intake.change(row, body, replace=self.call.endpoint.method == "PUT")
-        else:
-            self._do_as_named(row)
         return Outcome(subject=row)
 
     def _do_as_named(self, row: Row) -> None:
@@ -133,41 +134,12 @@ class Changes:
         plain = declared is not None and not holds_records(declared.type)
         return plain and isinstance(self.call.body, bytes | list | str | int | float)
 
-    def _change_field(self, row: Row) -> None:
-        """Set the field at the end of the path to a body that is not a record, if it fits.
-
-        PUT sets the field, other methods add to a list. Without such a field the record is not changed.
-        """
-        body = self.call.body
-        field = argument_field(row.entity, self.call.endpoint.path.text.rpartition("/")[2])
-        if field is None or field.name in row.entity.pk or isinstance(body, d.Missing | bytes):
-            return
-        if not fits(self.spec, field.type, body, "response"):
-            return
-        held = row.data.get(field.wire)
-        adds = self.call.endpoint.method != "PUT" and isinstance(body, list) and isinstance(held, list)
-        value = self.intake.absorb(field.type, body)
-        row.data[field.wire] = [*held, *value] if adds and isinstance(held, list) and isinstance(value, list) else value
-
-    def _named(self, of: d.EntityRef | d.UnionOf) -> list[Row]:
-        """Return the rows whose pks a body lists, if it lists nothing else."""
-        if not isinstance(self.call.body, list):
-            return []
-        rows = {self.tables.pk(row): row for _, row in self.tables.rows(of)}
-        found = [rows.get(text_of(scalar_of(item)) or "") for item in self.call.body]
-        return [row for row in found if row is not None] if None not in found else []
-
     def _add(self, of: d.EntityRef | d.UnionOf, holder: Row | None) -> Outcome:
         """Create the sent records, and add them to a record if the path identifies one."""
         params = self._params(of, holder)
         if self._is_plain():
-            named = self._named(of)
-            if named:
-                return Outcome(subject=named[0], added=named)
-            whole = holds_many(self.call.endpoint.schema)
-            many = len(self.call.body) if isinstance(self.call.body, list) and whole else 1
-            added = [self.intake.create(of, {}, params=params) for _ in range(many)]
-            subject = None if whole else added[0]
+            added = [self.intake.create(of, {}, params=params)]
+            subject = None if holds_many(self.call.endpoint.schema) else added[0]
         else:
             added = self._create(of, self.call.body if self.call.endpoint.has_body else {}, params)
             subject = added[0] if self._is_single else None

@@ -74,42 +74,20 @@ class Page(Generic[T]):
 
     def fact(self, name: str) -> d.Json | d.Missing:
         """Return the value of a member that describes the page, by the names that APIs commonly use."""
-        values: dict[str, d.Json] = {
-            "total": self.total,
-            "count": self.total,
-            "total count": self.total,
-            "total items": self.total,
-            "total results": self.total,
-            "limit": self.size,
-            "size": self.size,
-            "page size": self.size,
-            "per page": self.size,
-            "page": self.number,
-            "current page": self.number,
-            "page number": self.number,
-            "pages": -(-self.total // self.size),
-            "total pages": -(-self.total // self.size),
-            "page count": -(-self.total // self.size),
-            "last page": -(-self.total // self.size),
-            "offset": self.offset,
-            "skip": self.offset,
-            "next": self.next,
-            "next cursor": self.next,
-            "next page": self.next,
-            "next token": self.next,
-            "next page token": self.next,
-            "cursor": self.next,
-            "previous": self.previous,
-            "prev": self.previous,
-            "previous page": self.previous,
-            "prev page": self.previous,
-            "has more": self.next is not None,
-            "has next": self.next is not None,
-            "has next page": self.next is not None,
-            "has previous": self.previous is not None,
-            "has previous page": self.previous is not None,
-        }
-        return values.get(fake_values.words(name), d.MISSING)
+        pages = -(-self.total // self.size)
+        facts: tuple[tuple[d.Json, str], ...] = (
+            (self.total, "total, count, total count, total items, total results"),
+            (self.size, "limit, size, page size, per page"),
+            (self.number, "page, current page, page number"),
+            (pages, "pages, total pages, page count, last page"),
+            (self.offset, "offset, skip"),
+            (self.next, "next, next cursor, next page, next token, next page token, cursor"),
+            (self.previous, "previous, prev, previous page, prev page"),
+            (self.next is not None, "has more, has next, has next page"),
+            (self.previous is not None, "has previous, has previous page"),
+        )
+        wanted = fake_values.words(name)
+        return next((value for value, names in facts if wanted in names.split(", ")), d.MISSING)
 
 
 class Pages:

@@ -9,7 +9,6 @@ from restencil_generator.mock import fake_values, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.pages import paging_of
-from restencil_generator.mock.serialize import show
 from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, argument_field, scalar_of, text_of
 from restencil_generator.spec import model as d
@@ -164,24 +163,22 @@ class Records:
         return isinstance(ref, Ref) and self.tables.follow(ref) is row
 
     def _filtered(self, of: d.EntityRef | d.UnionOf) -> list[tuple[d.Entity, Row]]:
-        """Return the rows that match the path and all search parameters with a known meaning, in order."""
+        """Return the rows that match the path and the search parameters that are fields."""
         rows = [
             (entity, row)
             for entity, row in self.tables.rows(of)
             if all(self._in_path(row, name, text) for name, text in self.call.list_params().items())
         ]
         paging = paging_of(self.call.endpoint)
+        collection = self.call.endpoint.collection
         skipped = frozenset[str]() if paging is None else paging.arguments
+        if collection is not None:
+            skipped |= frozenset(collection.non_filter_arguments)
         for name, texts in self._arguments():
             if name in skipped:
                 continue
-            if self._orders(name):
-                rows = self._ordered(rows, ",".join(texts))
-            elif name in self.call.fields or any(argument_field(one, name) for one in self.tables.entities(of)):
+            if name in self.call.fields or any(argument_field(one, name) for one in self.tables.entities(of)):
                 rows = [pair for pair in rows if any(self._agrees(pair[1], name, one) for one in texts)]
-            elif fake_values.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
-                text = " ".join(texts).lower()
-                rows = [pair for pair in rows if _contains(show(self.tables, pair[1]), text)]
         return rows
 
     def _in_path(self, row: Row, name: str, text: str) -> bool:
@@ -234,40 +231,3 @@ class Records:
             value = styles.read(spec, field, query, endpoint.search_style[0])
             if value is not d.MISSING:
                 yield from styles.pairs(field, value)
-
-    def _orders(self, name: str) -> bool:
-        of = self.call.endpoint.collection
-        return fake_values.words(name).startswith(("order", "sort")) or (
-            of is not None
-            and name in of.non_filter_arguments
-            and fake_values.words(name).endswith(("order", "sort", "by"))
-        )
-
-    def _ordered(self, rows: list[tuple[d.Entity, Row]], text: str) -> list[tuple[d.Entity, Row]]:
-        """Sort rows by the field of an ordering (`title`, `-title`, `title:desc`), if it has one."""
-        name, _, direction = text.removeprefix("-").partition(":")
-        if any(argument_field(entity, name) is None for entity in {one.name: one for one, _ in rows}.values()):
-            return rows
-
-        def rank(pair: tuple[d.Entity, Row]) -> tuple[int, float, str]:
-            field = argument_field(pair[0], name)
-            value = None if field is None else pair[1].data.get(field.wire)
-            if isinstance(value, int | float):
-                return 0, value, ""
-            value_text = text_of(value)
-            return (2, 0, "") if value_text is None else (1, 0, value_text)
-
-        return sorted(rows, key=rank, reverse=text.startswith("-") or direction.lower() == "desc")
-
-
-def _contains(value: d.Json, text: str) -> bool:
-    """Return whether any string of a record or its nested values contains a word (in lower case)."""
-    match value:
-        case str():
-            return text in value.lower()
-        case list():
-            return any(_contains(item, text) for item in value)
-        case dict():
-            return any(_contains(item, text) for item in value.values())
-        case _:
-            return False
