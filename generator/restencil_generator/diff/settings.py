@@ -16,7 +16,7 @@ from restencil_generator.diagnostics.model import Place, Problem, did_you_mean
 from restencil_generator.diff.change import Finding
 from restencil_generator.diff.rules import CLASSES, RULES, Class
 from restencil_generator.exceptions import Failure
-from restencil_generator.project.config import find_table
+from restencil_generator.project.config import check_keys, find_table
 
 _TABLE: Final = "[tool.restencil.diff]"
 KEYS: Final = ("fail_on", "ignore")
@@ -64,7 +64,7 @@ def load_settings(config: Path | None) -> Settings:
     if not isinstance(table, dict):
         raise Failure(f"{file}: `tool.restencil.diff` must be a table")
     given = cast("Mapping[str, object]", table)
-    _known(file, given, KEYS, _TABLE)
+    check_keys(file, given, KEYS, _TABLE)
     fail_on = given.get("fail_on", "breaking")
     if fail_on not in CLASSES:
         raise Failure(f"{file}: `fail_on` in {_TABLE} must be one of {', '.join(CLASSES)}")
@@ -83,7 +83,7 @@ def _entry(file: Path, entry: object, lines: Sequence[str]) -> Ignored:
     if not isinstance(entry, dict):
         raise Failure(f"{file}: an entry of `ignore` in {_TABLE} must be a table: {_EXAMPLE}")
     given = cast("Mapping[str, object]", entry)
-    _known(file, given, _ENTRY, f"an entry of `ignore` in {_TABLE}")
+    check_keys(file, given, _ENTRY, f"an entry of `ignore` in {_TABLE}")
     texts = {key: given.get(key, "*" if key == "at" else "") for key in _ENTRY}
     for key, value in texts.items():
         if not isinstance(value, str) or not value.strip():
@@ -97,11 +97,3 @@ def _entry(file: Path, entry: object, lines: Sequence[str]) -> Ignored:
     column = lines[number - 1].index(f'"{rule}"') + 1 if number else 0
     place = Place(file.as_posix(), number, column, number, column + len(rule) + 2) if number else Place(file.as_posix())
     return Ignored(rule, at, reason, place)
-
-
-def _known(file: Path, table: Mapping[str, object], keys: Sequence[str], what: str) -> None:
-    for key in table:
-        if key not in keys:
-            hint = did_you_mean(key, keys)
-            known = ", ".join(keys)
-            raise Failure(f"{file}: unknown key `{key}` in {what} (known: {known})" + (f"; {hint}" if hint else ""))

@@ -12,7 +12,6 @@ an address out = "specs/shop.yaml"
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import glob
 import os
 import tomllib
@@ -20,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+from restencil_generator.diagnostics.model import did_you_mean
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.options import Job, Options
 
@@ -156,7 +156,7 @@ def _table(file: Path) -> Mapping[str, object] | None:
 
 def _config(file: Path, table: Mapping[str, object]) -> _Config:
     where = "[tool.restencil]"
-    _known(file, table, KEYS, where)
+    check_keys(file, table, KEYS, where)
     specs = _list(file, table, "specs", where, '["specs/*.yaml"]')
     out = _text(file, table, "out", where, '"src"')
     templates = _text(file, table, "templates", where, '"templates"')
@@ -174,12 +174,13 @@ def _config(file: Path, table: Mapping[str, object]) -> _Config:
     )
 
 
-def _known(file: Path, table: Mapping[str, object], keys: Sequence[str], where: str) -> None:
+def check_keys(file: Path, table: Mapping[str, object], keys: Sequence[str], where: str) -> None:
+    """Raise `Failure` if a table of a configuration has an unknown key."""
     for key in table:
         if key not in keys:
-            near = difflib.get_close_matches(key, keys, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise Failure(f"{file}: unknown key `{key}` in {where} (known: {', '.join(keys)}){hint}")
+            hint = did_you_mean(key, keys)
+            known = ", ".join(keys)
+            raise Failure(f"{file}: unknown key `{key}` in {where} (known: {known})" + (f"; {hint}" if hint else ""))
 
 
 def _import(file: Path, name: str, written: object) -> Job:
@@ -187,7 +188,7 @@ def _import(file: Path, name: str, written: object) -> Job:
     if not isinstance(written, dict):
         raise Failure(f'{file}: {where} must be a table with `source`, such as source = "openapi.json"')
     table = cast("Mapping[str, object]", written)
-    _known(file, table, IMPORT_KEYS, where)
+    check_keys(file, table, IMPORT_KEYS, where)
     texts = {key: _text(file, table, key, where, example) for key, example in _IMPORT_TEXTS.items()}
     lists = {key: _list(file, table, key, where, example) for key, example in _IMPORT_LISTS.items()}
     flags = {key: _flag(file, table, key, where) for key in ("required", "split")}

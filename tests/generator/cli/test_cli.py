@@ -427,7 +427,7 @@ def test_cli_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> N
     [
         (
             'specs = ["specs/*.yaml"]\nouts = "src"',
-            "unknown key `outs` in [tool.restencil] (known: diff, import, out, specs, templates); did you mean `out`?",
+            "unknown key `outs` in [tool.restencil] (known: diff, import, out, specs, templates); did you mean 'out'?",
         ),
         (
             'specs = "specs/blog.yaml"',
