@@ -75,7 +75,7 @@ class Page(Generic[T]):
     def fact(self, name: str) -> d.Json | d.Missing:
         """Return the value of a member that describes the page, by the names that APIs commonly use."""
         pages = -(-self.total // self.size)
-        facts: tuple[tuple[d.Json, str], ...] = (
+        members: tuple[tuple[d.Json, str], ...] = (
             (self.total, "total, count, total count, total items, total results"),
             (self.size, "limit, size, page size, per page"),
             (self.number, "page, current page, page number"),
@@ -87,7 +87,7 @@ class Page(Generic[T]):
             (self.previous is not None, "has previous, has previous page"),
         )
         wanted = fake_values.words(name)
-        return next((value for value, names in facts if wanted in names.split(", ")), d.MISSING)
+        return next((value for value, names in members if wanted in names.split(", ")), d.MISSING)
 
 
 class Pages:
