@@ -374,6 +374,25 @@ def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world
     assert [item for item in met if item in EVERY] == EVERY
 
 
+@pytest.mark.parametrize("style", ["page", "offset"])
+@pytest.mark.parametrize("change", ["delete", "push"])
+def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
+    world: Pages, style: str, change: str
+) -> None:
+    rows = list(ALL)
+    world.serve_rows(rows, style)
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
+    world.controller.set_response(resource.get_list, rows[:3])
+    if change == "delete":
+        del rows[1]
+        world.controller.set_response(resource.delete, {"id": "2"}, {"id": "2"})
+    else:
+        rows.append({"id": "8", "rank": 8})
+        world.controller.set_response(resource.get_list.push, {"id": "8", "rank": 8}, {}, {})
+    assert world.ids(resource.get_list) == [row["id"] for row in rows]
+    assert world.urls()[0] == "/items"
+
+
 # --- runs that are bounded, and gone on with -------------------------------------------------------------------------
 
 
