@@ -109,3 +109,12 @@ def test_shapes_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_their
     assert registry.classes("User") == frozenset()
     assert registry.readable("User", fingerprint_of(model_of(User)))
     assert registry.met("User") == [model_of(User)]
+
+
+def test_shapes_secret_of_a_client_holds_for_all_tables() -> None:
+    """Also for those whose rules were asked for before."""
+    registry = SchemaRegistry(["App-Id"])
+    registry.register(schema_of(User))
+    assert not registry.rules("User").keeps("app_id") and registry.rules("User").keeps("key_of_app")
+    registry.add_secret("keyOfApp")
+    assert not registry.rules("User").keeps("key_of_app") and registry.secrets == {"appid", "keyofapp"}
