@@ -91,6 +91,16 @@ async def test_iterating_by_links_gives_every_post_once(suite: Suite) -> None:
 # --- changing --------------------------------------------------------------------------------------------------------
 
 
+async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
+    """json-server keeps what is put, and nothing else."""
+    assert (await suite.api.posts.get_list())[1].note == "n"
+    value = await suite.api.posts.update(id=2, body={"title": "Whole", "views": 0, "done": False})
+    assert value.note is None
+    assert (await suite.api.posts.get(id=2)).note is None
+    assert "note" not in suite.ask("/posts/2")
+    await suite.agrees()
+
+
 @pytest.mark.parametrize("arguments", [{"views_gte": 8}, {"q": "Post"}, {"limit": 20}])
 async def test_a_list_that_cannot_know_is_stale(suite: Suite, arguments: dict[str, Any]) -> None:
     """A condition that only the server understands: the list may have a new member, and admits it."""
