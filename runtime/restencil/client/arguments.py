@@ -23,7 +23,7 @@ from ..schema.record import to_wire
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
     from ..base.transport import AwaitingClient, BlockingClient, RequestInit
-    from ..http.auth import Api
+    from ..http.auth import Api, TokenSource
     from ..http.schemes import Auth
     from .core import Managers
     from .retry import Retries
@@ -327,7 +327,7 @@ def preparation_of(
     if api.auth is None and url_prefix is None and not url_prefixes and parameters is None:
         return None
 
-    def tokens_of(auth: Auth, given: Any) -> object:
+    def tokens_of(auth: Auth, given: Any) -> TokenSource:
         from .oauth2 import ledger_of
 
         return ledger_of(store, auth, given)

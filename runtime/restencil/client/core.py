@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from ..base.errors import AbortError, InvalidDataError, ResetError, StatusError, copy_of
 from ..base.logs import logger
@@ -44,6 +44,25 @@ if TYPE_CHECKING:
 _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutManager})
 
 
+class _Live(Protocol):
+    """The methods of live reads that their controller calls."""
+
+    def close(self) -> None: ...
+    def revalidate(self) -> None: ...
+
+
+class Views(Protocol):
+    """The views and partitions of a client, as its core uses them."""
+
+    base: Any
+
+    def view(
+        self, base: Any, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any, /
+    ) -> Any: ...
+    def open(self) -> None: ...
+    def stop(self) -> None: ...
+
+
 class Core(ABC):
     """The managers of a controller, the chain of actions through them, and fetches through the cache.
 
@@ -74,7 +93,7 @@ class Core(ABC):
         self.opened = False
         self._managed: Managed | None = None
         """The controller in the form that its managers receive."""
-        self.views: Any = None
+        self.views: Views | None = None
         """The views of the client; None until the first one is created."""
         self.views_of_it: weakref.WeakSet[Any] = weakref.WeakSet()
         """The views that use this core."""
@@ -86,18 +105,17 @@ class Core(ABC):
         """For a partition: its token, if it differs from the client's own."""
         self.names: tuple[str, ...] = ()
         """For a partition: the names of the headers that select it."""
-        network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
-        self.network: Any = network
-        self.lifetimes = network or NetworkManager()
+        self.network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
+        self.lifetimes = self.network or NetworkManager()
         self.preparation = preparation
-        self._lives: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lives: weakref.WeakSet[_Live] = weakref.WeakSet()
         self.dispatch: Callable[[Action], Any] = self.store.apply
         for manager in reversed(self.managers):
             self.dispatch = _link(manager, self.dispatch)
         self.sends_alone = (
-            network is not None
-            and [manager for manager in self.managers if _looks_at_requests(manager)] == [network]
-            and type(network).handle is NetworkManager.handle
+            self.network is not None
+            and [manager for manager in self.managers if _looks_at_requests(manager)] == [self.network]
+            and type(self.network).handle is NetworkManager.handle
         )
         """Whether the NetworkManager of the library is the only manager that handles fetches and responses."""
 
@@ -174,7 +192,7 @@ class Core(ABC):
 
     # live reads and addresses
 
-    def track(self, live: object) -> None:
+    def track(self, live: _Live) -> None:
         """Register a live read, to close it with the controller and to revalidate it."""
         self._lives.add(live)
 

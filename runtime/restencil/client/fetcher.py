@@ -6,7 +6,7 @@ import logging
 import uuid
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.errors import SERVER_ERROR, AbortError, NetworkError, response_status
@@ -81,13 +81,22 @@ def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> St
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
+class FetchingCore(Protocol):
+    """The members of the controller's core that sending requests uses."""
+
+    is_blocking: ClassVar[bool]
+
+    @property
+    def retries(self) -> int | Retries | None: ...
+
+
 class Fetcher:
     """Sends requests of one controller; requests with the same number of retries share a budget."""
 
     def __init__(self) -> None:
         self._policies: dict[int, Retries] = {}
 
-    def steps(self, in_flight: InFlight, core: Any, *, whole: bool = False) -> StepsOf[CallContext | None]:
+    def steps(self, in_flight: InFlight, core: FetchingCore, *, whole: bool = False) -> StepsOf[CallContext | None]:
         """Steps: send the request, with its retries, and return the context of the successful call, with its value.
 
         Returns None if the fetch got its value from another source while a retry waited, so that no retry was sent.
@@ -144,7 +153,7 @@ class Fetcher:
             if not in_flight.is_wanted():
                 return None
 
-    def _retries(self, endpoint: Endpoint[..., Any], core: Any) -> Retries | None:
+    def _retries(self, endpoint: Endpoint[..., Any], core: FetchingCore) -> Retries | None:
         """Return the retry policy of this endpoint, and add to its budget; None without retries."""
         given: int | Retries | None = endpoint.retries
         if given is None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import threading
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..base.errors import AbortError, copy_with_traceback, reason_of
 from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.logs import logger
 from ..base.scheduler import block
+from ..cache.persistence_port import PendingRequest
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Hashable, Sequence
 
     from ..base.response import Page, Response
+    from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
     from ..cache.validators import Validators
@@ -229,6 +231,35 @@ def renewals_of(store: Store) -> SingleFlight:
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
+class Sender(Protocol):
+    """The sender of requests, which stores their responses: a network manager."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other manager handles responses."""
+        ...
+
+    def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
+        """Send the request, store its response, and return the value of the fetch, blocking."""
+        ...
+
+    async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
+        """Send the request and store its response, as a task; the outcome is that of `in_flight`."""
+        ...
+
+    def abandon(self, in_flight: InFlight, /) -> None:
+        """Let the request fail with AbortError, because it is not needed anymore."""
+        ...
+
+
+class SharedRequest(PendingRequest, Protocol):
+    """The coalescing of a request with those of other processes."""
+
+    def withdraw(self) -> None:
+        """Send the request in any case, whatever other processes receive."""
+        ...
+
+
 class InFlight(SharedFuture[Any]):
     """The future of a fetch, settled when the response is stored or the request has failed.
 
@@ -266,7 +297,7 @@ class InFlight(SharedFuture[Any]):
 
     def __init__(
         self,
-        sender: Any,
+        sender: Sender,
         store: Store,
         request: Request,
         identity: Identity,
@@ -275,7 +306,6 @@ class InFlight(SharedFuture[Any]):
     ) -> None:
         super().__init__(store)
         self.sender = sender
-        """The network manager that sends the request and stores its response."""
         self.endpoint: Any = request.endpoint
         self.request = request
         self.identity = identity
@@ -299,7 +329,7 @@ class InFlight(SharedFuture[Any]):
         """For a mutation: whether the server may have processed an attempt so far."""
         self.seen: str | None = None
         """For a mutation with `concurrency`: the ETag of its entity when it was called."""
-        self.sharing: Any = None
+        self.sharing: SharedRequest | None = None
         """The coalescing with requests of other processes; None: the request is always sent."""
         self.known: Validators | None = None
         """The validators of the stored response, sent as a condition."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, ResetError, RestencilError
@@ -18,7 +18,7 @@ from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .conditional_requests import place_of, renewed, terms_of, validators_of
-from .fetcher import Fetcher, refreshing
+from .fetcher import Fetcher, FetchingCore, refreshing
 from .in_flight import InFlight, orphan_error
 from .managers import Manager, Next, core_of, serves_one
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
     from ..cache.request import Request
+    from ..cache.store import Store
     from ..cache.validators import Terms, Validators
 
 
@@ -36,6 +37,16 @@ DROPPED: Final = -1
 
 _CREATED: Final = 201
 """The status of a response after something was created."""
+
+
+class _Core(FetchingCore, Protocol):
+    """The members of the controller's core that this manager uses."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def sends_alone(self) -> bool: ...
+    def dispatch(self, action: Action, /) -> Any: ...
 
 
 class NetworkManager(Manager):
@@ -54,14 +65,14 @@ class NetworkManager(Manager):
         for name in ("data_expiry_length", "error_expiry_length"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} of NetworkManager must not be negative: {getattr(self, name)}")
-        self._core: Any = None
+        self._core: _Core | None = None
         self._open = False
         self.fetcher = Fetcher()
         reset_in_child.add(self)
 
     def init(self, controller: Any, /) -> None:
         """Store results from now on. Raises RuntimeError if the manager serves another controller."""
-        core = core_of(controller)
+        core: _Core = core_of(controller)
         serves_one(self, self._core if self._open else None, core)
         self._core = core
         self._open = True
@@ -141,8 +152,7 @@ class NetworkManager(Manager):
     @property
     def is_alone(self) -> bool:
         """Whether no other manager handles responses."""
-        is_alone: bool = self._attached().sends_alone
-        return is_alone
+        return self._attached().sends_alone
 
     def abandon(self, in_flight: InFlight, /) -> None:
         """Let the request fail with AbortError, because it is not needed anymore."""
@@ -230,12 +240,12 @@ class NetworkManager(Manager):
 
     # outcomes of requests
 
-    def _attached(self) -> Any:
+    def _attached(self) -> _Core:
         if self._core is None:
             raise RuntimeError("this NetworkManager has no controller; pass it as Controller(managers=[…])")
         return self._core
 
-    def _write(self, in_flight: InFlight, call: CallContext, core: Any) -> Any:
+    def _write(self, in_flight: InFlight, call: CallContext, core: _Core) -> Any:
         """Store the response, and return the value of the fetch."""
         request, store = in_flight.request, in_flight.store
         answer: Any = in_flight.response
@@ -294,7 +304,7 @@ class NetworkManager(Manager):
         meta = Meta(in_flight.fetched_at, date, terms.fresh_until)
         return meta, None if request.rules.side_effect else terms
 
-    def _freshen(self, in_flight: InFlight, known: Validators, core: Any) -> bool:
+    def _freshen(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
         """Freshen the stored response; return False if a part of it is not stored anymore."""
         request, store = in_flight.request, in_flight.store
         answer: Any = in_flight.response

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import USE, ClientParam, Server, Token
@@ -88,7 +88,45 @@ class Api(Struct):
             raise TypeError(f"the API of {client} declares no auth, so it cannot use a token; remove the token")
 
 
-TokensOf: TypeAlias = Callable[[Auth, Any], Any]
+class ClientParameters(Protocol):
+    """The parameters that all requests of a client send, and its server."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the client uses another URL than that of the spec."""
+        ...
+
+    @property
+    def distinguishing(self) -> list[str]:
+        """The headers and query parameters that differ from the spec and are not secret, as text to compare."""
+        ...
+
+    def url(self) -> str:
+        """Return the URL of the chosen server."""
+        ...
+
+    def add_to(self, url: str, init: RequestInit, home: str, /) -> tuple[str, RequestInit]:
+        """Add the parameters of the client to a request; `home` is the URL of the API."""
+        ...
+
+
+class TokenSource(Protocol):
+    """A source of the tokens of one scheme, which renews them."""
+
+    def token(self) -> Steps:
+        """Steps that return a valid token, requesting one if needed; None without credentials to request one."""
+        ...
+
+    def is_there(self) -> bool:
+        """Return whether there is a token, or credentials to request one, as far as is known without waiting."""
+        ...
+
+    def refuse(self, token: str) -> bool:
+        """Discard a token that the server rejected. Returns False if no other one can be requested."""
+        ...
+
+
+TokensOf: TypeAlias = Callable[[Auth, Any], TokenSource]
 """Returns the source of the tokens of a scheme, given the argument of the client for it."""
 
 
@@ -105,7 +143,7 @@ class Renewable(NamedTuple):
 
     url: str
     headers: dict[str, str]
-    sent: tuple[tuple[Any, str], ...]
+    sent: tuple[tuple[TokenSource, str], ...]
 
 
 Ready: TypeAlias = Prepared | Unsigned | Renewable
@@ -145,7 +183,7 @@ class Preparation:
         tokens_of: TokensOf,
         url_prefixes: Mapping[str, str] | None = None,
         instead: Collection[str] = (),
-        parameters: Any = None,
+        parameters: ClientParameters | None = None,
         noted: Callable[[], None] | None = None,
     ) -> None:
         self._api = api
@@ -161,7 +199,7 @@ class Preparation:
         self._noted = noted
         self._schemes = api.schemes
         self._use = api.use
-        self._sources: dict[str, Any] = {
+        self._sources = {
             name: tokens_of(scheme, credentials.get(name))
             for name, scheme in self._schemes.items()
             if scheme.kind == "oauth2"
@@ -232,8 +270,7 @@ class Preparation:
         parameters = self.parameters
         if parameters is None:
             return url, init
-        added: tuple[str, RequestInit] = parameters.add_to(url, init, self.locate(self._api.url_prefix))
-        return added
+        return parameters.add_to(url, init, self.locate(self._api.url_prefix))
 
     # credentials
 
@@ -285,8 +322,7 @@ class Preparation:
             found[name] = secret
         for name in names:
             if name in self._sources:
-                steps: Steps = self._sources[name].token()
-                token = yield from steps
+                token = yield from self._sources[name].token()
                 if token is None:
                     return None
                 found[name] = token

@@ -33,7 +33,7 @@ _CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unm
 
 def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     """Build the first request of the HTTP library for an outgoing one. Raises ValueError if it cannot be sent."""
-    init, library = outgoing.init, outgoing.library
+    init, library = outgoing.init, outgoing.transport.library
     for name, choices in _CHOICES.items():
         if init.get(name) not in choices:
             raise _unknown_choice(name, init[name], choices)
@@ -79,7 +79,7 @@ def _describe_body(client: AnyClient, outgoing: OutgoingRequest, request: RawReq
     if body.content_type is not None:
         request.headers.setdefault("Content-Type", body.content_type)
     if body.start is not None:
-        make_repeatable(outgoing.library, client, request, body.start)
+        make_repeatable(outgoing.transport.library, client, request, body.start)
 
 
 def _add_condition(request: RawRequest, outgoing: OutgoingRequest, name: str, value: str) -> None:
@@ -114,7 +114,7 @@ def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
         headers[name] = value if value.isascii() else value.encode("latin-1")
     if "user-agent" not in names:
         default = defaults.get(b"user-agent")
-        agent = transport.agent.replacement(None if default is None else default.decode("latin-1"), outgoing.library)
+        agent = transport.agent.replacement(None if default is None else default.decode("latin-1"), transport.library)
         if agent is not None:
             headers["User-Agent"] = agent
     codings = defaults.get(b"accept-encoding")

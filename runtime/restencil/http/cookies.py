@@ -68,7 +68,7 @@ def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawReques
         for cookie in (*given, *(kept or ())):
             if at_home or cookie.domain:
                 sent.set_cookie(cookie)
-        outgoing.library.Cookies(sent).set_cookie_header(request)
+        outgoing.transport.library.Cookies(sent).set_cookie_header(request)
     if own is not None:
         added = request.headers.get("cookie")
         request.headers["cookie"] = f"{own}; {added}" if added else own
@@ -89,7 +89,7 @@ def keep_cookies(outgoing: OutgoingRequest, response: RawResponse) -> None:
         return
     for name, _ in response.headers.raw:
         if name.lower() == b"set-cookie" and _uses_cookies(outgoing, response.request.url):
-            outgoing.library.Cookies(jar).extract_cookies(response)
+            outgoing.transport.library.Cookies(jar).extract_cookies(response)
             return
 
 
@@ -101,5 +101,5 @@ def _uses_cookies(outgoing: OutgoingRequest, url: Url) -> bool:
     credentials = outgoing.init.get("credentials") or "same-origin"
     if credentials == "same-origin":
         base = outgoing.transport.base
-        return not base or origin_of(str(url)) == origin_of(str(outgoing.library.URL(base)))
+        return not base or origin_of(str(url)) == origin_of(str(outgoing.transport.library.URL(base)))
     return bool(credentials == "include")

@@ -61,7 +61,7 @@ def receive(outgoing: OutgoingRequest, response: RawResponse) -> None:
     outgoing.last_response = response
     if not outgoing.is_bare:
         keep_cookies(outgoing, response)
-    BodyLimit(outgoing.library, response, outgoing.transport.limit, outgoing.deadline)
+    BodyLimit(outgoing.transport.library, response, outgoing.transport.limit, outgoing.deadline)
 
 
 def _before(request: RawRequest) -> None:
@@ -151,7 +151,7 @@ def _sending(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, 
 
 def follow_redirects(client: AnyClient, outgoing: OutgoingRequest, response: RawResponse) -> StepsOf[RawResponse]:
     """Steps that follow redirects and return the final response. Raises NetworkError if it is an error response."""
-    library = outgoing.library
+    library = outgoing.transport.library
     redirect = outgoing.init.get("redirect") or "follow"
     origin = origin_of(str(response.request.url))
     at_home = True
@@ -217,7 +217,7 @@ def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
     if isinstance(error, BodyNotRepeatableError):
         error.response.extensions[NOT_REPEATED] = error.obstacle
         return error.response
-    library, redirect = outgoing.library, outgoing.last_response
+    library, redirect = outgoing.transport.library, outgoing.last_response
     unreadable = isinstance(error, (library.RequestError, library.InvalidURL, UnicodeError))
     if unreadable and redirect is not None and redirect.has_redirect_location:
         # httpx parses the Location before it returns the response.
@@ -263,7 +263,7 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
             protect_jar(client)
         add_hooks(client, BLOCKING_HOOKS)
         token = current_request.set(outgoing)
-        auth = None if outgoing.is_bare else outgoing.library.use_client_default
+        auth = None if outgoing.is_bare else transport.library.use_client_default
         response = _answer(client, outgoing, build_request(client, outgoing), auth)
         if _is_final(outgoing, response):
             read(response)
@@ -271,7 +271,7 @@ def send(client: Client, outgoing: OutgoingRequest) -> RawResponse:
             steps = follow_redirects(client, outgoing, response)
             response = cast("RawResponse", drive(steps, cast("BlockingTransport", transport)))
         return _finished(outgoing, response)
-    except outgoing.library.failures as error:
+    except transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
         # There are no calls of our functions here, so that an interruption at a call leaves nothing set.
@@ -289,7 +289,7 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
         add_hooks(client, AWAITED_HOOKS)
         token = current_request.set(outgoing)
         request = build_request(client, outgoing)
-        auth = None if outgoing.is_bare else outgoing.library.use_client_default
+        auth = None if outgoing.is_bare else outgoing.transport.library.use_client_default
         cancellation = current_cancellation()
         if cancellation is None:
             response = await _final(client, outgoing, request, auth)
@@ -300,7 +300,7 @@ async def send_async(client: AsyncClient, outgoing: OutgoingRequest) -> RawRespo
             finally:
                 cancellation.leave()
         return _finished(outgoing, response)
-    except outgoing.library.failures as error:
+    except outgoing.transport.library.failures as error:
         raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
     finally:
         outgoing.call = outgoing.last_response = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ..base.durations import Timeout, timeout_of, whole_of
 from ..base.steps import CallContext, current_call
@@ -14,9 +14,11 @@ from .auth import Ready, Unsigned
 from .secrets import credentials, header_secrets, hider_of, query_secrets
 
 if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
 
-    from ..base.transport import RequestInit
+    from ..base.transport import RequestInit, Transport
     from .library import Library, RawRequest, RawResponse
+    from .user_agent import Agent
 
 Headers: TypeAlias = dict[str, str]
 
@@ -57,7 +59,6 @@ class OutgoingRequest:
         "is_bare",
         "is_conditional",
         "last_response",
-        "library",
         "method",
         "missing_credential",
         "public",
@@ -71,7 +72,7 @@ class OutgoingRequest:
 
     def __init__(
         self,
-        transport: Any,
+        transport: SendingTransport,
         url: str,
         public: str,
         init: RequestInit,
@@ -84,7 +85,6 @@ class OutgoingRequest:
         missing_credential: str = "",
     ) -> None:
         self.transport = transport
-        self.library: Library = transport.library
         self.url = url
         self.public = public
         self.shown = shown
@@ -116,8 +116,7 @@ class OutgoingRequest:
     @property
     def request_id(self) -> str | None:
         """The response header with the request id, if it is not one of the usual ones."""
-        name: str | None = self.transport.request_id
-        return name
+        return self.transport.request_id
 
     def end(self) -> None:
         """Stop measuring the elapsed time, because the response arrived or failed."""
@@ -155,8 +154,25 @@ the filters of its loggers.
 """
 
 
+class SendingTransport(Protocol):
+    """The members of a blocking or async transport that an outgoing request uses."""
+
+    request_id: str | None
+    limit: int | None
+    timeout: float | Timeout | None
+    agent: Agent
+    owns_client: bool
+
+    @property
+    def library(self) -> Library: ...
+    @property
+    def base(self) -> str: ...
+    @property
+    def jar(self) -> CookieJar | None: ...
+
+
 def outgoing_request(
-    transport: Any,
+    transport: Transport,
     url: str,
     init: RequestInit,
     prepared: Ready | None,
@@ -170,16 +186,17 @@ def outgoing_request(
     Its timeout is that of `init`, else `timeout`, else that of the transport. Raises ValueError for a relative URL
     without a base URL.
     """
+    this = cast("SendingTransport", transport)  # pyright does not see that a cached property is a property
     own: Any = init.get("timeout")
     if own is not None:
         timeout = timeout_of(own, "timeout of request_init")
     elif timeout is None:
-        timeout = transport.timeout
+        timeout = this.timeout
     if prepared is not None:
         address, headers = prepared[0], prepared[1]
     else:
         address, headers = url, headers_in(init)
-    absolute = public = address if has_scheme(address) else _absolute(address, transport.base)
+    absolute = public = address if has_scheme(address) else _absolute(address, this.base)
     if prepared is not None:
         # Additions to the query string may be secret; the rest of the URL is not.
         path, _, query = absolute.partition("?")
@@ -189,7 +206,7 @@ def outgoing_request(
     if "@" in public:
         public = public_url(public)
     return OutgoingRequest(
-        transport,
+        this,
         absolute,
         public,
         init,

@@ -106,7 +106,7 @@ def redact_response(outgoing: OutgoingRequest, response: RawResponse) -> None:
 
 def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
     """Redact the request of an error of the HTTP library."""
-    if not isinstance(error, outgoing.library.RequestError):
+    if not isinstance(error, outgoing.transport.library.RequestError):
         return
     try:
         request = error.request
@@ -117,7 +117,7 @@ def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
 
 def _redacted_request(outgoing: OutgoingRequest, request: RawRequest) -> RawRequest:
     """Return a copy of a request without secrets; the request itself if it contains none."""
-    library, url = outgoing.library, request.url
+    library, url = outgoing.transport.library, request.url
     if outgoing.shown is not None or url.userinfo:
         text = public_url(str(url))
         if outgoing.shown is not None:
