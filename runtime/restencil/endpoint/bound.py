@@ -6,7 +6,7 @@ The operations that never wait are shared by blocking and async controllers; the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from .typing import P2, R2, Absent, Assigns, Has, HasItems, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
@@ -18,8 +18,61 @@ if TYPE_CHECKING:
     from ..base.response import Response
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
+    from ..cache.request import Request
     from .live import AsyncLiveRead, LiveRead
     from .page_runs import AsyncItems, AsyncPageRun, Items, PageRun
+
+
+class Core(Protocol):
+    """The core of a controller, as bound endpoints use it; with asyncio, `read` returns a coroutine."""
+
+    def locate(self, url: str, /) -> str: ...
+    def cached(self, request: Request, /) -> Any: ...
+    def read(self, request: Request, /) -> Any: ...
+    def pages(self, endpoint: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any: ...
+
+
+class Operations(Protocol):
+    """The operations of any controller that bound endpoints call; none of them waits."""
+
+    @property
+    def _core(self) -> Core: ...
+    def bind(self, endpoint: Any, /) -> Any: ...
+    def with_options(self, /, *args: Any, **options: Any) -> Any: ...
+    def state(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> EndpointState[Any]: ...
+    def get_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Reading: ...
+    def get_error(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> BaseException | None: ...
+    def explain(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Explanation: ...
+    def set_response(self, endpoint: Any, response: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def set_error(self, endpoint: Any, error: BaseException, /, *args: Any, **kwargs: Any) -> None: ...
+    def resolve(self, endpoint: Any, response: Any, fetched_at: float, /, *args: Any, **kwargs: Any) -> None: ...
+    def invalidate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def expire(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def subscribe(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def unsubscribe(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+
+class BlockingOperations(Operations, Protocol):
+    """The operations of a blocking controller that bound endpoints call."""
+
+    def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
+    def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> LiveRead[Any]: ...
+    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Items[Any]: ...
+
+
+class AwaitingOperations(Operations, Protocol):
+    """The operations of an async controller that bound endpoints call."""
+
+    async def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    async def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
+    async def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncLiveRead[Any]: ...
+    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncItems[Any]: ...
+
+
+Kind = TypeVar("Kind", bound=Operations)
 
 
 class _Documentation:
@@ -32,7 +85,7 @@ class _Documentation:
         return self._of_class if bound is None else _documentation(bound.endpoint)
 
 
-class AnyBoundEndpoint(Generic[P, R]):
+class AnyBoundEndpoint(Generic[Kind, P, R]):
     """An `endpoint` bound to a `controller` of either kind, with the operations that never wait.
 
     Its `__name__`, `__doc__` and `__signature__` are those of the member, for `help` and similar tools.
@@ -59,10 +112,10 @@ class AnyBoundEndpoint(Generic[P, R]):
             # Makes it a descriptor, so that `help` treats it like a method and shows its parameters.
             return self
 
-    def __init__(self, controller: Any, endpoint: Any) -> None:
-        self.controller: Any = controller
+    def __init__(self, controller: Kind, endpoint: Any) -> None:
+        self.controller = controller
         self.endpoint: Any = endpoint
-        self._core: Any = controller._core
+        self._core = controller._core  # pyright: ignore[reportPrivateUsage] - it takes no name from resources
 
     def __repr__(self) -> str:
         return f"<{self.endpoint.name} of {self.controller!r}>"
@@ -98,8 +151,7 @@ class AnyBoundEndpoint(Generic[P, R]):
     def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the URL of the request."""
         endpoint = self.endpoint
-        url: str = self._core.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
-        return url
+        return self._core.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
 
     def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         """Return the data in the store, stale or not, or None; never sends a request."""
@@ -109,23 +161,19 @@ class AnyBoundEndpoint(Generic[P, R]):
 
     def state(self, /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
         """Return data, error, loading, expiry status and expires_at; never sends a request."""
-        state: EndpointState[R] = self.controller.state(self.endpoint, *args, **kwargs)
-        return state
+        return self.controller.state(self.endpoint, *args, **kwargs)
 
     def get_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Reading:
         """Return `data`, `expiry_status` and `expires_at` as a read would see them now."""
-        reading: Reading = self.controller.get_response(self.endpoint, *args, **kwargs)
-        return reading
+        return self.controller.get_response(self.endpoint, *args, **kwargs)
 
     def get_error(self, /, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
         """Return the error that a read would raise now, or None."""
-        error: BaseException | None = self.controller.get_error(self.endpoint, *args, **kwargs)
-        return error
+        return self.controller.get_error(self.endpoint, *args, **kwargs)
 
     def explain(self, /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """Explain why a read would or would not fetch now."""
-        explanation: Explanation = self.controller.explain(self.endpoint, *args, **kwargs)
-        return explanation
+        return self.controller.explain(self.endpoint, *args, **kwargs)
 
     def set_response(self, response: object, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Write a response to the store as if it had been fetched now."""
@@ -156,7 +204,7 @@ class AnyBoundEndpoint(Generic[P, R]):
         self.controller.unsubscribe(self.endpoint, *args, **kwargs)
 
 
-class BoundEndpoint(AnyBoundEndpoint[P, R]):
+class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
     """An endpoint of a Controller. A call reads through the cache; a call of a mutation always sends a request."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -186,11 +234,10 @@ class BoundEndpoint(AnyBoundEndpoint[P, R]):
 
     def live(self, /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
         """Return a live read: a context manager and iterator that yields on each change."""
-        live: LiveRead[R] = self.controller.live(self.endpoint, *args, **kwargs)
-        return live
+        return self.controller.live(self.endpoint, *args, **kwargs)
 
 
-class AsyncBoundEndpoint(AnyBoundEndpoint[P, R]):
+class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
     """An endpoint of an AsyncController. A call reads through the cache; one of a mutation always sends a request."""
 
     async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -220,14 +267,13 @@ class AsyncBoundEndpoint(AnyBoundEndpoint[P, R]):
 
     def live(self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
         """Return a live read: an async context manager and iterator that yields on each change."""
-        live: AsyncLiveRead[R] = self.controller.live(self.endpoint, *args, **kwargs)
-        return live
+        return self.controller.live(self.endpoint, *args, **kwargs)
 
 
 class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
     """A list endpoint of a Controller, with the endpoints that change the list or fetch its pages."""
 
-    def __init__(self, controller: Any, endpoint: Any) -> None:
+    def __init__(self, controller: BlockingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
@@ -311,7 +357,7 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
     """A list endpoint of an AsyncController, with the endpoints that change the list or fetch its pages."""
 
-    def __init__(self, controller: Any, endpoint: Any) -> None:
+    def __init__(self, controller: AwaitingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
