@@ -58,7 +58,7 @@ class BatchLoader:
             piece, entries, named = todo[:MOST_PLACES], index, keys
             tables = [*dict.fromkeys(table for table, _ in piece)]
             wanted = [*marks, *_marks_of({cell: cells[cell] for cell in piece})]
-            loaded = yield from self._newest(
+            loaded = yield from self._newest(  # B023: its last attempt ends before the next piece begins
                 StorageQuery(lambda storage: storage.load(piece, named, entries, tables, wanted), size)  # noqa: B023
             )
             if loaded is None:
@@ -103,7 +103,7 @@ class BatchLoader:
             after: str | None = None
             while version:
                 limit = MOST_PLACES if pks else MOST_IN_LOOP
-                page: Page | None = yield StorageQuery(
+                page: Page | None = yield StorageQuery(  # B023: it ends before the next page is requested
                     lambda storage: storage.scan(table, after, limit), len(pks) + limit  # noqa: B023
                 )
                 if page is None:
