@@ -491,20 +491,25 @@ resources:
 """
 
 
-def test_change_of_very_many_records_makes_no_other_entity_stale() -> None:
-    """1,500 records become stale at once, of which a store does not keep single marks; tags stay fresh."""
+@pytest.mark.parametrize("change", ["change_many", "delete_many"])
+def test_change_of_very_many_records_makes_no_other_entity_stale(change: str) -> None:
+    """1,500 records become stale or are deleted at once, more than a store keeps marks of; tags stay fresh."""
 
     def answer(method: str, target: str, body: Any) -> Any:
         if method == "POST":
             return [{"id": number} for number in range(1_500)]
+        if target == "/tags":
+            return []
         return {"id": int(target.rpartition("/")[2]), "name": "A"}
 
     with small(NOTES_AND_TAGS, answer) as session:
         for number in (0, 1_499):
             session.call("notes.get", id=number)
         session.call("tags.get", id=1)
-        session.call("notes.change_many", body={})
+        session.call("tags.get_list")
+        session.call(f"notes.{change}", body={})
         assert session.requests("tags.get", id=1) == []
+        assert session.requests("tags.get_list") == []
         for number in (0, 1_499):
             assert session.requests("notes.get", id=number) == [f"GET /notes/{number}"]
 
@@ -514,7 +519,9 @@ resources:
   notes:
     path: /notes/:id
     schema: {entity: Note, fields: {id: integer, name: string}}
-    endpoints: {change_many: {method: POST, path: /notes/bulk, body: any, schema: [Note]}}
+    endpoints:
+      change_many: {method: POST, path: /notes/bulk, body: any, schema: [Note]}
+      delete_many: {method: POST, path: /notes/bulk_delete, body: any, schema: [{invalidate: Note}]}
   tags:
     path: /tags/:id
     schema: {entity: Tag, fields: {id: integer, name: string}}
@@ -1113,6 +1120,47 @@ def test_delete_without_a_certain_outcome_makes_results_below_it_stale(session: 
     assert not fresh(session, "items.visits", id=2)
     assert not fresh(session, "notes.get_list", item_id=2)
     assert not fresh(session, "items.get_list")
+
+
+@pytest.mark.parametrize("known_by", ["get", "list"])
+@pytest.mark.parametrize("outcome", ["204", "whole", "lost"])
+def test_deleted_record_that_a_list_contains_again_is_requested(known_by: str, outcome: str) -> None:
+    """A list of deleted records brings one whole: `get` asks nevertheless, once, also in a store that opens again."""
+    notes: dict[int, dict[str, Any]] = {1: {"id": 1, "is_deleted": False}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            notes[1] = {"id": 1, "is_deleted": True}
+            return {"204": NOTHING, "whole": notes[1], "lost": Response(500, {})}[outcome]
+        if method == "POST":
+            notes[1] = {"id": 1, "is_deleted": False}
+            return Response(201, notes[1])
+        existing = [note for note in notes.values() if "all" in target or not note["is_deleted"]]
+        return existing if target.startswith("/notes?") else existing[0] if existing else None
+
+    with small(NOTES_WITH_DELETED, answer, World(sqlite=True)) as session:
+        session.call("notes.get_list", all=True) if known_by == "list" else session.call("notes.get", id=1)
+        attempt(session, "notes.delete", id=1)
+        for reopens in (False, True):
+            session.call("notes.get_list.fetch", all=True)
+            if reopens:
+                session.again(from_dump=False)
+            before = len(session.network.exchanges)
+            attempt(session, "notes.get", id=1)
+            assert session.asked(before) == ["GET /notes/1"]
+            session.advance(2_000)
+        session.call("notes.create", body={"id": 1})
+        session.call("notes.get", id=1)
+        assert session.requests("notes.get", id=1) == []
+
+
+NOTES_WITH_DELETED = """
+resources:
+  notes:
+    path: /notes/:id
+    schema: {entity: Note, fields: {id: integer, is_deleted: boolean}}
+    search_params: {all: boolean?}
+"""
 
 
 def test_rename_removes_the_old_key(session: Session) -> None:

@@ -102,13 +102,6 @@ def freshness_of(
     return found._replace(changed=evicted(base, request, cells).changed)
 
 
-def fresh_since_failure(base: Tables, request: Request, stored: object, cells: Shown, now: float) -> Freshness | None:
-    """Return the freshness of a failed request's record by other responses; None if they do not make it fresh."""
-    root = _root(request, stored)
-    found = None if root is None else _Judge(base, request, cells, now, stored).composed(root)
-    return None if found is None or now > found.expires_at else found
-
-
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     """Return the freshness of a partly evicted result: stale, and fetched again after each event."""
     reach, marks = request.rules.reach, base.marks
@@ -300,6 +293,10 @@ class _Judge:
             number, expires_at = self._whole(root)
             if number == NEVER:
                 return Freshness(STALE)
+            # After its deletion, lists may still contain a record, marked as deleted: only the own response decides.
+            deletion, own = self._base.marks.of_argument(pk), self._base.key_meta(self._request.key)
+            if deletion.number >= (NEVER if own is None or own.error is not None else own.number):
+                return Freshness(STALE, deletion)
         return self._judge(number, expires_at, Contents({table: {pk}}, EMPTY))
 
     def _assembled(self) -> Freshness:

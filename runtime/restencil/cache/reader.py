@@ -28,7 +28,6 @@ from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph, args_text
 from .freshness import (
     evicted,
-    fresh_since_failure,
     freshness_of,
     not_loaded,
     own_freshness,
@@ -323,8 +322,6 @@ class CacheReader:
         except BaseException as error:
             self.store_state.interrupted(error)
             raise
-        if _arrived_since(self.store_state.base, request, meta, denormalized[2], now):
-            meta = None
         return _reading(request, meta, denormalized, now)
 
     def _unknown(self, state: State, request: Request) -> Reading:
@@ -399,9 +396,7 @@ class CacheReader:
         if meta is not None and is_past and has_answer:
             freshness = Freshness(meta.expires_at)
         elif own is not None:
-            is_composed = is_complete and request.rules.read.counts_whole and reader.state is base and not is_certain
-            fresh = fresh_since_failure(base, request, stored, cells, self._clock()) if is_composed else None
-            freshness = fresh or own
+            freshness = own
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
@@ -431,12 +426,6 @@ class CacheReader:
 
 
 _STALE: Final = Freshness(STALE)
-
-
-def _arrived_since(base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float) -> bool:
-    """Return whether a request failed, and other responses have contained its complete record since."""
-    own = None if meta is None or not meta.expires_at else own_freshness(base, request, meta)
-    return own is not None and own.mark is not NO_MARK and now <= freshness.expires_at
 
 
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> object:

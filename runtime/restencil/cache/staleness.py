@@ -32,7 +32,7 @@ UNCHANGED: Final = frozenset({EVICTED, REPRESENTED})
 """The events that change nothing on the server: live reads do not request data again because of them."""
 
 EVERY_RECORD: Final = "*"
-"""The path of a mark on every record of a resource."""
+"""In place of a path or primary key, a mark on every record."""
 
 ELSEWHERE: Final = "another process has changed it"
 """The event of marks that other stores of a storage have set."""
@@ -183,13 +183,22 @@ class StaleMarks:
         self._raise_floor(number)
 
     def _forget_oldest(self, kind: str) -> None:
-        """Replace the oldest mark of a kind: that of a record or list by a mark on its table, others on everything."""
-        place, tables = next(iter(self._marks[kind])), self._marks["tables"]
-        number = self._marks[kind].pop(place).number
+        """Replace the oldest mark of a kind.
+
+        That of a record or list becomes one on its table, that of an argument one on all arguments, others on
+        everything.
+        """
+        marks = self._marks[kind]
+        place = next(iter(marks))
+        mark = Mark(marks.pop(place).number, _FORGOTTEN)
         if kind == "cells" or kind == "evicted":
-            tables[place[0]] = max(Mark(number, _FORGOTTEN), tables.get(place[0], NO_MARK))
+            marks, place = self._marks["tables"], place[0]
+        elif kind == "arguments":
+            place = EVERY_RECORD
         else:
-            self._raise_floor(number)
+            self._raise_floor(mark.number)
+            return
+        marks[place] = max(mark, marks.get(place, NO_MARK))
 
     def _raise_floor(self, number: float) -> None:
         """Replace a removed mark by a mark on everything."""
@@ -235,7 +244,11 @@ class StaleMarks:
 
     def of_removal(self, cell: EntityPath) -> Mark:
         """Return the mark of the last event that may have deleted a record: it named it, or no record of its table."""
-        return max(self._of("arguments", cell[1]), self._of("tables", cell[0]), self._floor)
+        return max(self.of_argument(cell[1]), self._of("tables", cell[0]), self._floor)
+
+    def of_argument(self, value: str) -> Mark:
+        """Return the mark of the last event that may have deleted the records with this primary key."""
+        return max(self._of("arguments", value), self._of("arguments", EVERY_RECORD))
 
     def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """Return the mark of the membership of a collection of these entities, without its eviction."""
@@ -245,7 +258,7 @@ class StaleMarks:
             found = max(found, of_all)
         if self.stored or self._marks["arguments"]:
             for value in identity_of_text(cell[1]).values():
-                found = max(found, self._of("arguments", str(value)))
+                found = max(found, self.of_argument(str(value)))
         return found
 
     def or_unchanged(self, mark: Mark, cell: EntityPath, number: float) -> Mark:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..cache.freshness import read_places, record_path_above
 from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
 from ..schema.collection import identity_of_text, is_selected
+from ..schema.entity import as_entity
 from ..schema.stored import is_collection
 from ..storage.protocol import Mark, Spared
 
@@ -103,7 +104,11 @@ def wanted_marks(request: Request) -> list[Mark]:
             places = (record_path_above(request) or "", EVERY_RECORD)
             found += [("values", rules.resource, place) for place in places]
     found += [("read", name, values) for name, values in read_places(request)]
-    path = request.path
+    path, entity, args = request.path, as_entity(rules.schema), rules.entity_args(request.args)
+    params: Any = args[0] if args else None
+    pk = None if entity is None else entity.lenient_pk(params, args)
+    if pk is not None:
+        found.append(("argument", pk, ""))
     if path is not None:
         found += [("path", path, ""), ("spared", request.key, "")]
         found += [("tree", above, "") for above in paths_above(path)]
