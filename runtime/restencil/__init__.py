@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .cache.explanation import Explanation
     from .cache.gc import GCPolicy, ImmortalGCPolicy
     from .cache.persistence_port import StorageStats
-    from .cache.reading import EndpointState, ExpiryStatus
+    from .cache.policy import EndpointState, ExpiryStatus
     from .cache.snapshot import Snapshot
     from .cache.store import Store
     from .client.arguments import AsyncClientOptions, ClientOptions
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
     from .endpoint.endpoint import Endpoint, lazy_function
     from .endpoint.hookify import hook_scope, hookify_resource, use_endpoint
-    from .endpoint.live import AsyncLiveRead, LiveRead
+    from .endpoint.iterators import AsyncLiveRead, LiveRead
     from .endpoint.resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
     from .endpoint.rest import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
     from .endpoint.typing import Absent, Assigns, ControllerType, Has
@@ -236,7 +236,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "cache.explanation": ("Explanation",),
     "cache.gc": ("GCPolicy", "ImmortalGCPolicy"),
     "cache.persistence_port": ("StorageStats",),
-    "cache.reading": ("EndpointState", "ExpiryStatus"),
+    "cache.policy": ("EndpointState", "ExpiryStatus"),
     "cache.snapshot": ("Snapshot",),
     "cache.store": ("Store",),
     "client.arguments": ("AsyncClientOptions", "ClientOptions"),
@@ -248,7 +248,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "endpoint.bound": ("AsyncBoundEndpoint", "AsyncBoundList", "BoundEndpoint", "BoundList"),
     "endpoint.endpoint": ("Endpoint", "lazy_function"),
     "endpoint.hookify": ("hook_scope", "hookify_resource", "use_endpoint"),
-    "endpoint.live": ("AsyncLiveRead", "LiveRead"),
+    "endpoint.iterators": ("AsyncLiveRead", "LiveRead"),
     "endpoint.resource": ("Resource", "ResourceClass", "create_resource", "push_of", "rest", "rest_list"),
     "endpoint.rest": ("ListEndpoint", "RestEndpoint", "RestGenerics", "always_soft", "soft_on_server_error"),
     "endpoint.typing": ("Absent", "Assigns", "ControllerType", "Has"),

@@ -17,7 +17,7 @@ from restencil.cache.actions import (
     SetError,
     SetResponse,
 )
-from restencil.cache.reading import Reading
+from restencil.cache.policy import Reading
 from restencil.cache.snapshot import Snapshot
 
 AnyEndpoint: TypeAlias = RestEndpoint[..., Any]

@@ -11,9 +11,9 @@ import pytest
 from tests.storages import PatientStore
 
 from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, entity, field
+from restencil.base.freshness import Terms, Validators
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
-from restencil.cache.validators import Terms, Validators
 from restencil.schema import Collection, Lazy, Values
 from restencil.testing import FakeClock, MockServer
 

@@ -9,7 +9,7 @@ from tests.storage.others import Other
 from tests.storages import PatientStore
 
 from restencil import Controller, MemoryStorage, RestEndpoint, create_resource
-from restencil.cache.reading import ExpiryStatus
+from restencil.cache.policy import ExpiryStatus
 from restencil.storage import Batch, Outcome
 from restencil.testing import FakeClock
 

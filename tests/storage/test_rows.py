@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 from tests.storage.test_shapes import model_of
 
 from restencil import Entity, field
+from restencil.base.freshness import Terms
 from restencil.base.values import UNDEFINED, Meta, same_json
-from restencil.cache.validators import Terms
 from restencil.persistence import row_codec
 from restencil.persistence.row_codec import TableRules, Unstorable
 from restencil.schema import Collection

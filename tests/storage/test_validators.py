@@ -22,9 +22,9 @@ from restencil import (
     create_resource,
     field,
 )
+from restencil.base.freshness import Validators, source_at
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
-from restencil.cache.validators import Validators, source_at
 from restencil.testing import FakeClock
 
 DATE = "Mon, 05 Jan 2026 10:00:00 GMT"

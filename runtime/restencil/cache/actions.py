@@ -13,8 +13,8 @@ from ..base.values import Meta as Meta
 from ..base.values import Struct
 
 if TYPE_CHECKING:
+    from ..base.freshness import Terms, Validators
     from .request import Request
-    from .validators import Terms, Validators
 
 __all__ = [
     "Action",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base.calls import shown_text
-from .reading import INFINITE, Decision, ExpiryStatus
+from .policy import INFINITE, Decision, ExpiryStatus
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .policy import Reading
     from .request import Request, Rules
     from .store import Store
     from .tables import EntityPath, ResultMeta

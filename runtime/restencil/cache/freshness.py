@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from ..base.values import INVALID, UNDEFINED
 from ..schema.entity import as_entity
 from ..schema.stored import is_partial, known_record
+from .policy import INFINITE, STALE, Freshness
 from .reach import tables_of
-from .reading import INFINITE, STALE, Freshness
 from .staleness import EVICTED, NEVER, NO_MARK, REPRESENTED, UNCHANGED, Mark, paths_above
 from .tables import EMPTY, WHOLE_TABLE, Contents
 

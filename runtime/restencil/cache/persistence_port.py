@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
     from ..base.steps import Step, Steps, StepsOf
     from .actions import Action
-    from .reading import Reading
+    from .policy import Reading
     from .request import Request
     from .tables import EntityPath, State
 

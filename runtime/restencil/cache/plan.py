@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from .validators import Concurrency
+    from ..base.freshness import Concurrency
 
 Hook: TypeAlias = "Callable[..., Any]"
 """A user's function that is called with the arguments of a call."""

@@ -38,15 +38,19 @@ from .policy import (
     ABSENT,
     BROKEN,
     HARD,
+    INFINITE,
     MISSING,
     NONE,
     SOFT,
+    STALE,
     USABLE,
+    Freshness,
+    Reading,
     decide,
+    inactive,
     is_worse_than_none,
     recorded_as,
 )
-from .reading import INFINITE, STALE, Freshness, Reading, inactive
 from .staleness import NO_MARK
 from .tables import EMPTY, WHOLE_TABLE, ChangeSet, Tables
 

@@ -17,9 +17,8 @@ from ..schema.notation import schema_of
 from ..schema.protocol import entity_node
 from . import actions
 from .denormalize_compiled import reader_of
-from .failures import set_error
 from .normalize import Normalization
-from .responses import freshen, hear, set_response
+from .responses import freshen, hear, set_error, set_response
 from .stages.normalization import fitting
 from .staleness import StaleSet
 from .tables import ResultMeta

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
-from ..base.response_details import status_line
+from ..base.response import status_line
 from ..base.transport import public_url
 from ..base.values import is_mapping, text_of
 from ..schema.entity import as_entity, first_model, params_to_fields, value_at

@@ -23,12 +23,12 @@ from .tables import EMPTY, ChangeSet, ResultMeta
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator
 
+    from ..base.freshness import Terms, Validators
     from ..base.values import Meta
     from ..schema.protocol import Schema
     from .actions import SetResponse
     from .request import Rules
     from .tables import EntityPath, Tables
-    from .validators import Terms, Validators
 
 _CELLS: Final = 10_000
 """The maximum number of cells of a recorded response, as each of them needs references."""

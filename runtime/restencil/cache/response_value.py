@@ -15,7 +15,7 @@ from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph
 from .normalize import Normalization
-from .reading import INFINITE
+from .policy import INFINITE
 from .stages.normalization import known_before
 from .transition import Echo, Failure, Value
 

@@ -14,11 +14,11 @@ from .addressed import entities_of
 from .before_images import BeforeImage, as_of
 from .denormalize import Denormalization
 from .dependency_graph import DependencyGraph
-from .reading import inactive
+from .policy import inactive
 
 if TYPE_CHECKING:
+    from .policy import Reading
     from .reader import CacheReader
-    from .reading import Reading
     from .request import EndpointLike
     from .tables import State, Tables
 

@@ -23,7 +23,7 @@ from ..base.values import INVALID, UNDEFINED
 from .before_images import BeforeImages
 from .dependency_graph import DependencyGraph
 from .optimistic import OptimisticUpdates, Respond, tokens_of
-from .reading import INFINITE
+from .policy import INFINITE
 from .request_log import RequestLog
 from .response_record import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
@@ -31,12 +31,12 @@ from .tables import EMPTY, ChangeSet, EntityPath, ResultMeta, State, Tables
 from .transition import FreshRecord, QueueOptimistic, RecordKeys, RemoveEntries, StartOver, WriteChange
 
 if TYPE_CHECKING:
+    from ..base.freshness import Validators
     from .optimistic import Token
     from .persistence_port import PersistencePort
     from .request import Identity, Rules
     from .retention import Retention
     from .transition import Transition
-    from .validators import Validators
 
 
 def monotonic_clock(clock: Callable[[], float] | None) -> Callable[[], float]:

@@ -19,10 +19,10 @@ from .staleness import EntityPath as EntityPath
 from .staleness import StaleMarks
 
 if TYPE_CHECKING:
+    from ..base.freshness import Terms
     from ..schema.entity import EntitySchema
     from ..schema.protocol import Schema
     from .request import Request, Rules
-    from .validators import Terms
 
 WHOLE_TABLE: Final = ""
 """The primary key that represents all entities of a table."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from ..base.freshness import Validators
     from ..schema.entity import EntitySchema
     from .actions import Fetch
     from .normalize import Normalization
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from .response_record import ResponseRecord
     from .staleness import StaleSet
     from .tables import ChangeSet, EntityPath, ResultMeta
-    from .validators import Validators
     from .write_set import WriteSet
 
 # -- what the action returns -------------------------------------------------------------------------------------------

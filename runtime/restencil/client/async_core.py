@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import ThreadScheduler
 from ..base.steps import drive_async
-from ..cache.reading import Decision
+from ..cache.policy import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
 from .core import Core, bind_args_of, read_of_call, read_through

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..cache.actions import WHAT_IS_FRESH
-from ..cache.reading import Decision
+from ..cache.policy import Decision
 from .timers import Pause
 
 if TYPE_CHECKING:

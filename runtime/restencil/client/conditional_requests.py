@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.calls import CONDITIONS
 from ..base.durations import Timeout, timeout_of, whole_of
 from ..base.errors import PreconditionFailedError, TimeoutExceededError
-from ..base.freshness import condition_of, lifetime_of, may_be_stored
+from ..base.freshness import Terms, Validators, condition_of, lifetime_of, may_be_stored, source_at
 from ..base.steps import current_call
 from ..base.transport import public_url
-from ..cache.reading import INFINITE
-from ..cache.validators import Terms, Validators, source_at
+from ..cache.policy import INFINITE
 from ..endpoint.call import Call
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.call_options import has_partitions
 from ..endpoint.typing import Awaiting, Blocking
+from ..http.outgoing import agent_of
 from ..http.transport import AsyncTransport, SyncTransport
-from ..http.user_agent import agent_of
 from ..schema import find_collection
 from .arguments import OPTIONS, preparation_of, store_of
 from .core import bind_args_of
@@ -43,11 +43,10 @@ if TYPE_CHECKING:
     from ..base.response import Response
     from ..cache.actions import Action
     from ..cache.explanation import Explanation
-    from ..cache.reading import EndpointState, Reading
+    from ..cache.policy import EndpointState, Reading
     from ..cache.snapshot import Snapshot
     from ..endpoint.endpoint import Endpoint
-    from ..endpoint.live import AsyncLiveRead, LiveRead
-    from ..endpoint.page_runs import AsyncItems, Items
+    from ..endpoint.iterators import AsyncItems, AsyncLiveRead, Items, LiveRead
     from ..http.auth import Api
     from .arguments import AsyncClientOptions, ClientOptions
     from .async_core import AsyncCore

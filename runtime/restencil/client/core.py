@@ -12,7 +12,7 @@ from ..base.logs import logger
 from ..base.steps import Outcome
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import WHAT_IS_FRESH, Action, Fetch, Meta
-from ..cache.reading import Decision, EndpointState
+from ..cache.policy import Decision, EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..base.response import Response
     from ..base.scheduler import Handle
     from ..base.steps import Steps, StepsOf
-    from ..cache.reading import Reading
+    from ..cache.policy import Reading
     from ..cache.request import EndpointLike, Request
     from ..endpoint.call_options import ViewOptions
     from ..endpoint.endpoint import Endpoint

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.errors import SERVER_ERROR, AbortError, NetworkError, response_status
 from ..base.logs import RETRY, logger
-from ..base.response_details import answered_method
+from ..base.response import answered_method
 from ..base.steps import CallContext, Outcome, Wait
 from ..endpoint.call import Call
 from .conditional_requests import change_queue_of, known_validators

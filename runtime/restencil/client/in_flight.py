@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Hashable, Sequence
 
+    from ..base.freshness import Validators
     from ..base.response import Page, Response
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
-    from ..cache.validators import Validators
     from ..http.cancellation import Cancellation
 
 # --- single flight ---------------------------------------------------------------------------------------------------

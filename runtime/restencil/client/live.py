@@ -12,15 +12,15 @@ from ..base.errors import AbortError, ResetError
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
-from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
-from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
+from ..cache.policy import INFINITE, STALE, Decision, ExpiryStatus, Reading
+from ..endpoint.iterators import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import fetch_stale, fetched, recorded, stale_requests, unusable_data, was_overtaken
 
 if TYPE_CHECKING:
 
     from ..base.scheduler import Handle
     from ..base.steps import StepsOf
-    from ..cache.reading import EndpointState
+    from ..cache.policy import EndpointState
     from ..cache.request import Request
     from .async_core import AsyncCore
     from .core import Core

@@ -24,12 +24,12 @@ from .managers import Manager, Next, core_of, serves_one
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
+    from ..base.freshness import Terms, Validators
     from ..base.steps import CallContext, StepsOf
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..cache.validators import Terms, Validators
 
 
 #: The `resets` of a response that must not be stored; the count of resets of a store is never negative.

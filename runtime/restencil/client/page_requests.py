@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ..base.steps import Outcome
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
-from ..cache.reading import Decision
+from ..cache.policy import Decision
 from ..endpoint.call import NOT_MODIFIED
 from ..endpoint.envelopes import at_path
 from ..endpoint.lists import page_params, with_page_params

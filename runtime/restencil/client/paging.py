@@ -11,8 +11,8 @@ from ..base.errors import NetworkError, response_status
 from ..base.logs import logger
 from ..base.transport import public_url
 from ..base.values import described, kind_of, same_json
+from ..endpoint.iterators import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.lists import page_params, with_page_params
-from ..endpoint.page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.page_styles import PageUrl, pagination_of
 from ..schema.record import identity_of, to_wire
 from .in_flight import page_of

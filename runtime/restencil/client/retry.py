@@ -19,7 +19,7 @@ from ..base.errors import (
     NetworkError,
     StatusError,
 )
-from ..base.response_details import retry_after_in
+from ..base.response import retry_after_in
 from ..base.values import described
 
 if TYPE_CHECKING:

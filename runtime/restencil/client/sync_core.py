@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ..base.steps import drive
-from ..cache.reading import Decision
+from ..cache.policy import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
 from .core import Core, bind_args_of, read_of_call, read_through

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
     from ..base.response import Response
     from ..cache.explanation import Explanation
-    from ..cache.reading import EndpointState, Reading
+    from ..cache.policy import EndpointState, Reading
     from ..cache.request import Request
-    from .live import AsyncLiveRead, LiveRead
-    from .page_runs import AsyncItems, AsyncPageRun, Items, PageRun
+    from .iterators import AsyncItems, AsyncLiveRead, AsyncPageRun, Items, LiveRead, PageRun
 
 
 class Core(Protocol):

@@ -11,7 +11,7 @@ from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.lazy_imports import find
-from ..base.response_details import ERROR_TYPES, charset_of, error_members, reported, without_secrets
+from ..base.response import ERROR_TYPES, charset_of, error_members, reported, without_secrets
 from ..base.steps import PLAIN, CallContext, Outcome, Steps, current_call, current_transport, in_use, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
 from ..base.values import copy_in

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.calls import HeaderParam
-    from ..cache.validators import Concurrency
+    from ..base.freshness import Concurrency
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .typing import Awaiting, Binder, Blocking
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ProcessingError
-from ..base.response_details import method_of, url_of
+from ..base.response import method_of, url_of
 from ..base.values import described, is_list, is_mapping
 
 if TYPE_CHECKING:

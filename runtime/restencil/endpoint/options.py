@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.calls import check_header_params
 from ..base.durations import milliseconds, timeout_of
+from ..base.freshness import Concurrency
 from ..base.values import TUPLE, Sentinel, described, is_mapping, is_sequence
-from ..cache.reading import INFINITE
-from ..cache.validators import Concurrency
+from ..cache.policy import INFINITE
 from ..schema.codec import FORMATS
 from ..schema.record import check_persist
 from .error_types import check_error_classes, check_errors

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib import parse as urls
 
-from ..base.response_details import url_of
+from ..base.response import url_of
 from ..base.values import is_mapping, is_sequence
 from ..cache.addressed import entities_of, entity_of_record, params_of
 from ..cache.request import call_args

@@ -15,7 +15,7 @@ from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import USE, ClientParam, Server, Token
 from ..base.errors import StatusError
 from ..base.logs import logger
-from ..base.response_details import url_of
+from ..base.response import url_of
 from ..base.steps import Outcome, Steps
 from ..base.transport import RequestInit, joined, origin_of, public_url
 from ..base.values import Struct

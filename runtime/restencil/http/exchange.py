@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..base.calls import CROSS_ORIGIN_BODY
 from ..base.errors import NetworkError
-from ..base.response_details import ORDER
+from ..base.response import ORDER
 from ..base.steps import Wait, drive, drive_async
 from ..base.transport import origin_of
 from .bodies import rewind

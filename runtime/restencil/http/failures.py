@@ -14,14 +14,14 @@ from ..base.errors import (
     TimeoutExceededError,
     error_of_status,
 )
-from ..base.response_details import ERROR_TYPES, ORDER, detail_of, error_members, method_of, url_of
+from ..base.response import ERROR_TYPES, ORDER, detail_of, error_members, method_of, url_of
 from ..base.transport import origin_text, public_url
 from .library import library_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.response_details import ErrorTypes
+    from ..base.response import ErrorTypes
     from .library import RawRequest, RawResponse
     from .outgoing import OutgoingRequest
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import NetworkError
-from ..base.response_details import error_members, reported
+from ..base.response import error_members, reported
 
 if TYPE_CHECKING:
     from .library import Library, RawResponse

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.response_details import charset_of
+from ..base.response import charset_of
 from ..base.transport import AwaitingTransport, BlockingTransport, Transport
 from .abort import SIGNAL_EXTENSION, ends_when_aborted
 

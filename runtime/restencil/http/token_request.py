@@ -16,7 +16,7 @@ from urllib import parse as urls
 
 from ..base.durations import Timeout
 from ..base.errors import AuthError, NetworkError, StatusError
-from ..base.response_details import status_line
+from ..base.response import status_line
 
 if TYPE_CHECKING:
     from ..base.transport import RequestInit

@@ -28,8 +28,7 @@ from ..base.transport import (
     joined,
 )
 from .auth import Preparation
-from .outgoing import outgoing_request
-from .user_agent import NOBODY, Agent
+from .outgoing import NOBODY, Agent, outgoing_request
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar

@@ -17,10 +17,10 @@ from ..cache.write_set import DeleteRecord, EditList, Expire, MergeRecord, Opera
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
+    from ..base.freshness import Validators
     from ..cache.request import Request, Rules
     from ..cache.staleness import StaleSet
     from ..cache.tables import EntityPath, ResultMeta
-    from ..cache.validators import Validators
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
     from ..storage.protocol import Place

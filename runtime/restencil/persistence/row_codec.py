@@ -26,10 +26,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib import parse as urls
 
+from ..base.freshness import Terms
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import UNDEFINED, Meta, is_dict, is_list
 from ..cache.tables import Contents, Whole
-from ..cache.validators import Terms
 from ..schema.containers import Object
 from ..schema.entity import EntityModel
 from ..schema.foreign import kind_of_class

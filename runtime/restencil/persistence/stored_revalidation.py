@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base.freshness import condition_of
+from ..base.freshness import Validators, condition_of, source_at
 from ..base.values import UNDEFINED, Meta, Sentinel
 from ..cache.response_record import repeats
 from ..cache.tables import EMPTY, ChangeSet
-from ..cache.validators import Validators, source_at
 from ..schema.stored import is_collection
 from .stored_validators import place_at
 

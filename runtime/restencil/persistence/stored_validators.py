@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..cache.validators import Validators, source_at
+from ..base.freshness import Validators, source_at
 from .stored_forms import is_alike
 
 if TYPE_CHECKING:

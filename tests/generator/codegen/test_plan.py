@@ -23,7 +23,7 @@ from tests.effort import examples
 from tests.generator.codegen.lines import HEAD, has_line, has_lines, has_part, of_resource, rendered
 from tests.generator.specs_at_random import loaded, specs
 
-from restencil.cache.validators import Concurrency
+from restencil.base.freshness import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
 from restencil_generator.exceptions import Failure
 from restencil_generator.output.pipeline import build

@@ -16,11 +16,12 @@ from restencil.cache.policy import (
     RECORDED,
     SOFT,
     USABLE,
+    Decision,
+    ExpiryStatus,
     Found,
     Recorded,
     decide,
 )
-from restencil.cache.reading import Decision, ExpiryStatus
 
 BOTH = (False, True)
 Invalid, InvalidIfStale, Valid = ExpiryStatus

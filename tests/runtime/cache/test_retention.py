@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import AbortError, Entity, RestEndpoint, create_resource, schema
-from restencil.cache.reading import ExpiryStatus
+from restencil.cache.policy import ExpiryStatus
 
 
 class User(Entity, indexes=("slug",)):

@@ -20,7 +20,7 @@ from restencil import (
     SubscriptionManager,
 )
 from restencil.base.freshness import lifetime_of
-from restencil.cache.reading import ExpiryStatus
+from restencil.cache.policy import ExpiryStatus
 from restencil.testing import FakeClock
 
 DATE = "Mon, 05 Jan 2026 10:00:00 GMT"

@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import AbortError, AbortOptimistic, Entity, NetworkError, RestEndpoint, create_resource, schema
-from restencil.cache.reading import ExpiryStatus
+from restencil.cache.policy import ExpiryStatus
 from restencil.cache.snapshot import Snapshot
 
 

@@ -16,7 +16,7 @@ from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from restencil import Api, AsyncController, Controller, RestEndpoint
-from restencil.http.user_agent import VERSION
+from restencil.http.outgoing import VERSION
 
 pytestmark = pytest.mark.network
 

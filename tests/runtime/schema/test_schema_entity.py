@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint
-from restencil.cache.reading import ExpiryStatus
+from restencil.cache.policy import ExpiryStatus
 
 
 class User(Entity):

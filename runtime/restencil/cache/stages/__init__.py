@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from .list_membership import extend_list
 from .mutation import complete_response, follow_change
 from .normalization import normalize_response, validate_response
+from .other_results import run_update
 from .races import note_freshness
-from .update_hook import run_update
 
 if TYPE_CHECKING:
     from collections.abc import Callable

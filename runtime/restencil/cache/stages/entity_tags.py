@@ -9,18 +9,18 @@ from ...base.values import INVALID, UNDEFINED, Sentinel
 from ...schema.stored import record_of
 from ..addressed import entities_of, entities_of_url, entity_of_result, entity_schema
 from ..entity_events import addressed_now
-from .expiry import expire_self
+from .other_results import expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...base.freshness import Validators
     from ...schema.protocol import Schema
     from ..normalize import Normalization
     from ..reader import CacheReader
     from ..request import Request
     from ..tables import EntityPath
     from ..transaction import Transaction
-    from ..validators import Validators
 
 _CREATED: Final = 201
 

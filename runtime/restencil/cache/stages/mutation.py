@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.logs import logger
-from ...base.response_details import answered_method
+from ...base.response import answered_method
 from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
@@ -19,8 +19,8 @@ from ..addressed import (
     result_of_get,
 )
 from ..merge import keep_whole
-from .expiry import expire_lists, expire_records, expire_self
 from .list_membership import update_lists
+from .other_results import expire_lists, expire_records, expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

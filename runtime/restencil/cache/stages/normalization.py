@@ -43,8 +43,8 @@ from ..denormalize import Denormalization
 from ..dependency_graph import DependencyGraph
 from ..tables import bind_lists
 from ..transaction import Source
-from .expiry import expire, expire_self
 from .mutation import assumed_record, expire_unknown
+from .other_results import expire, expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
