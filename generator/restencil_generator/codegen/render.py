@@ -40,11 +40,14 @@ class Renderer:
         return self._own is not None
 
     def user_template(self, module: Module) -> str:
-        """Return the user's template of a module, or all templates that may have been used; empty for none."""
-        if self._own is None:
-            return ""
+        """Return the user's template of a module, or all templates that may have been used."""
+        assert self._own is not None
         own = sorted(path.relative_to(self._own).as_posix() for path in self._own.rglob(f"*{_SUFFIX}"))
         return str(self._own / module.template) if module.template in own else f"{self._own} ({', '.join(own)})"
+
+    def built_in(self, module: Module) -> str:
+        """Render a module with the built-in templates."""
+        return _built_in().get_template(module.template).render(module=module)
 
     def render(self, module: Module) -> str:
         """Render a module. Raises `Failure` with the line at which a user's template fails."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -38,7 +39,10 @@ def build(
     for done, module in enumerate(modules):
         progress(done, len(modules))
         text = renderer.render(module)
-        tree = verify(module, text, user_template=renderer.user_template(module))
+        if renderer.custom:
+            tree = verify(module.path, text, renderer.built_in(module), renderer.user_template(module))
+        else:
+            tree = ast.parse(text)
         rendered[module.path] = lay_out(text, tree)
     progress(len(modules), len(modules))
     files = _formatted(rendered, known or Manifest(), read, every=renderer.custom)
