@@ -221,10 +221,6 @@ ERRORS: Final[Mapping[str, Code]] = {
 """Errors of specs: nothing is generated until they are fixed."""
 
 ADVICE: Final[Mapping[str, Code]] = {
-    "stdlib-package": Code(
-        "A package does not hide a module of the standard library.",
-        "`import NAME` would find one of the two, depending on the order of the path.",
-    ),
     "plain-http": Code(
         "A secret is sent encrypted.",
         "Over `http:` everyone on the network path can read the secret. Only this machine is exempt.",
@@ -244,15 +240,6 @@ ADVICE: Final[Mapping[str, Code]] = {
         "each has its own store. If it does not, this only costs requests. Declare `partition` to confirm or "
         "change it.",
     ),
-    "misspelled-method": Code(
-        "A method that looks like a standard one is a standard one.",
-        "An API may define methods of its own, so `PSOT` is valid, and is sent. Servers reject methods that they do not"
-        " know.",
-    ),
-    "glued-path": Code(
-        "A prefix and a path have a slash between them.",
-        "Prefix and path are concatenated, so `/v1` and `items` become `/v1items`.",
-    ),
     "shared-key": Code(
         "Entities that share a table extend one another.",
         "Two entities in one table overwrite each other's records. That is rarely intended unless one extends the"
@@ -263,12 +250,6 @@ ADVICE: Final[Mapping[str, Code]] = {
         "Without `nest`, the lists in different parents are one list, and an item that is pushed to one appears "
         "in all of them.",
     ),
-    "never-fetched-alone": Code(
-        "An entity that others require can be read separately.",
-        "When the required entity is invalidated (for example by a delete), every cached result that contains it "
-        "becomes invalid too, and no request can restore the entity. Add a resource for it, or make the field "
-        "optional.",
-    ),
     "union-order": Code(
         "The types of a union can be distinguished.",
         "The type of a value is determined by its JSON kind, its constants and its fields. If these are "
@@ -278,10 +259,6 @@ ADVICE: Final[Mapping[str, Code]] = {
         "A field that comes from the path is in the path of every response that contains it.",
         "The field gets its value from the path. A response of an endpoint without the parameter does not set it,"
         " so the record cannot be distinguished from others.",
-    ),
-    "union-field": Code(
-        "Every entity of a union has the field that distinguishes it.",
-        "A record without the field cannot be recognized in other responses.",
     ),
     "secret-not-stored": Code(
         "A field with the name of a secret declares whether a storage keeps it.",
@@ -321,10 +298,6 @@ ADVICE: Final[Mapping[str, Code]] = {
         "The key of a read contains the body that the response depends on.",
         "All searches would share one cache entry, so a search could return the response for another body.",
     ),
-    "poll-whole-list": Code(
-        "A whole list is not polled often.",
-        "Each poll fetches, parses and normalizes all items, as long as there is a subscriber.",
-    ),
     "no-iterate": Code(
         "The next page of a paginated list can be found.",
         "`iterate()` would raise an error, because nothing identifies the next page.",
@@ -339,22 +312,9 @@ ADVICE: Final[Mapping[str, Code]] = {
         "after each mutation without a request. If a parameter matches no field, the cache cannot know which "
         "records it selects, so lists requested with it are fetched again after each mutation.",
     ),
-    "shadowed-parameter": Code(
-        "A search parameter is not also a parameter of the path.",
-        "The keyword argument sets the path parameter, so the search parameter is never sent.",
-    ),
-    "retries-no-effect": Code(
-        "Only requests that may be repeated have retries.",
-        "A POST or PATCH without a response may have been processed, so repeating it could apply it twice. With "
-        "an idempotency key, which only some servers support, it can be repeated.",
-    ),
     "example-misfit": Code(
         "An example fits the spec.",
         "`restencil mock` and docstrings use the examples, and would show responses that the API never returns.",
-    ),
-    "deprecated-use": Code(
-        "Nothing uses a deprecated declaration.",
-        "A non-deprecated declaration uses a deprecated one.",
     ),
     "unused": Code(
         "Every declaration is used.",

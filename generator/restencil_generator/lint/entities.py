@@ -1,11 +1,11 @@
-"""Warnings about entities: shared tables, nested collections, required entities, and copies in objects."""
+"""Warnings about entities: shared tables, and nested collections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from restencil_generator.diagnostics.model import Related, quoted
-from restencil_generator.lint.common import Finding, declared_here, operations
+from restencil_generator.lint.common import Finding
 from restencil_generator.spec import model as d
 
 
@@ -42,27 +42,3 @@ def find_nested_collections(spec: d.Spec) -> Iterator[Finding]:
                     field.place,
                     "add 'nest: {argument: field}'",
                 )
-
-
-def find_never_fetched_alone(spec: d.Spec) -> Iterator[Finding]:
-    """Find required entities that no endpoint reads separately."""
-    alone: set[str] = set()
-    for operation in operations(spec):
-        endpoint = operation.endpoint
-        if not endpoint.side_effect and isinstance(endpoint.schema, d.EntityRef | d.UnionOf):
-            alone.update(d.entities_in(endpoint.schema))
-    tables = {spec.entities[name].key for name in alone}
-    for entity in spec.entities.values():
-        for field in entity.fields:
-            if isinstance(field.type, d.EntityRef) and field.required:
-                needed = spec.entities[field.type.name]
-                if needed.key not in tables:
-                    tables.add(needed.key)
-                    yield Finding(
-                        f"entity {quoted(entity.name)} needs {quoted(needed.name)} in {quoted(field.name)}, but no "
-                        "endpoint reads one alone: once it is invalid, no request can restore it",
-                        field.place,
-                        f"add a resource for {needed.name}, or write '{needed.name}?'; where responses have its bare "
-                        f"key, restencil.foreign_key(…, {quoted(field.python)}) gives it",
-                        declared_here(needed.place),
-                    )

@@ -1,45 +1,13 @@
-"""Warnings about the package name, methods, URLs, and path parameters."""
+"""Warnings about path parameters that fields of responses need."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
-from restencil_generator.diagnostics.model import nearest, quoted
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.lint.common import Finding, declared_here, operations
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import response_entities
-
-
-def find_stdlib_package(spec: d.Spec) -> Iterator[Finding]:
-    """Find a package name that hides a module of the standard library."""
-    if spec.package in sys.stdlib_module_names:
-        message = f"the package {quoted(spec.package)} hides a module of Python's standard library"
-        yield Finding(message, spec.place, "choose another name")
-
-
-def find_misspelled_methods(spec: d.Spec) -> Iterator[Finding]:
-    """Find methods that are similar to a standard one, and at most one letter longer or shorter."""
-    for operation in operations(spec):
-        method = operation.endpoint.method
-        meant = None if method in d.METHODS else nearest(method, d.METHODS)
-        if meant is not None and abs(len(meant) - len(method)) <= 1:
-            message = f"the method {quoted(method)} of {operation} is not a standard one"
-            yield Finding(message, operation.endpoint.place, f"did you mean {quoted(meant)}?")
-
-
-def find_glued_paths(spec: d.Spec) -> Iterator[Finding]:
-    """Find prefixes and paths without a slash between them."""
-    reported: set[str] = set()
-    for operation in operations(spec):
-        endpoint = operation.endpoint
-        what = str(operation) if "path" in endpoint.written else f"resource {quoted(operation.resource.name)}"
-        prefix, path = endpoint.url_prefix, endpoint.path.text
-        is_absolute = path.startswith(("http:", "https:", "http\\:", "https\\:"))
-        if prefix[-1:].isalnum() and path[:1].isalnum() and not is_absolute and what not in reported:
-            reported.add(what)
-            message = f"there is no slash between the prefix and the path of {what}: {prefix}{path}"
-            yield Finding(message, endpoint.place, f"write '/{path}'")
 
 
 def find_params_out_of_reach(spec: d.Spec) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Warnings about search parameters: those that are never sent, match no field, or cannot be in a URL."""
+"""Warnings about search parameters: those that match no field, or cannot be in a URL."""
 
 from __future__ import annotations
 
@@ -11,20 +11,6 @@ from restencil_generator.spec import model as d
 
 _SHOWN: Final = 3
 """Maximum number of parameters in a message."""
-
-
-def find_shadowed(spec: d.Spec) -> Iterator[Finding]:
-    """Find search parameters of a resource that are also in the path of its list."""
-    for resource in spec.resources.values():
-        listing = resource.endpoints.get("get_list")
-        in_path = set[str]() if listing is None else {parameter.name for parameter in listing.path.parameters}
-        for param in resource.search_params:
-            if param.wire in in_path:
-                message = (
-                    f"the search parameter {quoted(param.name)} of resource {quoted(resource.name)} is never sent with "
-                    f"'get_list': its path has a parameter of that name"
-                )
-                yield Finding(message, param.place, "remove it, or rename one of them")
 
 
 def find_no_field(spec: d.Spec) -> Iterator[Finding]:

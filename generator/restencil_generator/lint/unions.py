@@ -1,4 +1,4 @@
-"""Warnings about unions: types that cannot be distinguished, and types without the distinguishing field."""
+"""Warnings about unions: types that cannot be distinguished."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from restencil_generator.diagnostics.model import Place, quoted
-from restencil_generator.lint.common import Finding, declared_here, parts_of, types_of
+from restencil_generator.lint.common import Finding, parts_of, types_of
 from restencil_generator.spec import model as d
 
 
@@ -26,39 +26,6 @@ def find_alike(spec: d.Spec) -> Iterator[Finding]:
             message = f"{_name(one)} and {_name(other)} of a union cannot be distinguished: the first one is used"
             hint = "give each a const field, or write 'attribute'" if one in objects else "keep one of the lists"
             yield Finding(message, place, hint)
-
-
-def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
-    """Find alternatives without the field that distinguishes them."""
-    for place, union in _one_ofs(spec):
-        for one in union.alternatives:
-            fields = _fields(spec, one) if isinstance(one, d.EntityRef | d.ObjectRef) else None
-            if union.attribute and fields is not None and all(field.wire != union.wire for field in fields):
-                assert isinstance(one, d.EntityRef | d.ObjectRef)
-                value = next((choice.value for choice in union.values if choice.entity == one.name), one.name)
-                kind, table = ("entity", spec.entities) if isinstance(one, d.EntityRef) else ("object", spec.objects)
-                yield Finding(
-                    f"{kind} {quoted(one.name)} of a union lacks {quoted(union.attribute)}, which distinguishes it",
-                    place,
-                    f"add '{union.attribute}: {{const: {value}}}' to it",
-                    declared_here(table[one.name].place),
-                )
-    reported: set[tuple[str, str]] = set()
-    for place, type in types_of(spec):
-        for union in parts_of(type, d.UnionOf):
-            for choice in union.choices:
-                attribute = union.attribute
-                if isinstance(attribute, str) and (choice.entity, attribute) not in reported:
-                    entity = spec.entities[choice.entity]
-                    if entity.field(attribute) is None:
-                        reported.add((choice.entity, attribute))
-                        name = quoted(entity.name)
-                        yield Finding(
-                            f"entity {name} of a union lacks {quoted(attribute)}, which distinguishes it",
-                            place,
-                            f"add '{attribute}: {{const: {choice.value}}}' to it",
-                            declared_here(entity.place),
-                        )
 
 
 def _covers(spec: d.Spec, one: d.Type, other: d.Type) -> bool:

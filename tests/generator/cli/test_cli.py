@@ -496,16 +496,16 @@ def test_cli_schema_prints_a_json_schema(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_cli_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) -> None:
     """The rule, what kind of finding it is, and what to do; a code that is none is told with one that is near."""
-    assert run(["explain", "glued-path"]) == 0
+    assert run(["explain", "plain-http"]) == 0
     assert capsys.readouterr().out == (
-        "# `glued-path`\n\nA prefix and a path have a slash between them.\n\n"
+        "# `plain-http`\n\nA secret is sent encrypted.\n\n"
         "A warning of `restencil lint` about a valid spec.\n\n"
-        "Prefix and path are concatenated, so `/v1` and `items` become `/v1items`.\n"
+        "Over `http:` everyone on the network path can read the secret. Only this machine is exempt.\n"
     )
     assert run(["explain", "field-removed"]) == 0
     assert "For callers: it breaks. In requests and responses: none." in capsys.readouterr().out
-    assert run(["explain", "glued-pat"]) == 2
-    assert capsys.readouterr().err == "restencil: there is no code 'glued-pat'; did you mean 'glued-path'?\n"
+    assert run(["explain", "plain-htt"]) == 2
+    assert capsys.readouterr().err == "restencil: there is no code 'plain-htt'; did you mean 'plain-http'?\n"
 
 
 def test_cli_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
