@@ -105,28 +105,11 @@ class Changes:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(map(str, found)))
 
     def _change(self, row: Row) -> Outcome:
-        """Update a record: PUT replaces, other methods merge. Without a body the name of the endpoint decides.
-
-        A body that is not a record does not change it.
-        """
-        if not self.call.endpoint.has_body:
-            self._do_as_named(row)
-        elif not self._is_plain():
+        """Update a record: PUT replaces, other methods merge. A body that is not a record does not change it."""
+        if self.call.endpoint.has_body and not self._is_plain():
             body = self._record(self.call.body, frozenset((row.entity.key,)))
             self.intake.change(row, body, replace=self.call.endpoint.method == "PUT")
         return Outcome(subject=row)
-
-    def _do_as_named(self, row: Row) -> None:
-        """Set the flag `completed` and the status `completed` for `complete`, if the record has such fields."""
-        stem = self.call.endpoint.name.removesuffix("e").lower()
-        for field in row.entity.all_fields:
-            type = bare(field.type)
-            if type == d.Scalar("boolean") and field.name.lower().startswith(stem):
-                row.data[field.wire] = True
-            if isinstance(type, d.EnumRef):
-                for member in self.spec.enums[type.name].members:
-                    if isinstance(member.value, str) and member.value.lower().startswith(stem):
-                        row.data[field.wire] = member.value
 
     def _is_plain(self) -> bool:
         """Return whether the body is declared as `[string]`, `any` or bytes, rather than records, and no object."""

@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
-from restencil_generator.mock import fake_values
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.serialize import show
@@ -59,7 +58,7 @@ def paging_of(endpoint: d.Endpoint) -> Paging | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """The items of one page, with its position and its neighbors.
+    """The items of one page, the number of all items, and the size of pages.
 
     `next` is the value of the pagination parameter for the next page, None on the last one.
     """
@@ -67,27 +66,7 @@ class Page(Generic[T]):
     items: Sequence[T]
     total: int
     size: int
-    number: int
-    offset: int
     next: str | int | None
-    previous: str | int | None
-
-    def fact(self, name: str) -> d.Json | d.Missing:
-        """Return the value of a member that describes the page, by the names that APIs commonly use."""
-        pages = -(-self.total // self.size)
-        members: tuple[tuple[d.Json, str], ...] = (
-            (self.total, "total, count, total count, total items, total results"),
-            (self.size, "limit, size, page size, per page"),
-            (self.number, "page, current page, page number"),
-            (pages, "pages, total pages, page count, last page"),
-            (self.offset, "offset, skip"),
-            (self.next, "next, next cursor, next page, next token, next page token, cursor"),
-            (self.previous, "previous, prev, previous page, prev page"),
-            (self.next is not None, "has more, has next, has next page"),
-            (self.previous is not None, "has previous, has previous page"),
-        )
-        wanted = fake_values.words(name)
-        return next((value for value, names in members if wanted in names.split(", ")), d.MISSING)
 
 
 class Pages:
@@ -122,7 +101,7 @@ class Pages:
 
     def _cut(self, items: Sequence[T], name: Callable[[int], str]) -> Page[T]:
         if self.paging is None:
-            return Page(items, len(items), max(1, len(items)), 1, 0, None, None)
+            return Page(items, len(items), max(1, len(items)), None)
         style = self.paging.style
         window = Window(self.call, self.paging, len(items), name)
         sent = window.sent(self.paging.field)
@@ -130,11 +109,10 @@ class Pages:
         end = start + window.size
         found = items[start:end]
         next_ = style.position(end, window) if found and end < len(items) else None
-        previous = style.position(max(0, start - window.size), window) if start else None
-        shown = [None if one is None else style.shown(one, window) for one in (next_, previous)]
-        page = Page(found, len(items), window.size, style.number(start, window), start, shown[0], shown[1])
+        page = Page(found, len(items), window.size, None if next_ is None else style.shown(next_, window))
         self.first = self.first or page
         self.headers["X-Total-Count"] = str(page.total)
+        previous = style.position(max(0, start - window.size), window) if start else None
         self.headers |= style.headers({"next": next_, "prev": previous, "first": style.position(0, window)}, window)
         place = self.paging.pagination.next
         if place is not None and place.kind == "header" and page.next is not None:

@@ -35,13 +35,9 @@ class Records:
         if of is None or not names or names[-1] not in self.call.params:
             return None
         wanted = {name: text for name, text in self.call.params.items() if name in names}
-        rows = [row for _, row in self.tables.rows(of)]
-        for row in rows:
+        for _, row in self.tables.rows(of):
             if self._is_named(row, wanted, last=names[-1]):
                 return row
-        matching = [row for row in rows if self._matches(row, wanted, last=names[-1])]
-        if len(matching) == 1:
-            return matching[0]
         kind = " or ".join(entity.name for entity in self.tables.entities(of))
         shown = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
@@ -85,17 +81,6 @@ class Records:
             if not agrees:
                 return False
         return True
-
-    def _matches(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
-        """Return whether a string of the row equals the last parameter, if no field has its name.
-
-        `/repos/:owner/:repo` identifies a repository by its `name`: the parameter identifies a row if it is the only
-        one with that string.
-        """
-        if self._agrees(row, last, wanted[last]) is not None:
-            return False
-        others = {name: text for name, text in wanted.items() if name != last}
-        return self._is_named(row, others, last) and any(value == wanted[last] for value in row.data.values())
 
     def single(self, of: d.EntityRef | d.UnionOf) -> Row:
         """Return the row for a response with a single record."""

@@ -165,10 +165,6 @@ class PageStyle(ABC):
         """Return whether the name of a parameter shows its first number."""
         return False
 
-    def number(self, index: int, window: Window) -> int:
-        """Return the number of the page that starts with the item of this index, for members such as `page`."""
-        return index // window.size + 1
-
     def shown(self, position: Position, window: Window) -> Position:
         """Return the position of a page as responses of the mock server show it."""
         return position
@@ -186,11 +182,7 @@ class _Numbered(PageStyle):
         return (window.whole(sent, window.start) - window.start) * window.size
 
     def position(self, index: int, window: Window) -> Position | None:
-        """Return the number of the page."""
-        return self.number(index, window)
-
-    def number(self, index: int, window: Window) -> int:
-        """Count pages from `start`."""
+        """Return the number of the page, counted from `start`."""
         return index // window.size + window.start
 
 

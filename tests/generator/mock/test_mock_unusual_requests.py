@@ -175,9 +175,9 @@ def named(path: str, fields: str, keys: str = "") -> Api:
     )
 
 
-@pytest.mark.parametrize("parameter", ["name", "repo_name", "repoName", "repo"])
+@pytest.mark.parametrize("parameter", ["name", "repo_name", "repoName"])
 def test_mock_unusual_requests_record_is_found_by_a_parameter_that_is_not_its_pk(parameter: str) -> None:
-    """By the field of that name, with or without the entity's name before it; else by the one text that fits."""
+    """By the field of that name, with or without the entity's name before it."""
     api = named(f"/repos/:{parameter}", "{id: integer, name: string, stars: integer}")
     first = api.get("/repos")[0]
     assert api.get(f"/repos/{quote(first['name'])}") == first
@@ -185,15 +185,6 @@ def test_mock_unusual_requests_record_is_found_by_a_parameter_that_is_not_its_pk
     assert api("DELETE", f"/repos/{quote(first['name'])}").status_code == 204
     assert api("GET", f"/repos/{quote(first['name'])}").status_code == 404
     assert first["id"] not in ids(api.get("/repos"))
-
-
-def test_mock_unusual_requests_string_that_two_records_have_names_none() -> None:
-    """Where nothing says which field a parameter means, a guess must be the only one."""
-    api = named("/repos/:repo", "{id: integer, name: string}")
-    for _ in range(2):
-        api.send("POST", "/repos", {"name": "same"}, 201)
-    assert api("GET", "/repos/same").status_code == 404
-    assert api("GET", "/repos/1").status_code == 200
 
 
 def test_mock_unusual_requests_record_of_an_example_is_found_by_the_parameters_of_the_example() -> None:
