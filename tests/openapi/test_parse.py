@@ -82,10 +82,10 @@ def aliases() -> str:
         (b"a: 1\nb: \xff", "f:2:4: neither JSON nor YAML: byte 0xff is not allowed in UTF-8; save it as UTF-8"),
         ("a: *b", "f:1:4: there is no anchor &b before this alias"),
         ("a: &a [*a]", "f:1:8: the alias *a refers to a node that contains it"),
-        (aliases(), "f:6:45: the aliases expand to more than 1,000,000 nodes; write the values"),
+        (aliases(), "f:6:45: the aliases represent more than 1,000,000 nodes"),
         ("[" * 600 + "]" * 600, "f:1:501: nested more than 500 levels deep"),
         ("[" * 90_000, "f:1:501: nested more than 500 levels deep"),
-        ("- " * 600, "f:1:1001: nested more than 500 levels deep"),
+        ("- " * 600, "f:1:1001: collections are nested more than 500 deep"),
     ],
 )
 def test_parse_what_is_no_document_is_told_with_its_line(text: str | bytes, said: str) -> None:

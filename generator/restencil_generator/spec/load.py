@@ -1,16 +1,15 @@
 """Loading of specs: files → YAML → nodes → resolved spec, with every problem on the way.
 
-The nodes are built from the parser's events without recursion, so that no input can overflow the stack. Tags construct
-no objects, so a spec cannot run code.
+Tags construct no objects, so a spec cannot run code.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator.diagnostics.model import (
     Place,
@@ -20,12 +19,12 @@ from restencil_generator.diagnostics.model import (
     has_errors,
     in_order,
     quoted,
-    visible,
     with_nearest,
 )
 from restencil_generator.spec.analyze.spec import check
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.value_kinds import Table
+from restencil_generator.spec.source.build import Builder
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker
 from restencil_generator.spec.source.nodes import (
     Entry,
@@ -40,12 +39,6 @@ from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 
 if TYPE_CHECKING:
     from restencil_generator.spec.model import Spec
-
-MAX_DEPTH: Final = 64
-"""Maximum depth of nested collections."""
-
-MAX_NODES_BY_ALIAS: Final = 100_000
-"""Maximum number of nodes that all aliases may expand to; no real spec comes near."""
 
 SUFFIXES: Final = (".yaml", ".yml")
 
@@ -202,16 +195,13 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
     if conflicts:
         problems += conflicts
         return None
-    builder = _Builder(file, problems)
+    builder = NodeBuilder(file, problems)
     try:
         parse(text, file, builder.build)
     except NotYaml as error:
         problems.append(error.problem)
-    except _Refused:
-        pass
-    else:
-        return _document(builder.roots, file, problems)
-    return None
+        return None
+    return _document(builder.roots, file, problems)
 
 
 def _conflicts(text: str, file: str) -> Iterator[Problem]:
@@ -265,126 +255,61 @@ def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingN
     return root
 
 
-class _Refused(Exception):
-    """Raised to stop reading a file; the problem is already recorded."""
+class NodeBuilder(Builder):
+    """Builder of the nodes of a file."""
 
-
-class _Builder:
-    """Builder of the nodes of a file from the parser's events."""
+    MAX_DEPTH = 64
+    MAX_NODES_BY_ALIAS = 100_000
 
     def __init__(self, file: str, problems: list[Problem]) -> None:
-        self.file = file
+        super().__init__(file)
         self.problems = problems
-        self.roots: list[Node] = []
-        self.anchors: dict[str, Node] = {}
-        self.sizes: dict[int, int] = {}  # of anchored nodes, with aliases expanded
-        self.open: set[int] = set()
-        self.expanded = 0
-        self.size = 0  # the number of nodes so far, with aliases expanded
-        self.stack: list[tuple[Node, int]] = []  # the open collections, each with the number of nodes before it
-        self.keys: list[ScalarNode | None] = []  # per open mapping: the key that has no value yet
+        self._keys: list[ScalarNode | None] = []  # per open mapping: the key that has no value yet
 
-    def build(self, next_event: Callable[[], Any]) -> None:
-        """Read events up to the end of the document."""
-        while True:
-            event = next_event()
-            kind = type(event).__name__
-            if kind == "ScalarEvent":
-                start, end = event.start_mark, event.end_mark
-                scalar = ScalarNode(
-                    self.file, start.line, start.column, end.line, end.column, event.value, event.implicit[0]
-                )
-                self.size += 1
-                self._name(event, scalar)
-                self._place(scalar)
-            elif kind == "MappingStartEvent":
-                self._open(event, MappingNode(self.file, event.start_mark.line, event.start_mark.column))
-            elif kind == "SequenceStartEvent":
-                self._open(event, SequenceNode(self.file, event.start_mark.line, event.start_mark.column))
-            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
-                self._close(event)
-            elif kind == "AliasEvent":
-                node = self._alias(event)
-                self.size += self.sizes.get(id(node), 1)
-                self._place(node)
-            elif kind == "DocumentStartEvent":
-                self.anchors.clear()
-            elif kind == "StreamEndEvent":
-                return
+    def scalar(self, event: Any) -> ScalarNode:
+        """Return the node of a scalar."""
+        self._check_tag(event)
+        start, end = event.start_mark, event.end_mark
+        return ScalarNode(self.file, start.line, start.column, end.line, end.column, event.value, event.implicit[0])
 
-    def _name(self, event: Any, node: Node) -> None:
-        """Record the anchor of a node, and report its tag."""
-        if event.tag is not None:
-            self._tag(event)
-        if event.anchor is not None:
-            self.anchors[event.anchor] = node
+    def collection(self, event: Any, *, is_mapping: bool) -> MappingNode | SequenceNode:
+        """Return an empty mapping or sequence."""
+        self._check_tag(event)
+        kind = MappingNode if is_mapping else SequenceNode
+        return kind(self.file, event.start_mark.line, event.start_mark.column)
 
-    def _place(self, node: Node) -> None:
+    def place(self, node: Node, event: Any) -> None:
         """Add a node to the innermost open collection, as an item, a key or a value."""
-        current = self.stack[-1][0] if self.stack else None
+        current = self.stack[-1] if self.stack else None
         if isinstance(current, SequenceNode):
             current.items.append(node)
         elif isinstance(current, MappingNode):
-            key = self.keys[-1]
+            key = self._keys[-1]
             if key is None:
-                self.keys[-1] = self._key(node)
+                self._keys[-1] = self._key(node)
             else:
-                self.keys[-1] = None
+                self._keys[-1] = None
                 if key is not _NO_KEY:
-                    self._enter(current, key, node)
+                    self.enter(current, key, node)
         else:
             self.roots.append(node)
 
-    def _open(self, event: Any, node: MappingNode | SequenceNode) -> None:
-        self.size += 1
-        self._name(event, node)
-        self._place(node)
-        if len(self.stack) >= MAX_DEPTH:
-            self._refuse("yaml-depth", f"collections are nested more than {MAX_DEPTH} deep", event, "flatten this part")
-        self.stack.append((node, self.size - 1))
-        if event.anchor is not None:
-            self.open.add(id(node))
+    def opened(self, node: MappingNode | SequenceNode, event: Any) -> None:
+        """Add a collection where it begins."""
+        self.place(node, event)
         if isinstance(node, MappingNode):
-            self.keys.append(None)
+            self._keys.append(None)
 
-    def _close(self, event: Any) -> None:
-        closed, before = self.stack.pop()
-        closed.end_line, closed.end_column = event.end_mark.line, event.end_mark.column
-        if id(closed) in self.open:
-            self.open.discard(id(closed))
-            self.sizes[id(closed)] = self.size - before
-        if isinstance(closed, MappingNode):
-            self.keys.pop()
+    def closed(self, node: MappingNode | SequenceNode, event: Any) -> None:
+        """Record where a collection ends."""
+        node.end_line, node.end_column = event.end_mark.line, event.end_mark.column
+        if isinstance(node, MappingNode):
+            self._keys.pop()
 
-    def _alias(self, event: Any) -> Node:
-        node = self.anchors.get(event.anchor)
-        if node is None:
-            self._refuse(
-                "yaml-alias",
-                f"there is no anchor &{visible(event.anchor)} before this alias",
-                event,
-                "define the anchor",
-            )
-        if id(node) in self.open:
-            self._refuse(
-                "yaml-alias",
-                f"the alias *{visible(event.anchor)} refers to a node that contains it",
-                event,
-                "write the value instead of the alias",
-            )
-        self.expanded += self.sizes.get(id(node), 1)
-        if self.expanded > MAX_NODES_BY_ALIAS:
-            self._refuse(
-                "yaml-alias",
-                f"the aliases represent more than {MAX_NODES_BY_ALIAS:,} nodes",
-                event,
-                "write the values instead of aliases",
-            )
-        return node
-
-    def _tag(self, event: Any) -> None:
-        message = f"the tag {quoted(event.tag)} is not part of the spec language"
-        self.problems.append(Problem("yaml-tag", message, self._mark_place(event), "remove it"))
+    def _check_tag(self, event: Any) -> None:
+        if event.tag is not None:
+            message = f"the tag {quoted(event.tag)} is not part of the spec language"
+            self.problems.append(Problem("yaml-tag", message, self.mark_place(event), "remove it"))
 
     def _key(self, node: Node) -> ScalarNode:
         if isinstance(node, ScalarNode):
@@ -396,20 +321,13 @@ class _Builder:
         )
         return _NO_KEY
 
-    def _enter(self, mapping: MappingNode, key: ScalarNode, value: Node) -> None:
+    def enter(self, mapping: MappingNode, key: ScalarNode, value: Node) -> None:
+        """Add a key with its value to a mapping; a key that is given again is reported."""
         first = mapping.entries.get(key.text)
         if first is None:
             mapping.entries[key.text] = Entry(key, value)
         else:
             self.problems.append(_duplicate(key, first.key))
-
-    def _mark_place(self, event: Any) -> Place:
-        mark = event.start_mark
-        return Place(self.file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
-
-    def _refuse(self, code: str, message: str, event: Any, hint: str) -> NoReturn:
-        self.problems.append(Problem(code, message, self._mark_place(event), hint))
-        raise _Refused
 
 
 _NO_KEY: Final = ScalarNode("", 0, 0, 0, 0, "", True)

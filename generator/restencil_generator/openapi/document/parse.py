@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import bisect
 import codecs
+import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
-from typing import Any, Final, Literal, NoReturn, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import Place, Source, visible
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.pointer import keys, token
-from restencil_generator.spec.source.nodes import ScalarNode
+from restencil_generator.spec.load import NodeBuilder
+from restencil_generator.spec.source.build import Builder
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 
 Form: TypeAlias = Literal["json", "yaml"]
@@ -214,13 +217,14 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _yaml(text: str, file: str) -> Text:
-    builder = _Builder(file)
+    builder = _Values(file)
     try:
         parse(text, file, builder.build)
     except NotYaml as error:
-        place, reason = error.problem.place, error.problem.message.removeprefix("the YAML does not parse: ")
+        problem, place = error.problem, error.problem.place
         at = f":{place.line}:{place.column}" if place.line else ""
-        raise Unreadable(f"{file}{at}: neither JSON nor YAML: {reason}") from error
+        why = "" if problem.code in ("yaml-alias", "yaml-depth") else "neither JSON nor YAML: "
+        raise Unreadable(f"{file}{at}: {why}{problem.message.removeprefix('the YAML does not parse: ')}") from error
     return Text(file, text, "yaml", builder.roots[0] if builder.roots else None, tuple(builder.oddities))
 
 
@@ -230,89 +234,65 @@ _MERGE: Final = object()
 _NONE: Final = object()
 
 
-class _Builder:
-    """Builder of plain values from the parser's events, without recursion."""
+class _Values(Builder):
+    """Builder of plain values."""
+
+    MAX_DEPTH = MAX_DEPTH
+    MAX_NODES_BY_ALIAS = MAX_NODES_BY_ALIAS
 
     def __init__(self, file: str) -> None:
-        self.file = file
-        self.roots: list[Any] = []
+        super().__init__(file)
         self.oddities: list[tuple[str, str, str]] = []
-        self.anchors: dict[str, Any] = {}
-        self.sizes: dict[int, int] = {}
-        self.open: set[int] = set()
-        self.expanded = 0
-        self.size = 0
-        self.scalars: dict[str, Any] = {}
-        # The open collections, each with: its key without a value, the mappings merged into it, and the number of nodes
-        # before it.
-        self.stack: list[Any] = []
-        self.keys: list[Any] = []
-        self.merges: list[list[Any]] = []
-        self.before: list[int] = []
+        self._scalars: dict[str, Any] = {}
+        # The open collections, each with: its key without a value, and the mappings merged into it.
+        self._keys: list[Any] = []
+        self._merges: list[list[Any]] = []
 
-    def build(self, next_event: Callable[[], Any]) -> None:
-        """Read events up to the end of the first document."""
-        while True:
-            event = next_event()
-            kind = type(event).__name__
-            if kind == "ScalarEvent":
-                self._scalar(event)
-            elif kind == "MappingStartEvent":
-                self._open(event, {})
-            elif kind == "SequenceStartEvent":
-                self._open(event, [])
-            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
-                self._close(event)
-            elif kind == "AliasEvent":
-                value = self._alias(event)
-                self._place(value, value if isinstance(value, str) else str(value), event)
-            elif kind == "DocumentStartEvent" and self.roots:
-                self.oddities.append(("malformed", "", "a second document begins; only the first is read"))
-                return
-            elif kind == "StreamEndEvent":
-                return
+    def is_done(self) -> bool:
+        """Report another document."""
+        self.oddities.append(("malformed", "", "a second document begins; only the first is read"))
+        return True
 
-    def _scalar(self, event: Any) -> None:
-        self.size += 1
+    def scalar(self, event: Any) -> Any:
+        """Return the value of a scalar; tags other than that of strings are ignored."""
         text: str = event.value
-        if event.style or event.tag in ("!", "tag:yaml.org,2002:str"):  # other tags are ignored
-            value: Any = text
-        elif text in self.scalars:
-            value = self.scalars[text]
-        else:
-            value = self.scalars[text] = _scalar(text)
-        if event.anchor is not None:
-            self.anchors[event.anchor] = value
-        self._place(value, text, event)
+        if event.style or event.tag in ("!", "tag:yaml.org,2002:str"):
+            return text
+        if text not in self._scalars:
+            self._scalars[text] = _scalar(text)
+        return self._scalars[text]
 
-    def _place(self, value: Any, text: str, event: Any) -> None:
+    def collection(self, event: Any, *, is_mapping: bool) -> Any:
+        """Return an empty object or list."""
+        return {} if is_mapping else []
+
+    def place(self, node: Any, event: Any) -> None:
         """Add a value to the innermost open collection, as an item, a key or a value."""
         if not self.stack:
-            self.roots.append(value)
+            self.roots.append(node)
             return
         holder = self.stack[-1]
         if is_list(holder):
-            holder.append(value)
+            holder.append(node)
             return
-        key = self.keys[-1]
+        key = self._keys[-1]
         if key is not _NONE:
-            self.keys[-1] = _NONE
+            self._keys[-1] = _NONE
             if key is _MERGE:
-                self.merges[-1].append(value)
+                self._merges[-1].append(node)
             elif key is not None:
-                self._enter(holder, key, value)
-        elif is_table(value) or is_list(value):
-            self.keys[-1] = None  # values of such keys are ignored
-        elif text == "<<" and not getattr(event, "style", ""):
-            self.keys[-1] = _MERGE
+                self._enter(holder, key, node)
+        elif is_table(node) or is_list(node):
+            self._keys[-1] = None  # values of such keys are ignored
         else:
-            self.keys[-1] = text
+            text = getattr(event, "value", node if isinstance(node, str) else str(node))
+            self._keys[-1] = _MERGE if text == "<<" and not getattr(event, "style", "") else text
 
     def _enter(self, holder: dict[str, Any], key: str, value: Any) -> None:
         if key in holder:
             parts = [
                 str(len(each)) if is_list(each) else str(at)
-                for each, at in zip(self.stack[:-1], self.keys[:-1], strict=True)
+                for each, at in zip(self.stack[:-1], self._keys[:-1], strict=True)
             ]
             self.oddities.append(
                 (_TWICE, "".join(f"/{token(part)}" for part in (*parts, key)), _duplicate_key_message(key))
@@ -320,48 +300,20 @@ class _Builder:
             del holder[key]
         holder[key] = value
 
-    def _open(self, event: Any, value: Any) -> None:
-        self.size += 1
-        if len(self.stack) >= MAX_DEPTH:
-            self._refuse(event, _TOO_DEEP)
-        if event.anchor is not None:
-            self.anchors[event.anchor] = value
-            self.open.add(id(value))
-        self.stack.append(value)
-        self.keys.append(_NONE)
-        self.merges.append([])
-        self.before.append(self.size - 1)
+    def opened(self, node: Any, event: Any) -> None:
+        """Begin a collection. It is added where it ends: the pointer of a duplicate key has the keys around it."""
+        self._keys.append(_NONE)
+        self._merges.append([])
 
-    def _close(self, event: Any) -> None:
-        value, before, merges = self.stack.pop(), self.before.pop(), self.merges.pop()
-        self.keys.pop()
-        for merged in merges:
+    def closed(self, node: Any, event: Any) -> None:
+        """Add a collection, with what is merged into it."""
+        self._keys.pop()
+        for merged in self._merges.pop():
             for each in merged if is_list(merged) else [merged]:
                 if is_table(each):
                     for key, inner in each.items():
-                        value.setdefault(key, inner)
-        if id(value) in self.open:
-            self.open.discard(id(value))
-            self.sizes[id(value)] = self.size - before
-        self._place(value, "", event)
-
-    def _alias(self, event: Any) -> Any:
-        name = visible(event.anchor[:60])
-        value = self.anchors.get(event.anchor, _NONE)
-        if value is _NONE:
-            self._refuse(event, f"there is no anchor &{name} before this alias")
-        if id(value) in self.open:
-            self._refuse(event, f"the alias *{name} refers to a node that contains it")
-        nodes = self.sizes.get(id(value), 1) if is_table(value) or is_list(value) else 1
-        self.size += nodes
-        self.expanded += nodes
-        if self.expanded > MAX_NODES_BY_ALIAS:
-            self._refuse(event, f"the aliases expand to more than {MAX_NODES_BY_ALIAS:,} nodes; write the values")
-        return value
-
-    def _refuse(self, event: Any, why: str) -> NoReturn:
-        mark = event.start_mark
-        raise Unreadable(f"{self.file}:{mark.line + 1}:{mark.column + 1}: {why}")
+                        node.setdefault(key, inner)
+        self.place(node, event)
 
 
 def _scalar(text: str) -> Any:
@@ -441,58 +393,40 @@ def _place(file: str, starts: list[int], span: _Span) -> Place:
     return Place(file, line, column, line, column + span[1] - span[0])
 
 
-class _Seeker:
-    """Follows the parser's events, and records the places of the requested keys and items."""
+class _Nodes(NodeBuilder):
+    """Builder of the nodes of a document, for their places."""
 
-    def __init__(self, file: str, wanted: _Wanted) -> None:
-        self.file = file
-        self.found: dict[str, Place] = {}
-        # Each open collection: the requested parts of it, its pointer, the index of its next item (None: it has keys),
-        # and the key without a value, with its place.
-        self.stack: list[list[Any]] = []
-        self.root: _Wanted = wanted
+    MAX_DEPTH = MAX_DEPTH
+    MAX_NODES_BY_ALIAS = MAX_NODES_BY_ALIAS
 
-    def build(self, next_event: Callable[[], Any]) -> None:
-        """Read events up to the end of the first document."""
-        while True:
-            event = next_event()
-            kind = type(event).__name__
-            if kind == "ScalarEvent" or kind == "AliasEvent":
-                if self.stack and self.stack[-1][2] is None and self.stack[-1][3] is None:
-                    self.stack[-1][3] = (getattr(event, "value", ""), event)
-                else:
-                    self._entered(event)
-            elif kind == "MappingStartEvent" or kind == "SequenceStartEvent":
-                wanted, pointer = self._entered(event)
-                self.stack.append([wanted, pointer, None if kind == "MappingStartEvent" else 0, None])
-            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
-                self.stack.pop()
-            elif kind == "DocumentEndEvent" or kind == "StreamEndEvent":
-                return
-
-    def _entered(self, event: Any) -> tuple[_Wanted, str]:
-        """Return the requested parts of the value that begins with this event, and its pointer."""
-        if not self.stack:
-            return self.root, ""
-        wanted, pointer, index, waiting = top = self.stack[-1]
-        if index is not None:
-            top[2], key, begin = index + 1, str(index), event
-        elif waiting is not None:
-            (key, begin), top[3] = waiting, None
-        else:  # a key that is not a string
-            top[3] = ("", event)
-            return {}, ""
-        inner = wanted.get(key)
-        inner_pointer = f"{pointer}/{token(key)}"
-        if inner is not None:
-            shown = event if type(event).__name__ == "ScalarEvent" else begin
-            start, end = shown.start_mark, shown.end_mark
-            last = end.column if end.line == start.line and end.column > start.column else start.column + 1
-            self.found[inner_pointer] = Place(self.file, start.line + 1, start.column + 1, start.line + 1, last + 1)
-        return inner or {}, inner_pointer
+    def enter(self, mapping: MappingNode, key: ScalarNode, value: Node) -> None:
+        """Add a key with its value; of two equal keys the last is used."""
+        mapping.entries[key.text] = Entry(key, value)
 
 
 def _yaml_places(read: Text, wanted: _Wanted) -> dict[str, Place]:
-    seeker = _Seeker(read.file, wanted)
-    parse(read.text, read.file, seeker.build)
-    return seeker.found
+    builder = _Nodes(read.file, [])
+    with contextlib.suppress(NotYaml):  # there may be errors after the first document
+        parse(read.text, read.file, builder.build)
+    found: dict[str, Place] = {}
+    pending: list[tuple[Node, str, _Wanted]] = [(builder.roots[0], "", wanted)] if builder.roots else []
+    while pending:
+        node, pointer, inner = pending.pop()
+        parts = dict[str, tuple[Node, Node]]()
+        if isinstance(node, MappingNode):
+            parts = {key: (entry.key, entry.value) for key, entry in node}
+        elif isinstance(node, SequenceNode):
+            parts = {str(index): (item, item) for index, item in enumerate(node.items)}
+        for key in inner.keys() & parts.keys():
+            begin, part = parts[key]
+            at = f"{pointer}/{token(key)}"
+            found[at] = _first_line(part if isinstance(part, ScalarNode) else begin)
+            pending.append((part, at, inner[key]))
+    return found
+
+
+def _first_line(node: Node) -> Place:
+    """Return the place of a scalar on one line, or of the first character of anything else."""
+    is_whole = isinstance(node, ScalarNode) and node.end_line == node.line and node.end_column > node.column
+    last = node.end_column if is_whole else node.column + 1
+    return Place(node.file, node.line + 1, node.column + 1, node.line + 1, last + 1)
