@@ -93,7 +93,7 @@ class Bodies:
                 elif wire not in entity.key.wires and not self.context.shapes.of(member.parts[0]).read_only:
                     return False
         if name in ("push", "update"):
-            self.context.sent_as_entity.setdefault(entity, []).append(record)
+            entity.sent.append(record)
         return True
 
     def _same_member(self, one: Member, other: Member, wire: str, entity: Entity) -> bool:

@@ -17,10 +17,10 @@ from restencil_generator.openapi.infer.names.types import TypeNames
 from restencil_generator.openapi.infer.parameters import Parameters
 from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 from restencil_generator.openapi.infer.primary_keys import KeyPart
-from restencil_generator.openapi.infer.records import Record, Shapes
+from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.resources import Entity, Resource, find
 from restencil_generator.openapi.infer.routes import owner_name, parameter_names, template
-from restencil_generator.openapi.infer.schema_types import Known, Types
+from restencil_generator.openapi.infer.schema_types import Types
 from restencil_generator.openapi.infer.schema_usage import survey
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Tree, Value
@@ -64,14 +64,8 @@ class ImportContext:
         certain = options.required if options.required is not None else None if document.names_required else True
         self.types = Types(document, self.shapes, self.survey, self.names, certain, speller(self.style))
         self.tree = Tree()
-        self.entities: dict[Entity, dict[str, str]] = {}
-        """The Python names of the members of each entity, by JSON name."""
         self.operations: dict[NodePath, Operation] = {}
-        self.known: dict[Entity, Known] = {}
-        self.path_names: dict[Resource, dict[int, str]] = {}
-        self.sent_as_entity: dict[Entity, list[Record]] = {}
         self.resources: list[Resource] = []
-        self.class_names: dict[str, str] = {}
 
     @functools.cached_property
     def parameters(self) -> Parameters:
@@ -85,7 +79,7 @@ class ImportContext:
 
     def key_fields(self, entity: Entity) -> list[tuple[str, KeyPart]]:
         """Return the parts of an entity's key, each with its field as in `pk`."""
-        names = self.entities[entity]
+        names = entity.names
         found: list[tuple[str, KeyPart]] = []
         for part in entity.key.parts:
             if not part.wires:
@@ -100,7 +94,7 @@ class ImportContext:
     def field_name(self, entity: Entity, part: KeyPart) -> str:
         """Return the field of a part of a key, as in `pk` and `field`."""
         rest = [snake_case(wire) for wire in part.wires[1:]]
-        return ".".join([self.entities[entity][part.wires[0]], *rest])
+        return ".".join([entity.names[part.wires[0]], *rest])
 
     def param_type(self, entity: Entity, parameter: str) -> Value:
         for resource in self.resources:
@@ -114,9 +108,9 @@ class ImportContext:
 
     def param_name(self, entity: Entity, parameter: str) -> str:
         """Return the name of a path parameter that is part of an entity's key, as in the paths of its resource."""
-        for resource, names in self.path_names.items():
+        for resource in self.resources:
             if resource.entity is entity and resource.route is not None and parameter in resource.route.parameters:
-                return names[resource.route.parameters.index(parameter)]
+                return resource.path_names[resource.route.parameters.index(parameter)]
         return snake_case(parameter)
 
     def owner(self, resource: Resource, name: str) -> str:
@@ -136,7 +130,7 @@ class ImportContext:
             return None
         known: Value = None
         if entity is not None and not entity.choices:
-            for wire, python in self.entities[entity].items():
+            for wire, python in entity.names.items():
                 if python == name:
                     member = entity.record.members[wire]
                     known = self.types.member(member, entity.name, wire)[0].value
@@ -154,11 +148,11 @@ class ImportContext:
         fixed: dict[int, str] = {}
         own = resource.route
         if own is not None:
-            for index, name in self.path_names[resource].items():
+            for index, name in resource.path_names.items():
                 same = call.route.texts[: index + 1] == own.texts[: index + 1]
                 if not same or index >= len(call.route.parameters):
                     continue
-                misleads = listed is not None and name in self.entities[listed].values()
+                misleads = listed is not None and name in listed.names.values()
                 fixed[index] = owner_name(call.route, index) if misleads else name
         if len(set(fixed.values())) < len(fixed):
             fixed = {}

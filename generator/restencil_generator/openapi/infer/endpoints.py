@@ -55,7 +55,7 @@ class Endpoints:
         self._common(endpoint, operation)
         if METHODS[name] != call.method:
             values["method"] = call.method
-        wanted = list_path(template(resource.route, self.context.path_names[resource]))
+        wanted = list_path(template(resource.route, resource.path_names))
         path = self.context.path(resource, call)
         if name in ("get_list", "push") and path != wanted:
             values["path"] = path
@@ -66,7 +66,7 @@ class Endpoints:
             if name == "push" and endpoint.one is None:
                 endpoint.one = ""
             queries = self.context.parameters.of(operation)
-            self.lists.queries(endpoint, queries, set(self.context.path_names[resource].values()))
+            self.lists.queries(endpoint, queries, set(resource.path_names.values()))
             if name == "push" and not queries and self._list_requires_queries(resource):
                 values["search_params"] = {}  # it would have those of the list, and a call could not omit them
         if name in ("push", "update", "partial_update", "delete"):
@@ -81,7 +81,7 @@ class Endpoints:
             endpoint.one = None
         if name in ("update", "partial_update") and operation.result.content is None:
             endpoint.one = None
-        self._headers(endpoint, operation, set(self.context.path_names[resource].values()))
+        self._headers(endpoint, operation, set(resource.path_names.values()))
         self._security(endpoint, operation)
         self._own_errors(resource, endpoint, operation)
         return endpoint
@@ -156,7 +156,7 @@ class Endpoints:
     def _params(self, resource: Resource, own: Own, names: dict[int, str]) -> dict[str, Value]:
         """Return the declarations of the path parameters that the resource does not have."""
         found: dict[str, Value] = {}
-        inherited = self.context.path_names.get(resource, {}).values() if resource.kind != "group" else ()
+        inherited = resource.path_names.values()
         parameters = own.call.route.parameters
         for index, parameter in enumerate(parameters):
             if names[index] in inherited:

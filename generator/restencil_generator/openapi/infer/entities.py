@@ -31,7 +31,7 @@ class EntityTable:
         return found
 
     def _entity(self, entity: Entity) -> dict[str, Value]:
-        names, path = self.context.entities[entity], ("entities", entity.name)
+        names, path = entity.names, ("entities", entity.name)
         key = self.context.key_fields(entity)
         values: dict[str, Value] = {}
         description = next((source.description or source.title for source in entity.record.sources), "").strip()
@@ -99,7 +99,7 @@ class EntityTable:
 
     def _must(self, entity: Entity) -> set[str]:
         """Return the members that bodies require, by JSON name."""
-        records = self.context.sent_as_entity.get(entity, [])
+        records = entity.sent
         if not records or not self.context.document.names_required:
             return set()
         found = {wire for wire, member in records[0].members.items() if member.required}
@@ -109,11 +109,10 @@ class EntityTable:
 
     def _pk_optional(self, entity: Entity) -> bool:
         """Return whether a record may be nested in other responses without its key."""
-        known = self.context.known[entity]
         wires = entity.key.wires
         if not self.context.document.names_required or not wires or self.context.options.required is True:
             return False
-        for at in known.nested:
+        for at in entity.nested:
             for source in entity.record.sources:
                 if source.at == at and not wires <= source.required:
                     return True

@@ -36,7 +36,7 @@ class Paths:
         names = parameter_names(route, fixed, clashing)
         if fields.get(last) == names[last] if fields else False:
             del fields[last]
-        self.context.path_names[resource] = names
+        resource.path_names = names
         values["path"] = template(route, names)
         if resource.kind == "singleton":
             values["singleton"] = True

@@ -72,7 +72,7 @@ class Lists:
     ) -> dict[str, str]:
         """Write the search parameters of an endpoint; `listed` is the entity whose fields they may filter by."""
         found, names = self.context.parameters.search_params(queries, taken)
-        fields = set[str]() if listed is None else set(self.context.entities[listed].values())
+        fields = set[str]() if listed is None else set(listed.names.values())
         for query in queries:
             name = names[query.wire]
             if name in fields and (self._is_vague(query) or self._is_set_sometimes(listed, name)):
@@ -114,7 +114,7 @@ class Lists:
         Only then is it certain which records join and leave it. It must be the only list of the records of a resource,
         and its document must not describe a default filter.
         """
-        names = self.context.entities[listed].values()
+        names = listed.names.values()
         path = self.context.names_of(resource, endpoint.call, None if endpoint.member else listed).values()
         if any(parameter not in names for parameter in path):
             return True  # the path filters by no field, so no record joins or leaves it
@@ -150,7 +150,7 @@ class Lists:
         operation = call.operation
         queries = self.context.parameters.of(operation)
         listed = None if resource.summary is None else entity
-        names = self.queries(endpoint, queries, set(self.context.path_names[resource].values()), listed)
+        names = self.queries(endpoint, queries, set(resource.path_names.values()), listed)
         if resource.summary is None:
             typed = self.context.types.of(many.items, self.context.owner(resource, endpoint.name), call.scope)
             item = self.context.types.item(typed)
@@ -358,7 +358,7 @@ class Lists:
         self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]
     ) -> None:
         item = self.context.types.of(many.items, owner, scope).value
-        self.context.known[entity].nested.add(self.context.shapes.of(many.items).at)
+        entity.nested.add(self.context.shapes.of(many.items).at)
         inner: Value = {"values": item} if many.values else [item]
         # Only the server knows the filter in a body, so only further pages are added to such a list.
         has_members = endpoint.call.method == "GET" or "pagination" in endpoint.values

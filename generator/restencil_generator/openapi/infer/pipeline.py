@@ -26,9 +26,7 @@ from restencil_generator.openapi.infer.names.endpoints import identity_of, name_
 from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
 from restencil_generator.openapi.infer.names.types import member_names, type_names
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
-from restencil_generator.openapi.infer.records import Record
 from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
-from restencil_generator.openapi.infer.schema_types import Known
 from restencil_generator.openapi.infer.schema_usage import plain_name
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Tree, Value
@@ -137,12 +135,11 @@ class _Writer:
         client = pascal_case(self.context.package)
         modules = [resource.name for resource in self.context.resources]
         self.context.names.reserve((client, f"Async{client}", *modules))
-        self.context.class_names.clear()
         for resource in self.context.resources:
             name = pascal_case(resource.name)
             while name in self.context.names.taken or keyword.iskeyword(name):
                 name += "Resource"
-            self.context.class_names[resource.name] = name
+            resource.class_name = name
             self.context.names.reserve([name])
             members = [*resource.members, *(own.name for own in resource.own), ""]
             for member in members:
@@ -165,31 +162,27 @@ class _Writer:
                     names = type_names(each.wanted) if each.wanted else own
                     each.name = self.context.names.claim(each.identity, *names)
         for entity in self.context.found.entities:
-            known = Known(entity.name, entity.scope, _record_of(entity))
             for at, each in self.context.found.by_schema.items():
                 if each is entity and not entity.choices:
-                    known.values.add(at)
-                    self.context.types.entities[at] = known
-            self._copies(entity, known)
-            self.context.known[entity] = known
-            self.context.entities[entity] = member_names(entity.record.members, "field")
+                    self.context.types.entities[at] = entity
+            self._copies(entity)
+            entity.names = member_names(entity.record.members, "field")
 
-    def _copies(self, entity: Entity, known: Known) -> None:
+    def _copies(self, entity: Entity) -> None:
         """Treat nullable copies of an entity's component as the entity."""
         for source in entity.record.sources:
             for copy in self.context.survey.named.get(plain_name(source.name), ()) if source.name else ():
                 same = copy.properties.keys() == source.properties.keys()
                 if same and copy.at not in self.context.found.by_schema:
-                    self.context.types.entities.setdefault(copy.at, known)
+                    self.context.types.entities.setdefault(copy.at, entity)
 
     def _resource(self, resource: Resource) -> tuple[dict[str, Value], list[Endpoint]]:
         """Return the declarations of a resource, except inherited and shared settings, and its endpoints."""
         path: NodePath = ("resources", resource.name)
         values: dict[str, Value] = {}
         self.context.tree.origins[path] = Origin(resource.identity, *self._where(resource))
-        derived = self.context.class_names[resource.name]
-        if derived != pascal_case(resource.name):
-            values["class"] = derived
+        if resource.class_name != pascal_case(resource.name):
+            values["class"] = resource.class_name
         endpoints: list[Endpoint] = []
         if resource.kind == "group":
             self.context.tree.comments[path] = f"a group: {resource.label}"
@@ -367,7 +360,3 @@ class _Writer:
 
 def _ordered(values: Mapping[str, Value], keys: Iterable[str]) -> dict[str, Value]:
     return {key: values[key] for key in keys if key in values}
-
-
-def _record_of(entity: Entity) -> Callable[[], Record]:
-    return lambda: entity.record

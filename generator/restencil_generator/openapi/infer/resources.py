@@ -52,6 +52,12 @@ class Entity:
     """The path of the resource in which it was first found."""
     choices: list[Entity] = dataclasses.field(default_factory=lambda: list[Entity]())
     """The entities of a union; a union is not an entity itself."""
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    """The Python names of its members, by JSON name."""
+    nested: set[Where] = dataclasses.field(default_factory=set[Where])
+    """The schemas of it that are nested in responses."""
+    sent: list[Record] = dataclasses.field(default_factory=list[Record])
+    """The bodies that create or replace it."""
     whole: Record | None = None
 
     @property
@@ -116,6 +122,9 @@ class Resource:
     """Members whose response does not contain the entity."""
     own: list[Own] = dataclasses.field(default_factory=list[Own])
     name: str = ""
+    class_name: str = ""
+    path_names: Mapping[int, str] = dataclasses.field(default_factory=dict[int, str])
+    """The names of the parameters of its path, by position."""
     check: str = ""
     member_checks: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
     """What to check about a member."""

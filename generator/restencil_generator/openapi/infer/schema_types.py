@@ -14,6 +14,7 @@ from restencil_generator.openapi.document.model import Document, Finding, Part, 
 from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
 from restencil_generator.openapi.infer.names.types import TypeNames, member_names, type_names
 from restencil_generator.openapi.infer.records import Member, Record, Shapes
+from restencil_generator.openapi.infer.resources import Entity
 from restencil_generator.openapi.infer.schema_usage import Survey
 from restencil_generator.openapi.spec_tree import Origin, Scalar, Value
 
@@ -55,19 +56,6 @@ class Typed:
         return json.dumps([self.value, self.format], sort_keys=True)
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class Known:
-    """The data of an entity that types need: its name, the path parameters in its key, and its record."""
-
-    name: str
-    scope: frozenset[str]
-    record: Callable[[], Record]
-    values: set[Where] = dataclasses.field(default_factory=set[Where])
-    """The schemas of the entity."""
-    nested: set[Where] = dataclasses.field(default_factory=set[Where])
-    """Those that are nested in other responses."""
-
-
 ANY: Final = Typed("any")
 
 
@@ -93,7 +81,7 @@ class Types:
         self.enums: dict[str, Value] = {}
         self.origins: dict[tuple[str, ...], Origin] = {}
         self.checks: dict[tuple[str, ...], str] = {}
-        self.entities: dict[Where, Known] = {}
+        self.entities: dict[Where, Entity] = {}
         self.wire_of = wire_of
         """Returns the JSON name to declare for a Python name, None if `wire_names` implies it."""
         self._named: dict[Where, str] = {}
@@ -134,7 +122,7 @@ class Types:
             self._depth -= 1
         return dataclasses.replace(typed, nullable=True) if schema.nullable and not typed.nullable else typed
 
-    def _entity(self, known: Known, schema: Schema, scope: frozenset[str] | None) -> Typed:
+    def _entity(self, known: Entity, schema: Schema, scope: frozenset[str] | None) -> Typed:
         known.nested.add(schema.at)
         if known.scope and not (scope is not None and known.scope <= scope):
             return Typed(self.data_of(known), schema.nullable)
@@ -403,14 +391,14 @@ class Types:
         self.circles.rename("", name)
         return name
 
-    def data_of(self, known: Known) -> str:
+    def data_of(self, known: Entity) -> str:
         """Return the object used for an entity if its key cannot be known."""
         if known.name not in self._data:
             name = self.names.claim(f"type:{known.name}:data", f"{known.name}Data")
             self._data[known.name] = name
             self.objects[name] = {}
-            sent = any(at in self.survey.sent for at in known.values)
-            self.objects[name] = self.fields(known.record(), name, name, sent=sent)
+            sent = any(each is known and at in self.survey.sent for at, each in self.entities.items())
+            self.objects[name] = self.fields(known.record, name, name, sent=sent)
             self.origins["objects", name] = Origin(f"type:{known.name}:data")
         return self._data[known.name]
 
@@ -543,7 +531,7 @@ class Mixture:
     def _constants(self, schema: Schema) -> dict[str, Scalar]:
         """Return the members of an object that have a constant value."""
         known = self.types.entities.get(schema.at)
-        record = self.types.shapes.record(schema) if known is None else known.record()
+        record = self.types.shapes.record(schema) if known is None else known.record
         members = list(record.members.items()) if record is not None else []
         found = {wire: self.types.constant(member) for wire, member in members if member.everywhere}
         return {wire: value for wire, value in found.items() if value is not None}
