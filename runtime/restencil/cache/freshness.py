@@ -77,7 +77,7 @@ def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
 def unmarked_since(base: Tables, request: Request, number: float) -> bool:
     """Return whether nothing that the response of a request may contain was marked since it was sent."""
     reach = request.rules.reach
-    if not request.rules.read.counts_whole:
+    if not request.rules.strict:
         return True  # endpoints written by hand set no marks
     newest = base.marks.newest() if reach is None else base.marks.newest_of(reach.tables)
     return newest < number and _result_mark(base, request, number).number < number
@@ -200,14 +200,14 @@ class _Judge:
     def freshness(self, meta: ResultMeta | None, root: EntityPath | None) -> Freshness:
         """Return the freshness of a result with this metadata, by its own response or by others."""
         own: Freshness | None = None
-        counts_whole = self._rules.read.counts_whole
+        strict = self._rules.strict
         if meta is not None and meta.expires_at:
             own = self._judge(meta.number, meta.expires_at, meta.contents, fetched_at=meta.fetched_at)
-            if own.expires_at >= self._now or not counts_whole:
+            if own.expires_at >= self._now or not strict:
                 return own
         root = root or _root(self._request, self._stored)
         is_only_written = own is None and root is None and self._base.result(self._request.key) is not UNDEFINED
-        if is_only_written and counts_whole:
+        if is_only_written and strict:
             return Freshness(STALE, Mark(NEVER, "no response contained it, but an 'update' hook wrote it"))
         if own is not None and root is None:
             return own
@@ -281,7 +281,7 @@ class _Judge:
 
     def composed(self, root: EntityPath | None) -> Freshness:
         """Return the freshness of a result that was never requested, or whose own response is stale."""
-        if root is None or not self._rules.read.counts_whole:
+        if root is None or not self._rules.strict:
             return self._assembled()
         table, pk = root
         if table in self._collections:
@@ -302,7 +302,7 @@ class _Judge:
     def _assembled(self) -> Freshness:
         """Return the freshness of a result that is assembled from records and lists: that of the least fresh one."""
         expires_at = INFINITE
-        mark = _result_mark(self._base, self._request) if self._rules.read.counts_whole else NO_MARK
+        mark = _result_mark(self._base, self._request) if self._rules.strict else NO_MARK
         for cell in self._cells:
             if cell[1] == WHOLE_TABLE:
                 continue
@@ -409,7 +409,7 @@ class _Judge:
         stored = self._base.get(*cell)
         marks = self._base.marks
         event = marks.of_record(cell)
-        if not self._rules.read.counts_whole:
+        if not self._rules.strict:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH

@@ -229,7 +229,7 @@ class Normalization(RecordWriter):
 
     @property
     def _keeps_times(self) -> bool:
-        return self.rules is not None and not self.rules.lists.joins_refresh
+        return self.rules is not None and self.rules.strict
 
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)

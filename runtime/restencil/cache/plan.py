@@ -39,12 +39,6 @@ class ReadPolicy(NamedTuple):
     """Whether requests are conditional (If-None-Match, If-Modified-Since) when validators are known."""
     server_lifetime: tuple[float, float] | None = None
     """The minimum and maximum (ms) of lifetimes that response headers declare; None: the client's default."""
-    counts_whole: bool = False
-    """Whether the freshness of a record is that of its last complete response, not of the last one with a part."""
-    needs_own_response: bool = False
-    """Whether only its own response provides members besides lists, and which entity of several tables a record is."""
-    refetches_expired: bool = False
-    """Whether an open live read refetches data when it expires."""
 
 
 class ResponsePlan(NamedTuple):
@@ -66,10 +60,6 @@ class ResponsePlan(NamedTuple):
     """Whether a user's function converts responses to the form of the schema."""
     update: Hook | None = None
     """Changes the results of other keys."""
-    notes_overlaps: bool = False
-    """Whether records become stale that a mutation and an overlapping request both touched."""
-    gives_own_response: bool = False
-    """Whether a call returns the data of its own response, without later or optimistic changes of the store."""
 
 
 class MutationPlan(NamedTuple):
@@ -89,8 +79,6 @@ class MutationPlan(NamedTuple):
     """How mutations declare the version they are based on (optimistic concurrency), if they do."""
     marks_changes: bool = False
     """Whether a success makes all data stale that it may have changed, not only `expires`."""
-    invalidation_removes: bool = False
-    """Whether a successful response to an `Invalidate` removes the record of the request, whatever it contains."""
 
 
 class ListPlan(NamedTuple):
@@ -104,10 +92,6 @@ class ListPlan(NamedTuple):
     """Whether the endpoint's lists are pages of longer lists."""
     exact_filters: frozenset[str] | None = None
     """The arguments that filter a list exactly; None: those that are fields of the entity."""
-    follows_exactly: bool = False
-    """Whether lists are updated only if their arguments filter exactly, and become stale otherwise."""
-    joins_refresh: bool = True
-    """Whether an item or page that is added to a list refreshes the expiry of the list."""
 
 
 class PersistencePolicy(NamedTuple):

@@ -422,7 +422,7 @@ class CacheReader:
         base, state = self.store_state.base, reader.state
         has_answer, shown = meta is not None and meta.expires_at > 0, cells
         if state is not base:
-            shows = _is_of_base if request.rules.read.counts_whole or has_answer else _is_as_in_base
+            shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
             shown = {cell: places for cell, places in cells.items() if shows(base, state, cell)}
         if (is_past or len(shown) < len(cells)) and not has_answer:
             return Freshness(_first_expiry(state, cells))  # parts of it are optimistic
@@ -435,7 +435,7 @@ _STALE: Final = Freshness(STALE)
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> object:
     """Return the query key for a result that was never requested; UNDEFINED if only a response can provide it."""
     rules = request.rules
-    if (rules.read.needs_own_response or rules.lists.total) and schema.plain_members:
+    if (rules.strict or rules.lists.total) and schema.plain_members:
         return UNDEFINED  # no response contained the members next to the list, such as its total
     stored = schema.query_key(rules.entity_args(request.args), reader)
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
@@ -531,7 +531,7 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: objec
     entity, pk = found
     params: Any = request.args[0] if request.args else None
     is_selected = kind_of(params) is dict and params.get(schema.attribute) is not None
-    if request.rules.read.needs_own_response and not is_selected and has_several_tables(schema):
+    if request.rules.strict and not is_selected and has_several_tables(schema):
         return "entities of several tables may have this key, so only its own response says which one it is"
     return _demand(request, entity, state.get(entity.table_key, pk))
 

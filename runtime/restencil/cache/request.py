@@ -193,6 +193,12 @@ class Rules:
 
     `raw_schema` is the schema as it was declared; `raw_returns` is, if there is no schema, the declared type that
     responses are decoded to without normalization. `siblings` are the other endpoints of the same resource.
+
+    An endpoint is `strict` if what is uncertain is requested again, as in all generated packages: the
+    freshness of a record is that of its last complete response; only its own response provides members besides lists,
+    and which entity of several tables a record is; lists follow a mutation only by exact filters, and are stale
+    otherwise; what a mutation and an overlapping request both touched is stale; a call returns the data of its own
+    response; an open live read refetches data when it expires.
     """
 
     def __init__(
@@ -201,6 +207,7 @@ class Rules:
         raw_schema: Any,
         raw_returns: Any,
         side_effect: bool,
+        strict: bool,
         siblings: ResourceInfo | None,
         params: EntityParams,
         read: ReadPolicy,
@@ -212,6 +219,7 @@ class Rules:
         self.raw_schema = raw_schema
         self.raw_returns = raw_returns
         self.side_effect = side_effect
+        self.strict = strict
         self.siblings = siblings
         self.params = params
         self.read = read
@@ -261,7 +269,7 @@ class Rules:
         if self.read.needs == "required":
             fields = model.fields.values()
             return frozenset(field.in_json for field in fields if field.required or field.default_value() is not None)
-        if self.read.counts_whole and model is not first_model(self.schema):
+        if self.strict and model is not first_model(self.schema):
             return frozenset(field.in_json for field in model.fields.values())
         return frozenset(model.to_json.get(name, name) for name in self.read.needs if name in model.fields)
 
@@ -339,7 +347,7 @@ class Rules:
     def deletes(self) -> bool:
         """Whether a success means that the record of the request is deleted, regardless of the response's content."""
         schema = self.schema
-        return schema is not None and schema.removes and (self.mutation.invalidation_removes or schema.takes_anything)
+        return schema is not None and schema.removes and (self.strict or schema.takes_anything)
 
     @cached_property
     def completed_model(self) -> EntityModel | None:
@@ -440,7 +448,7 @@ class Request:
     def selects_representation(self) -> bool:
         """Whether it reads records with search arguments, such as a language, that may select another form of them."""
         rules, schema = self.rules, self.rules.schema
-        if rules.side_effect or not rules.read.counts_whole or schema is None:
+        if rules.side_effect or not rules.strict or schema is None:
             return False
         if schema.entities:
             return bool(self.other_arguments)

@@ -77,7 +77,7 @@ def read_back(reader: CacheReader, outcome: ReadBack) -> object:
 
 def _objects_of(reader: CacheReader, request: Request, change: ChangeSet, result: object) -> Denormalization:
     """Return the reader of the objects that the value of a fetch contains, whose response wrote this change."""
-    if request.rules.response.gives_own_response:
+    if request.rules.strict:
         return reader.reader_of_answer(request, change, result)
     return reader_of(reader.store_state.view, request.args, reader.store_state.memo)
 

@@ -87,7 +87,7 @@ def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Out
     if known is not UNDEFINED:
         return Value(known)
     if action.fetch_id is not None:
-        overtaken = overtaken_value(tx) if rules.response.gives_own_response else None
+        overtaken = overtaken_value(tx) if rules.strict else None
         return Echo(request, tx.writer, tx.response) if overtaken is None else overtaken
     if action.wanted or rules.analyze(may_fail):
         return Echo(request, tx.writer, tx.response)

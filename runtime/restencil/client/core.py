@@ -347,7 +347,7 @@ def refuse_empty(endpoint: EndpointLike, args: tuple[object, ...]) -> None:
 
 def read_of_call(store: Store, request: Request) -> Callable[..., Reading]:
     """Return the function that reads a result for a call, which in generated packages excludes optimistic updates."""
-    return store.read_base if request.rules.response.gives_own_response else store.read
+    return store.read_base if request.rules.strict else store.read
 
 
 def recorded(reading: Reading) -> BaseException:
@@ -458,7 +458,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: object, failu
         raise recorded(reading)
     if reading.found:
         return reading.data
-    gives_own = request.rules.response.gives_own_response and value is not None
+    gives_own = request.rules.strict and value is not None
     if failure is None and (gives_own or was_overtaken(core, request, reading)):
         return value  # its own response, which may be outdated in the store by now
     raise failure or unusable_data(request)

@@ -86,7 +86,7 @@ class WatchedRead(AnyLiveRead[R]):
         self._decided: tuple[Any, ...] | None = None
         self._shown: Any = _NOTHING
         self._raised: BaseException | None = None
-        self._watches_time = request.rules.read.refetches_expired
+        self._watches_time = request.rules.strict
         """Whether it fetches again when its data expires, as in generated packages."""
         self._refetch: Any = None
         """The last request in flight while stale data is shown, whose value is not shown yet."""

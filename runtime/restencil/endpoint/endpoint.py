@@ -230,6 +230,7 @@ class Endpoint(EndpointOptions, Generic[P, R]):
             raw_schema=self.schema,
             raw_returns=self.returns,
             side_effect=self.side_effect,
+            strict=strict,
             siblings=self.siblings,
             params=EntityParams(
                 fields={**fields_of(self.path_params), **(self.search_fields or {})} or None,
@@ -248,16 +249,13 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 representation=tuple(self.representation or ()),
                 conditional=_is_conditional(self),
                 server_lifetime=freshness_of(self.freshness),
-                counts_whole=strict,
-                needs_own_response=strict,
-                refetches_expired=strict,
             ),
             response=ResponsePlan(
                 stages=stages_of(
                     side_effect=self.side_effect,
                     is_page=self.remove_cursor is not None,
                     has_update=self.update is not None,
-                    notes_overlaps=strict,
+                    strict=strict,
                 ),
                 owns_response=self.plan.decodes,
                 validate=self.validate,
@@ -266,8 +264,6 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 empty=self.empty,
                 has_process_hook=self.plan.own_process,
                 update=self.update,
-                notes_overlaps=strict,
-                gives_own_response=strict,
             ),
             mutation=MutationPlan(
                 method=cast(str, getattr(self, "method", "")),
@@ -277,15 +273,12 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 expires=expires,
                 concurrency=_own_concurrency(self),
                 marks_changes=strict and self.expires != "nothing",
-                invalidation_removes=strict,
             ),
             lists=ListPlan(
                 list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
                 total=_total_of(self.pagination),
                 pages=self.pagination is not None or self.pagination_field is not None,
                 exact_filters=None if self.exact_filters is None else frozenset(self.exact_filters),
-                follows_exactly=strict,
-                joins_refresh=not strict,
             ),
             persistence=PersistencePolicy(1 if self.persist is None else int(self.persist)),
         )

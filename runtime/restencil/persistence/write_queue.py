@@ -375,7 +375,7 @@ class WriteQueue:
 def _overlaps(action: PendingWrite, cell: EntityPath, base: Base, timeline: Timeline) -> bool:
     """Whether a pending write contradicts a stored row that its request did not know. Users' functions may raise."""
     held = base.held
-    if held is None or action.request is None or not action.request.rules.response.notes_overlaps:
+    if held is None or action.request is None or not action.request.rules.strict:
         return False
     if timeline.commit_of(action.times.fetched_at) >= base.rev:
         return False

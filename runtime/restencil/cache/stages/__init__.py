@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Stage: TypeAlias = "Callable[[Transaction], None]"
 
 
-def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, notes_overlaps: bool) -> tuple[Stage, ...]:
+def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, strict: bool) -> tuple[Stage, ...]:
     """Return the stages of an endpoint's responses, in order."""
     stages = (
         (validate_response, True),
@@ -27,6 +27,6 @@ def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, notes_overl
         (follow_change, side_effect),
         (extend_list, is_page),
         (run_update, has_update),
-        (note_freshness, side_effect or notes_overlaps),
+        (note_freshness, side_effect or strict),
     )
     return tuple(stage for stage, applies in stages if applies)

@@ -43,7 +43,7 @@ def update_lists(tx: Transaction) -> None:
     """
     followed: set[EntityPath] = set()
     undecided: set[EntityPath] = set()
-    is_exact = tx.request.rules.lists.follows_exactly and type(tx.underlying) is Tables
+    is_exact = tx.request.rules.strict and type(tx.underlying) is Tables
     contradicted = cache(partial(_contradicted, tx.underlying))  # once for all records of the response
     renamed = [Subject(*gone) for gone in tx.renamed]
     schema = tx.request.rules.schema
@@ -318,7 +318,7 @@ def extend_list(tx: Transaction) -> None:
         change.results[key] = declared
     if meta.error is not None or meta.expires_at <= 1:
         return
-    if rules.lists.joins_refresh:
+    if not rules.strict:
         change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
         return
     contents = contents_of(tx.writer)

@@ -53,7 +53,7 @@ def note_change(tx: Transaction, made: ChangeEffects) -> None:
 def contents_of(writer: Normalization) -> Contents | None:
     """Return the contents of a response; None for mutations and handwritten endpoints, where they do not matter."""
     rules = writer.rules
-    if rules is None or not rules.response.notes_overlaps or rules.side_effect:
+    if rules is None or not rules.strict or rules.side_effect:
         return None
     return Contents(
         {table: frozenset(written) for table, written in writer.change.entities.items()},
@@ -85,7 +85,7 @@ def _expired_in_flight(tx: Transaction) -> set[str]:
 
 def _note_overlaps(tx: Transaction, made: ChangeEffects | None) -> None:
     """Collect what is stale because another request overlapped; `made` are the effects of a mutation."""
-    if not tx.request.rules.response.notes_overlaps:
+    if not tx.request.rules.strict:
         return
     state, number = tx.store_state, tx.writer.meta.fetched_at
     if not state.request_log and all(one.fetched_at == number for one in state.in_flight.by_id.values()):
