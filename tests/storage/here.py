@@ -41,7 +41,7 @@ class Here:
     def __init__(self, clock: FakeClock, **options: Any) -> None:
         self.clock = clock
         self.storage = MemoryStorage(**options)
-        self.other = Other(self.storage, clock)
+        self.other = Other(self.storage, clock, clock)
         self.server = MockServer(clock, respond=self._respond)
         self.answers: dict[str, Any] = {}
         self.begin()

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
-from tests.storage.batches import batch
 from tests.storage.here import FIRST, SECOND, Article, Articles, Here, one, titles
 from tests.storages import PatientStore, sqlite_storage
 
@@ -31,9 +30,8 @@ Wrapped: Any = RestEndpoint(path="/wrapped", schema={"items": [Article], "total"
 
 def test_holes_what_is_no_json_is_absent(here: Here) -> None:
     """A value that is no JSON is as if it were not there; it is counted, and no read fails."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    there = here.other.storage.load([("Article", "1")]).rows[0]
-    assert here.other.storage.commit(batch(here.other.epoch, there._replace(value=b"{nonsense"))).number
+    here.other.answered(Articles.get_list, [FIRST])
+    here.other.put("Article", "1", b"{nonsense")
     assert here.controller.cached(Articles.get_list) is None
     assert here.store.storage_stats().errors == {"ValueError": 1}
     here.answers["/articles"] = [FIRST]
@@ -42,8 +40,8 @@ def test_holes_what_is_no_json_is_absent(here: Here) -> None:
 
 def test_holes_incomplete_table_is_fetched(here: Here) -> None:
     """`All` of a table of which rows were dropped is a hole, until this process was answered itself."""
-    here.other.answered(All, [FIRST, SECOND]).publish(listed=("Article",))
-    here.other.publish(drop=(("Article", "2"),))
+    here.other.answered(All, [FIRST, SECOND])
+    here.other.drop("Article", "2")
     assert here.controller.cached(All) is None
     here.answers["/everything"] = [FIRST, SECOND]
     assert titles(here.controller.read(All)) == ["A", "B"]
@@ -60,18 +58,18 @@ def test_holes_table_that_no_one_wrote_is_unknown(here: Here) -> None:
 
 def test_holes_object_with_a_list_is_read_whole(here: Here) -> None:
     """A result of several parts is shown with all of them, or not at all."""
-    here.other.answered(Wrapped, {"items": [FIRST, SECOND], "total": 2}).publish()
+    here.other.answered(Wrapped, {"items": [FIRST, SECOND], "total": 2})
     found = one(here.controller.cached(Wrapped))
     assert titles(found["items"]) == ["A", "B"] and found["total"] == 2
     here.begin()
-    here.other.publish(drop=(("Article", "1"),))
+    here.other.drop("Article", "1")
     assert here.controller.cached(Wrapped) is None
 
 
 def test_holes_bounded_store_reads_again_what_it_evicted(here: Here) -> None:
     """With a storage a bound is one of memory alone: what was let go of is read from the storage, without a request."""
     here.begin(max_entities=10)
-    here.other.answered(Articles.get_list, [{**FIRST, "id": str(n), "title": str(n)} for n in range(50)]).publish()
+    here.other.answered(Articles.get_list, [{**FIRST, "id": str(n), "title": str(n)} for n in range(50)])
     for _ in range(2):
         for number in range(50):
             assert here.controller.read(Articles.get, id=str(number)).title == str(number)
@@ -85,7 +83,7 @@ def test_holes_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
     here = Here(clock, poll=math.inf)
     policy = GCPolicy(interval=10_000_000)
     here.begin(gc=policy)
-    here.other.answered(Articles.get, FIRST, id="1", length=10_000_000).publish()
+    here.other.answered(Articles.get.extend(data_expiry_length=10_000_000), FIRST, id="1")
     with here.controller.live(Articles.get, id="1") as live:
         assert next(live).title == "A"
     here.clock.advance(40_000_000)
@@ -110,7 +108,7 @@ def test_holes_what_is_never_stored_is_never_requested(here: Here) -> None:
 def test_holes_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> None:
     """In an event loop a level of many rows is loaded by a thread: `cached` gives None for now, and a read waits."""
     here = Here(clock)
-    here.other.answered(Articles.get_list, [{**FIRST, "id": str(n)} for n in range(900)]).publish()
+    here.other.answered(Articles.get_list, [{**FIRST, "id": str(n)} for n in range(900)])
 
     async def main() -> None:
         async with AsyncController(

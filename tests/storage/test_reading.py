@@ -18,7 +18,7 @@ Authors = create_resource(schema=Author, path="/authors/:id")
 
 def test_reading_fresh_list_is_read_without_a_request(here: Here) -> None:
     """What another process was answered, and is fresh, is read from the storage with all that is nested in it."""
-    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    here.other.answered(Articles.get_list, [FIRST, SECOND])
     found = here.controller.read(Articles.get_list)
     assert titles(found) == ["A", "B"] and found[0].author.name == "Ann"
     assert here.asked == 0
@@ -27,7 +27,7 @@ def test_reading_fresh_list_is_read_without_a_request(here: Here) -> None:
 
 def test_reading_cached_and_state_show_what_is_stored(here: Here) -> None:
     """`cached`, `state`, `get` and `snapshot` of an inline storage see what is stored, and never ask."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.other.answered(Articles.get_list, [FIRST])
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
     here.begin()
     state = here.controller.state(Articles.get_list)
@@ -42,7 +42,7 @@ def test_reading_cached_and_state_show_what_is_stored(here: Here) -> None:
 
 def test_reading_stale_data_is_shown_and_fetched_in_the_background(here: Here) -> None:
     """What is stale in the storage is read as what is stale in memory: given, and fetched anew."""
-    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.other.answered(Articles.get, FIRST, id="1")
     here.clock.advance(61_000)
     here.answers["/articles/1"] = {**FIRST, "title": "New"}
     assert here.controller.read(Articles.get, id="1").title == "A"
@@ -53,14 +53,15 @@ def test_reading_stale_data_is_shown_and_fetched_in_the_background(here: Here) -
 
 def test_reading_entity_that_came_with_a_list_answers(here: Here) -> None:
     """An entity that only a list brought is found for a `get`, through the storage too."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.other.answered(Articles.get_list, [FIRST])
     assert here.controller.read(Articles.get, id="1").title == "A"
     assert here.asked == 0
 
 
 def test_reading_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here) -> None:
     """What lies under a key, and the entity or list that its arguments name, are asked for at once."""
-    here.other.answered(Articles.get_list, [FIRST]).answered(Articles.get, SECOND, id="2").publish()
+    here.other.answered(Articles.get_list, [FIRST])
+    here.other.answered(Articles.get, SECOND, id="2")
     assert one(here.controller.cached(Articles.get, id="2")).author.name == "Ann"
     assert here.store.storage_stats().loads == 2  # key and article, then the author
     here.begin()
@@ -73,16 +74,15 @@ def test_reading_key_and_the_place_that_its_arguments_name_come_in_one_load(here
 
 def test_reading_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> None:
     """Its key and its cell are all there is to ask for, whether it came under the key or with something else."""
-    here.other.answered(Articles.get_list, [FIRST]).answered(
-        Authors.get, {"id": "a2", "name": "Bob"}, id="a2"
-    ).publish()
+    here.other.answered(Articles.get_list, [FIRST])
+    here.other.answered(Authors.get, {"id": "a2", "name": "Bob"}, id="a2")
     for pk, name in (("a1", "Ann"), ("a2", "Bob")):
         here.begin()
         found = here.controller.read(Authors.get, id=pk)
         assert found.name == name and here.controller.cached(Authors.get, id=pk) is found
         assert here.controller.get(Author, id=pk) is found
         assert here.store.storage_stats().loads == 1
-    here.other.answered(Authors.get, {"id": "a2", "name": "Rob"}, id="a2").publish()
+    here.other.answered(Authors.get, {"id": "a2", "name": "Rob"}, id="a2")
     here.turn()
     assert here.controller.read(Authors.get, id="a2").name == "Rob"
     assert here.asked == 0
@@ -127,7 +127,7 @@ def test_reading_result_without_entities_that_was_loaded_counts_as_used() -> Non
 
 def test_reading_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:
     """Where nothing waits for the storage when it is opened, what memory has is believed from the first read on."""
-    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.other.answered(Articles.get, FIRST, id="1")
     assert one(here.controller.cached(Articles.get, id="1")).title == "A"
     assert not here.store._store_state.has_unverified
 
@@ -145,8 +145,8 @@ def test_reading_nothing_stored_is_fetched_once(here: Here) -> None:
 
 def test_reading_dropped_row_is_a_dangling_reference_not_a_shorter_list(here: Here) -> None:
     """A list of which a row was dropped is not shown: `cached` gives None, and the next read fetches."""
-    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
-    here.other.publish(drop=(("Article", "2"),))
+    here.other.answered(Articles.get_list, [FIRST, SECOND])
+    here.other.drop("Article", "2")
     here.answers["/articles"] = [FIRST, SECOND]
     assert here.controller.cached(Articles.get_list) is None
     state = here.controller.state(Articles.get_list)
@@ -157,15 +157,15 @@ def test_reading_dropped_row_is_a_dangling_reference_not_a_shorter_list(here: He
 
 def test_reading_dropped_row_that_is_nested_is_a_dangling_reference(here: Here) -> None:
     """The same holds for what an entity refers to: it does not show as None."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    here.other.publish(drop=(("Author", "a1"),))
+    here.other.answered(Articles.get_list, [FIRST])
+    here.other.drop("Author", "a1")
     assert here.controller.cached(Articles.get_list) is None
 
 
 def test_reading_absent_means_absent_in_what_was_answered_here(here: Here) -> None:
     """Once this process has written the referring result itself, what is absent is not fetched for ever."""
-    here.other.answered(Articles.get_list, [FIRST]).publish(incomplete=("Author",))
-    here.other.publish(drop=(("Author", "a1"),))
+    here.other.answered(Articles.get_list, [FIRST])
+    here.other.drop("Author", "a1", incomplete=["Author"])
     here.answers["/articles"] = [{**FIRST, "author": "a1"}]
     found = here.controller.read(Articles.get_list)
     assert here.asked == 1 and titles(found) == ["A"] and found[0].author is None
@@ -177,7 +177,7 @@ def test_reading_deleted_entity_stays_deleted(here: Here) -> None:
     """A tombstone hides the entity, as in memory: lists leave it out, and a `get` fetches."""
     here.other.answered(Articles.get_list, [FIRST, SECOND])
     here.clock.advance(10)
-    here.other.answered(Articles.delete, None, id="2").publish()
+    here.other.answered(Articles.delete, None, id="2")
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
     assert here.controller.cached(Articles.get, id="2") is None
 
@@ -187,7 +187,6 @@ def test_reading_invalidated_result_is_fetched(here: Here) -> None:
     here.other.answered(Articles.get_list, [FIRST])
     here.clock.advance(10)
     here.other.controller.invalidate(Articles.get_list)
-    here.other.publish()
     here.answers["/articles"] = [SECOND]
     assert here.controller.state(Articles.get_list).expiry_status is ExpiryStatus.Invalid
     assert titles(here.controller.read(Articles.get_list)) == ["B"]
@@ -196,7 +195,7 @@ def test_reading_invalidated_result_is_fetched(here: Here) -> None:
 def test_reading_what_was_received_too_long_ago_is_absent(clock: FakeClock) -> None:
     """Rows and results older than `max_age` are not shown."""
     here = Here(clock, max_age=5_000)
-    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.other.answered(Articles.get_list, [FIRST])
     clock.advance(4_000)
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
     here.begin()
@@ -206,16 +205,14 @@ def test_reading_what_was_received_too_long_ago_is_absent(clock: FakeClock) -> N
 
 def test_reading_what_comes_from_the_future_came_now(here: Here) -> None:
     """A `date` in the future counts as now, with the lifetime that it had."""
-    other = here.other
-    ahead = Other(here.storage, lambda: here.clock() + 3_600_000)
-    ahead.answered(Articles.get, FIRST, id="1").publish()
+    ahead = Other(here.storage, lambda: here.clock() + 3_600_000, here.clock)
+    ahead.answered(Articles.get, FIRST, id="1")
     assert here.controller.state(Articles.get, id="1").expires_at == here.clock() + 60_000
-    assert other.epoch == ahead.epoch
 
 
 def test_reading_explain_says_where_a_result_came_from(here: Here) -> None:
     """A line of `explain` says that a result came from the storage; none says so of an answer."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.other.answered(Articles.get_list, [FIRST])
     assert "it was loaded from the storage" in here.controller.explain(Articles.get_list).reasons
     here.answers["/articles/1"] = FIRST
     here.controller.fetch(Articles.get, id="1")
@@ -224,7 +221,7 @@ def test_reading_explain_says_where_a_result_came_from(here: Here) -> None:
 
 def test_reading_what_a_response_refers_to_is_looked_for(here: Here) -> None:
     """An answer that names an entity by its key alone shows with what the storage has of it."""
-    here.other.answered(Articles.get_list, [SECOND]).publish()
+    here.other.answered(Articles.get_list, [SECOND])
     here.answers["/articles/1"] = {**FIRST, "author": "a1"}
     here.controller.fetch(Articles.get, id="1")
     assert one(here.controller.cached(Articles.get, id="1")).author.name == "Ann"

@@ -46,14 +46,14 @@ def heard(store: Store, is_there: Callable[[], bool]) -> None:
 
 def test_remote_read_waits_for_what_is_stored(here: Elsewhere) -> None:
     """A read loads what is stored and makes no request."""
-    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    here.other.answered(Articles.get_list, [FIRST, SECOND])
     assert titles(here.controller.read(Articles.get_list)) == ["A", "B"]
     assert here.asked == 0
 
 
 def test_remote_cached_gives_nothing_for_now(here: Elsewhere) -> None:
     """`cached` never asks a remote storage: None for now, then listeners hear that it is there."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.other.answered(Articles.get_list, [FIRST])
     assert here.controller.cached(Articles.get_list) is None
     heard(here.store, lambda: here.controller.cached(Articles.get_list) is not None)
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
@@ -62,17 +62,17 @@ def test_remote_cached_gives_nothing_for_now(here: Elsewhere) -> None:
 
 def test_remote_change_by_another_process_shows(here: Elsewhere) -> None:
     """The thread that watches the log takes in what others write."""
-    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.other.answered(Articles.get, FIRST, id="1")
     here.controller.read(Articles.get, id="1")
     here.clock.advance(10)
-    here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1").publish()
+    here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1")
     heard(here.store, lambda: one(here.controller.cached(Articles.get, id="1")).title == "New")
     assert "restencil-changes" in {thread.name for thread in threading.enumerate()}
 
 
 def test_remote_live_read_waits_for_what_is_stored(here: Elsewhere) -> None:
     """`live` shows what is stored without a request."""
-    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.other.answered(Articles.get, FIRST, id="1")
     with here.controller.live(Articles.get, id="1") as live:
         assert next(live).title == "A"
     assert here.asked == 0
@@ -80,8 +80,8 @@ def test_remote_live_read_waits_for_what_is_stored(here: Elsewhere) -> None:
 
 def test_remote_loop_awaits_what_is_stored(here: Elsewhere) -> None:
     """Under asyncio a read awaits the storage, which a thread asks; `cached` and `fetch_if_stale` as ever."""
-    here.other.answered(Articles.get_list, [FIRST]).publish()
-    here.other.answered(Articles.get, SECOND, id="2").publish()
+    here.other.answered(Articles.get_list, [FIRST])
+    here.other.answered(Articles.get, SECOND, id="2")
     threads: list[str] = []
     load = here.storage.load
 

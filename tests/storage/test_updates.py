@@ -37,7 +37,7 @@ def _settle(here: Here) -> None:
 def test_updates_function_runs_on_what_memory_has(clock: FakeClock) -> None:
     """What was loaded before the function runs shows to a third process as changed."""
     here = Here(clock)
-    here.other.answered(WORDS, ["a"]).publish()
+    here.other.answered(WORDS, ["a"])
     assert here.controller.cached(WORDS) == ["a"]
     _add(here, "b")
     assert here.controller.cached(WORDS) == ["a", "b"]
@@ -48,13 +48,13 @@ def test_updates_function_runs_on_what_memory_has(clock: FakeClock) -> None:
 def test_updates_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:
     """A row that the storage has lost is a hole in what the function made, too."""
     here = Here(clock)
-    here.other.answered(LISTED, [FIRST, SECOND]).publish()
+    here.other.answered(LISTED, [FIRST, SECOND])
     clock.advance(10)
     assert titles(here.controller.cached(LISTED)) == ["A", "B"]
     here.controller.set_response(RELIST, None)
     assert titles(here.controller.cached(LISTED)) == ["B", "A"]
     here.begin()
-    here.other.publish(drop=(("Article", "2"),))
+    here.other.drop("Article", "2")
     clock.advance(10)
     assert here.controller.cached(LISTED) is None
     here.controller.set_response(RELIST, None)
@@ -64,7 +64,7 @@ def test_updates_list_that_was_changed_is_never_shorter(clock: FakeClock) -> Non
 def test_updates_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
     """What was changed for an endpoint that stored it keeps that one's shape, and another one asks the network."""
     here = Here(clock)
-    here.other.answered(WORDS, ["a"]).publish()
+    here.other.answered(WORDS, ["a"])
     assert here.controller.cached(WORDS) == ["a"]
     _add(here, "b")
     here.begin()
@@ -76,7 +76,7 @@ def test_updates_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
 def test_updates_what_memory_does_not_know_is_requested_again(clock: FakeClock, inline: bool) -> None:
     """A function does not run on a result that memory does not know: the next read asks the network."""
     here = Here(clock, inline=inline)
-    here.other.answered(WORDS, ["a"]).publish()
+    here.other.answered(WORDS, ["a"])
     _add(here, "b")
     assert here.controller.cached(WORDS) is None
     _settle(here)
