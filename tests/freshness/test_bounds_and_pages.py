@@ -104,14 +104,6 @@ def test_iterate_gives_every_item_whatever_was_known_before(before: str, bound: 
                 assert [item.id for item in session.call(f"items.{style}.iterate")] == [1, 2, 3], style
 
 
-def test_pages_give_every_item_however_small_the_store_is() -> None:
-    """`pages()` gives each page whole."""
-    with Session(World(bound=1)) as session:
-        many(session)
-        pages = session.call("items.by_page.pages")
-        assert [item.id for page in pages for item in page.items] == [*range(1, 21)]
-
-
 def test_item_with_a_relation_that_was_evicted_stays_whole() -> None:
     """An optional relation that is not known leaves the item whole and its reference as the key says."""
     with Session(World(bound=1, embeds_owner=True)) as session:
@@ -133,17 +125,6 @@ def test_evicted_record_that_comes_back_in_part_is_not_whole() -> None:
         session.call("items.latest")
         item = session.call("items.get", id=1)
         assert (item.title, item.body, item.note) == ("t1", "b1", "n1")
-
-
-def test_evicted_record_that_a_partial_change_brings_back_is_not_whole() -> None:
-    """A PATCH that answers some members does not make an evicted record whole."""
-    with Session(World(bound=2)) as session:
-        session.call("items.get", id=1)
-        session.call("items.get", id=2)
-        session.call("items.get", id=3)
-        session.call("items.partial_update", "part", id=1, body={"rank": 8})
-        item = session.call("items.get", id=1)
-        assert (item.rank, item.body, item.note) == (8, "b1", "n1")
 
 
 # 6.3
@@ -587,15 +568,6 @@ def test_iterate_gives_a_repeated_page_after_the_request_behind_it_failed() -> N
 
 
 # 6.5 pages and changes
-
-
-@pytest.mark.parametrize("style", PAGED)
-def test_paged_list_after_a_change_shows_the_server_s_items(session: Session, style: str) -> None:
-    """A list in pages asks after a create or a delete, and shows what the server has."""
-    session.call(f"items.{style}.iterate")
-    session.call("items.create", "whole", body={"title": "new"})
-    session.call("items.delete", "204", id=1)
-    assert [item.id for item in session.call(f"items.{style}.iterate")] == [2, 3, 4]
 
 
 def test_nested_list_and_its_own_list_are_one(session: Session) -> None:

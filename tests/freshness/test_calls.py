@@ -180,19 +180,6 @@ def test_live_read_that_opens_at_the_moment_of_expiry_fetches(session: Session) 
     assert seen[-1].title == "new"
 
 
-def test_live_read_of_a_list_fetches_after_a_change_that_brought_nothing(session: Session) -> None:
-    """A live list asks once after a change without a body, and shows what the server has."""
-    seen: list[Any] = []
-    session.watch("items.get_list", {"kind": "a"}, seen)
-    session.clock.settle()
-    before = len(session.network.exchanges)
-    session.call("items.mute", "204", id=1, body={"kind": "a"})
-    session.clock.settle()
-    session.clock.advance("1s")
-    assert session.asked(before).count("GET /items?kind=a") == 1
-    assert sorted(item.id for item in seen[-1]) == [1, 2]
-
-
 def test_live_read_shows_the_old_value_until_the_new_one_comes(session: Session) -> None:
     """While a live read fetches, its value stays."""
     seen: list[Any] = []

@@ -196,18 +196,6 @@ def test_a_bounded_store_takes_no_item_away(bound: int, asynchronous: bool) -> N
         assert [item.id for page in session.call("flows.search.pages") for item in page.items] == [1, 2, 3, 4, 5]
 
 
-def test_iterate_joins_a_list_by_post_that_is_under_way(made: Made) -> None:
-    """The response of a call under way is the first page."""
-    server, session = made
-    session.begin(Step("start", 1, "flows.search", {"body": {"name": "b"}}))
-    run = session.begin(Step("start", 2, "flows.search.iterate", {"body": {"name": "b"}}))
-    for _ in range(5):
-        for number in (1, 2):
-            session.step_held(number, deliver=True)
-    assert ids(run.task.result()) == [1, 3, 5]
-    assert server.bodies == [{"name": "b"}, {"name": "b", "offset": 2}, {"name": "b", "offset": 3}]
-
-
 def test_pages_are_kept_in_a_storage() -> None:
     """Another store shows a list and its pages without a request, and requests it after a change elsewhere."""
     server, body = Flows(), {"name": "b"}
