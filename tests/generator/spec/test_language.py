@@ -77,55 +77,6 @@ def test_language_every_row_is_of_sections_that_exist() -> None:
         assert len(keys) == len(set(keys)), place
 
 
-def test_language_every_place_can_be_reached() -> None:
-    """A place is the spec, a form, or what the kind of some row leads to."""
-    reached = {"spec", *(form_section(word) for word in FORMS)}
-
-    for kind in (inner for row in ROWS for inner in nested(row.kind)):
-        match kind:
-            case value_kinds.Subsection(section):
-                reached.add(section)
-            case value_kinds.Fields(position):
-                reached.add(position)
-            case value_kinds.Body():
-                reached.update(("body", "body_field"))
-            case value_kinds.Errors():
-                reached.add("error_choice")
-            case _:
-                pass
-    assert reached == set(SECTIONS)
-
-
-def test_language_every_kind_can_be_read_checked_and_described() -> None:
-    """A kind has a JSON Schema and a phrase, and is read by itself unless it needs the names of the spec."""
-
-    def below(kind: type[Any]) -> set[type[Any]]:
-        return {kind} | {inner for child in kind.__subclasses__() for inner in below(child)}
-
-    used = {type(kind) for row in ROWS for kind in nested(row.kind)}
-    for kind in used:
-        assert not getattr(kind, "__abstractmethods__", ()), kind
-        assert issubclass(kind, value_kinds.Structure) or hasattr(kind, "read"), kind
-    # Dataclasses with slots are made anew: of two classes with one name the first is no kind that a row could have.
-    concrete = {kind.__name__ for kind in below(value_kinds.Kind) if not getattr(kind, "__abstractmethods__", ())}
-    assert concrete - {"Structure"} == {kind.__name__ for kind in used}
-
-
-def nested(kind: value_kinds.Kind) -> Iterator[value_kinds.Kind]:
-    """A kind and those in it."""
-    yield kind
-    match kind:
-        case value_kinds.OrNull(inner):
-            yield from nested(inner)
-        case value_kinds.Table(_, values):
-            yield from nested(values)
-        case value_kinds.Either(kinds):
-            for inner in kinds:
-                yield from nested(inner)
-        case _:
-            pass
-
-
 def test_language_words_of_the_declaration_are_those_of_the_table() -> None:
     """Options, what is said of bodies and answers, and scalars have a typed class each, which names the same."""
     assert set(rows("options")) == set(d.Options.__slots__)
@@ -136,28 +87,8 @@ def test_language_words_of_the_declaration_are_those_of_the_table() -> None:
     assert set(reference.pages()) == {"commands.md", "language.md", "problems.md"}
 
 
-KEYS_OF_TYPES = {
-    "const": "the type",
-    "optional": "the type",
-    "required": "must",
-    "field": "of",
-    "send": "sends_key",
-    "in_key": "HeaderParam",
-    "partition": "HeaderParam",
-    "secret": "HeaderParam",
-    "auto": "HeaderParam",
-}
-"""Keys of fields that are no attribute of the same name, each with what their value becomes."""
-
-
 ATTRIBUTES = {attribute.name for attribute in dataclasses.fields(d.Field)}
 FIELD_KEYS = {key for position in POSITIONS for key in rows(position)}
-
-
-def test_language_every_key_of_a_field_is_an_attribute_of_the_model() -> None:
-    """The value of a key is the attribute of `Field` of that name, or becomes something that the table names."""
-    assert FIELD_KEYS - set(KEYS_OF_TYPES) <= ATTRIBUTES
-    assert set(KEYS_OF_TYPES) <= FIELD_KEYS - ATTRIBUTES
 
 
 @pytest.mark.parametrize("key", sorted(FIELD_KEYS & ATTRIBUTES))
@@ -303,27 +234,6 @@ def test_language_pages_are_what_the_table_gives(name: str) -> None:
     assert (DOCS / name).read_text("utf-8") == reference.pages()[name]
 
 
-def test_language_pages_report_every_place_and_key() -> None:
-    """Each place has a section with a line for each of its keys."""
-    page = reference.language_page()
-    for name, place in SECTIONS.items():
-        section = page.split(f"### {place.title}\n")[1].split("\n### ")[0]
-        for key, row in rows(name).items():
-            assert f"| `{key}` |" in section
-            assert row.help in section
-
-
-def test_language_link_on_a_page_leads_to_a_section() -> None:
-    """What a kind refers to has a heading with that anchor."""
-    page = reference.language_page()
-    anchors = {
-        "".join(char for char in line.lstrip("# ").lower() if char.isalnum() or char in " -_").replace(" ", "-")
-        for line in page.splitlines()
-        if line.startswith(("## ", "### "))
-    }
-    assert set(re.findall(r"\(#([^)]*)\)", page)) <= anchors
-
-
 FIELDS = "fields: {id: integer, title: string, author: string, type: string, user: integer, status: string}"
 
 
@@ -370,9 +280,3 @@ def test_language_example_of_a_place_uses_its_keys() -> None:
     """An example shows the place that it is with."""
     for name, place in SECTIONS.items():
         assert any(f"{key}:" in place.example for key in rows(name)), name
-
-
-def test_language_reference_can_be_written(tmp_path: Path) -> None:
-    """The command writes all pages into a folder."""
-    reference.main(str(tmp_path / "reference"))
-    assert {file.name for file in (tmp_path / "reference").iterdir()} == set(reference.pages())

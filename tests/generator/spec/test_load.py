@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -11,8 +10,6 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil_generator.spec import model as d
-from restencil_generator.spec.digest import digest as digest_of
 from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.model import Json
 
@@ -63,26 +60,14 @@ def test_load_spec_knows_its_file_by_name_alone() -> None:
 # --------------------------------------------------------------------------------------------------------------- files
 
 
-def test_load_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
-    """Tables may be spread over files; the order of their keys changes nothing."""
-    head, tail = SMALL.split("resources:\n")
-    (tmp_path / "b.yaml").write_text(head)
-    (tmp_path / "a.yml").write_text("resources:\n" + tail)
-    (tmp_path / "notes.txt").write_text("no spec")
-    (tmp_path / ".#b.yaml").symlink_to("somebody@somewhere")  # how an editor locks a file
-    loaded = load_spec(tmp_path)
-    assert loaded.problems == ()
-    assert [file.name for file in loaded.files] == ["a.yml", "b.yaml"]
-    assert loaded.declaration is not None
-    assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
-
-
-def test_load_folder_is_read_with_the_folders_below_it(tmp_path: Path) -> None:
-    """Files are merged sorted by path; names that begin with a dot are passed over, those of folders too."""
+def test_load_files_of_a_folder_and_below_it_are_merged_sorted_by_path(tmp_path: Path) -> None:
+    """One table may be spread over files, whose order changes nothing; names that begin with a dot are passed over."""
     head, tail = SMALL.split("resources:\n")
     files = {
         "spec.yaml": head,
-        "resources/items.yaml": "resources:\n" + tail,
+        "resources/items.yml": "resources:\n" + tail,
+        "notes.txt": "no spec",
+        "parts.yaml": "entities:\n  Part: {fields: {id: integer, of: Item}}\n",
         ".imported/shop.yaml": SMALL,
         "resources/.items.yaml": SMALL,
         "resources/.old/items.yaml": SMALL,
@@ -90,21 +75,15 @@ def test_load_folder_is_read_with_the_folders_below_it(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
+    (tmp_path / ".#spec.yaml").symlink_to("somebody@somewhere")  # how an editor locks a file
     loaded = load_spec(tmp_path)
     assert loaded.problems == ()
-    assert [file.relative_to(tmp_path).as_posix() for file in loaded.files] == ["resources/items.yaml", "spec.yaml"]
+    read = [file.relative_to(tmp_path).as_posix() for file in loaded.files]
+    assert read == ["parts.yaml", "resources/items.yml", "spec.yaml"]
     assert loaded.declaration is not None
-    assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
-
-
-def test_load_one_table_may_be_spread_over_files(tmp_path: Path) -> None:
-    """Entities of several files are one table."""
-    (tmp_path / "a.yaml").write_text(SMALL)
-    (tmp_path / "b.yaml").write_text("entities:\n  Part: {fields: {id: integer, of: Item}}\n")
-    (tmp_path / "c.yaml").write_text("entities:\n  Kit: {fields: {id: integer, parts: [Part]}}\n")
-    loaded = load_spec(tmp_path)
-    assert loaded.declaration is not None
-    assert list(loaded.declaration.entities) == ["Item", "Kit", "Part"]
+    assert list(loaded.declaration.entities) == ["Item", "Part"]
+    whole = SMALL.replace("entities:\n", "entities:\n  Part: {fields: {id: integer, of: Item}}\n")
+    assert loaded.declaration.digest == digest(whole, tmp_path.name)
 
 
 def test_load_file_that_does_not_parse_leaves_the_others_unjudged(tmp_path: Path) -> None:
@@ -303,22 +282,12 @@ def test_load_digest_counts_what_has_a_meaning(old: str, new: str) -> None:
     assert digest(SMALL.replace(old, new)) != digest(SMALL)
 
 
-def test_load_parts_count_by_value_and_kind() -> None:
-    """What equals a default is left out whether or not it is the same object; `true` is no `1`."""
-    spec = load_text(SMALL).declaration
-    assert spec is not None
-    copied = dataclasses.replace(spec, options=dataclasses.replace(spec.options))
-    assert digest_of(copied) == digest_of(spec)
+def test_load_digest_tells_true_from_one() -> None:
+    """They are equal to Python, and another JSON value."""
     as_flag, as_number = (
-        dataclasses.replace(spec, entities={**spec.entities, "Item": _with_const(spec.entities["Item"], value)})
-        for value in (True, 1)
+        SMALL.replace("title: string", f"title: {{type: any, default: {value}}}") for value in ("true", "1")
     )
-    assert digest_of(as_flag) != digest_of(as_number)
-
-
-def _with_const(entity: d.Entity, value: bool | int) -> d.Entity:
-    first, *others = entity.fields
-    return dataclasses.replace(entity, fields=(dataclasses.replace(first, default=value), *others))
+    assert digest(as_flag) != digest(as_number)
 
 
 def test_load_durations_count_by_their_length() -> None:
