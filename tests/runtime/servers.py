@@ -67,6 +67,9 @@ class Server:
                 connection, _ = self._listener.accept()
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self.connections.append(connection)
+                if self._ended.is_set():
+                    connection.close()  # the end may have come before it was in the list
+                    return
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
