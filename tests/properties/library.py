@@ -1,12 +1,7 @@
-"""The library's side of the properties: schemas made from shapes, actions with times given, reads compared by walking.
-
-Everything goes through `Store.apply` and `Store.read`, so that a test says itself when a request started and when its
-answer came.
-"""
+"""The library's side of the properties: schemas made from shapes, and reads compared by walking."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping
 from types import new_class
 from typing import Any
@@ -28,13 +23,9 @@ from tests.properties.model import (
     Shape,
 )
 
-from restencil import Entity, RestEndpoint, Store, schema
-from restencil.cache.actions import Fetch, Meta, SetError, SetResponse
+from restencil import Entity, schema
 
 Json = Any
-AnyEndpoint = RestEndpoint[..., Any]
-
-LIFETIME = 60_000.0
 
 
 class Schemas:
@@ -109,64 +100,6 @@ def _lacking(fields: Iterable[str]) -> Callable[[Any, Mapping[str, Any]], str | 
         return next((f"{name} is missing" for name in fields if name not in record), None)
 
     return validate
-
-
-class Driver:
-    """A store whose actions are given by hand: who started when, and what came back."""
-
-    def __init__(self, store: Store | None = None) -> None:
-        self.store = store or Store(clock=lambda: 0.0)
-        self._numbers = itertools.count(1)
-
-    def start(self, endpoint: AnyEndpoint, args: tuple[Json, ...], at: float) -> int:
-        """A mutation starts; the number names it."""
-        number = next(self._numbers)
-        meta = Meta(at, at, at + LIFETIME)
-        self.store.apply(Fetch(request=endpoint.request(args), fetch_id=number, meta=meta))
-        return number
-
-    def answer(
-        self,
-        endpoint: AnyEndpoint,
-        args: tuple[Json, ...],
-        response: Json,
-        at: float,
-        *,
-        number: int | None = None,
-        resets: int | None = None,
-    ) -> Any:
-        """A response, to the mutation of this number or to a request that started at `at`."""
-        meta = Meta(at, at, at + LIFETIME)
-        return self.store.apply(
-            SetResponse(
-                request=endpoint.request(args),
-                response=response,
-                meta=meta,
-                fetch_id=number,
-                resets=self.store.resets if resets is None else resets,
-            )
-        )
-
-    def fail(
-        self,
-        endpoint: AnyEndpoint,
-        args: tuple[Json, ...],
-        error: BaseException,
-        at: float,
-        *,
-        number: int,
-        resets: int | None = None,
-    ) -> None:
-        """The mutation of this number failed or was aborted."""
-        meta = Meta(at, at, at + 1_000)
-        count = self.store.resets if resets is None else resets
-        self.store.apply(
-            SetError(request=endpoint.request(args), error=error, meta=meta, fetch_id=number, resets=count)
-        )
-
-    def read(self, endpoint: AnyEndpoint, *args: Json) -> Any:
-        """What a reader sees now; None where there is nothing usable."""
-        return self.store.read(endpoint.request(args)).data
 
 
 def unlike(expected: Any, actual: Any, where: str = "$", path: tuple[int, ...] = ()) -> str | None:

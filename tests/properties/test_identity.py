@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.effort import examples
-from tests.properties.library import Driver, Schemas, pairs, unlike
+from tests.properties.library import Schemas, pairs, unlike
 from tests.properties.model import (
     Aborted,
     Added,
@@ -35,10 +35,11 @@ from tests.properties.model import (
     Removed,
     Shape,
 )
+from tests.runtime.doubles import Desk
 
 from restencil import AbortOptimistic, RestEndpoint
 from restencil.base.errors import AbortError, NetworkError
-from restencil.cache.actions import Collect, ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set
+from restencil.cache.actions import ExpireAll
 
 Json = Any
 Endpoint = RestEndpoint[..., Any]
@@ -202,7 +203,7 @@ class Stores(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.driver = Driver()
+        self.desk = Desk(0.0)
         self.base = Naive(KINDS)
         self.now = 1_000.0
         self.pending: dict[int, tuple[Pending, Endpoint, tuple[Json, ...]]] = {}
@@ -249,7 +250,8 @@ class Stores(RuleBasedStateMachine):
         """A value is written without an endpoint."""
         value = data.draw(_responses(shape), label="value")
         at = self._tick()
-        self.driver.store.apply(Set(SCHEMAS.of(shape), (), value, Meta(at, at, at + 60_000)))
+        self.desk.now = at
+        self.desk.set(SCHEMAS.of(shape), value)
         before = dict(self.base.results)
         self.base.respond("SET", shape, (), value, at)
         self.base.results = before
@@ -272,7 +274,8 @@ class Stores(RuleBasedStateMachine):
             case _:
                 args = ({"id": data.draw(user_ids)},)
         at = self._tick()
-        number = self.driver.start(endpoint, args, at)
+        self.desk.now = at
+        number = self.desk.start(endpoint, *args)
         action = Pending(number, at, args, shape, endpoint.key(*args), lambda below: _expected(what, args, below))
         self.pending[number] = (action, endpoint, args)
 
@@ -285,7 +288,8 @@ class Stores(RuleBasedStateMachine):
         self._tick()
         if end != "answer":
             error = AbortError("given up") if end == "abort" else NetworkError("refused", status=500)
-            self.driver.fail(endpoint, args, error, action.at, number=number)
+            self.desk.now = action.at
+            self.desk.fail(endpoint, error, *args, fetch=number)
             return
         match action.shape:
             case Added():
@@ -300,38 +304,38 @@ class Stores(RuleBasedStateMachine):
     def invalidated(self, place: int) -> None:
         """A key is invalidated: what the tables say is left."""
         endpoint, _, args = READS[place]
-        self.driver.store.apply(Invalidate(endpoint.key(*args)))
+        self.desk.invalidate(endpoint, *args)
         self.base.results.pop(endpoint.key(*args), None)
 
     @rule()
     def all_invalidated(self) -> None:
         """All keys of one endpoint are invalidated."""
-        self.driver.store.apply(InvalidateAll(listed.test_key))
+        self.desk.invalidate_all(listed)
         for key in [key for key in self.base.results if listed.test_key(key)]:
             del self.base.results[key]
 
     @rule()
     def expired(self) -> None:
         """Everything turns stale; no read changes."""
-        self.driver.store.apply(ExpireAll(lambda key: True))
+        self.desk.store.apply(ExpireAll(lambda key: True))
 
     @rule()
     def reset(self) -> None:
         """The store starts over."""
-        self.driver.store.apply(Reset())
+        self.desk.reset()
         self.base = Naive(KINDS)
         self.pending.clear()
 
     @rule()
     def collected_nothing(self) -> None:
         """A collection of what does not exist changes nothing."""
-        self.driver.store.apply(Collect((("User", "none"), ("None", "u1")), ("GET /none",)))
+        self.desk.collect(("User", "none"), ("None", "u1"), keys=("GET /none",))
 
     @precondition(lambda self: len(self.held) < 3)
     @rule()
     def snapshot_taken(self) -> None:
         """Someone holds the state as it is now."""
-        self.held.append((self.driver.store.snapshot(), deepcopy(self._view())))
+        self.held.append((self.desk.snapshot(), deepcopy(self._view())))
 
     # -- what must hold ------------------------------------------------------------------------------------------
 
@@ -345,7 +349,7 @@ class Stores(RuleBasedStateMachine):
             if isinstance(shape, Members) and key not in view.results:
                 continue
             expected = view.read(key, shape, args)
-            actual = self.driver.read(endpoint, *args)
+            actual = self.desk.data(endpoint, *args)
             assert (problem := unlike(expected, actual, key)) is None, problem
             fingerprint = view.fingerprint(key, shape, args, expected)
             if isinstance(shape, Every):
@@ -390,13 +394,14 @@ class Stores(RuleBasedStateMachine):
         number: int | None = None,
     ) -> None:
         handed = deepcopy(response)
-        value = self.driver.answer(endpoint, args, handed, at, number=number)
+        self.desk.now = at
+        value = self.desk.answer(endpoint, handed, *args, fetch=number)
         assert handed == response, "the response was changed"
         self.base.respond(endpoint.key(*args), shape, args, response, at)
         view = self._view()
         for one, other in _side_by_side(view.answer(shape, response), value):
             if isinstance(one, Built):
-                found = self.driver.store.query(SCHEMAS.classes[one.kind], (one.pk,))
+                found = self.desk.get(SCHEMAS.classes[one.kind], one.pk)
                 assert other is found, f"the value of the call has {other!r}, a read has {found!r}"
 
     def _check_base(self, endpoint: Endpoint, shape: Shape, args: tuple[Json, ...], expected: Any, actual: Any) -> None:
@@ -404,7 +409,7 @@ class Stores(RuleBasedStateMachine):
         if isinstance(shape, Members) and key not in self.base.results:
             return
         wanted = self.base.read(key, shape, args)
-        found = self.driver.store.read_base(endpoint.request(args)).data
+        found = self.desk.store.read_base(endpoint.request(args)).data
         assert (problem := unlike(wanted, found, f"base {key}")) is None, problem
         view = self._view()
         if isinstance(expected, Built) and isinstance(wanted, Built) and self._untouched(view, view.cells(expected)):

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import pytest
-from tests.properties.library import Driver, Schemas, unlike
+from tests.properties.library import Schemas, unlike
 from tests.properties.model import GONE, MISSING, Aborted, Added, Kind, Listed, Naive, One, Pending, Removed, Shape
+from tests.runtime.doubles import Desk
 
 from restencil import AbortOptimistic, RestEndpoint, schema
 from restencil.base.errors import AbortError, NetworkError
-from restencil.cache.actions import Reset
 
 Json = Any
 End: TypeAlias = Literal["answer", "failure", "abort"]
@@ -126,7 +126,7 @@ class Run:
         self.mutations = mutations
         self.tick = tick
         self.now = 1_000.0
-        self.driver = Driver()
+        self.desk = Desk(1_000.0)
         self.base = Naive(KINDS)
         self.pending: dict[int, Pending] = {}
         self.server = {pk: dict(record) for pk, record in SERVER.items()}
@@ -136,7 +136,7 @@ class Run:
         self.numbers: dict[int, int] = {}
         self.resets: dict[int, int] = {}
         first = [dict(record) for record in SERVER.values()]
-        self.driver.answer(get_list, (), first, self.now)
+        self.desk.answer(get_list, first)
         self.base.respond("GET /items", LISTED, (), first, self.now)
 
     def args(self, one: int) -> tuple[Json, ...]:
@@ -152,7 +152,7 @@ class Run:
                 return ({"id": mutation.pk}, {"title": f"title {one}"})
 
     def do(self, event: Event) -> None:
-        self.now += self.tick
+        self.desk.now = self.now = self.now + self.tick
         kind, one = event
         if kind == "start":
             self._start(one)
@@ -165,8 +165,8 @@ class Run:
         mutation, args = self.mutations[one], self.args(one)
         endpoint, shape = ENDPOINTS[mutation.what]
         self.starts[one] = self.now
-        self.resets[one] = self.driver.store.resets
-        number = self.numbers[one] = self.driver.start(endpoint, args, self.now)
+        self.resets[one] = self.desk.store.resets
+        number = self.numbers[one] = self.desk.start(endpoint, *args)
         self.pending[one] = Pending(
             number, self.now, args, shape, endpoint.key(*args), lambda below: self._expected(one, below)
         )
@@ -212,21 +212,22 @@ class Run:
         mutation, args = self.mutations[one], self.args(one)
         endpoint, shape = ENDPOINTS[mutation.what]
         at, number, resets = self.starts[one], self.numbers[one], self.resets[one]
+        self.desk.now = at
         self.pending.pop(one, None)
         answer = self.handled.get(one)
         if answer is None:
             error = AbortError("given up") if mutation.end == "abort" else NetworkError("refused", status=500)
-            self.driver.fail(endpoint, args, error, at, number=number, resets=resets)
+            self.desk.fail(endpoint, error, *args, fetch=number, resets=resets)
             return
         if mutation.what in ("push", "unshift"):
             self.server[answer["id"]] = dict(answer)
             self.order.insert(0 if mutation.what == "unshift" else len(self.order), answer["id"])
-        self.driver.answer(endpoint, args, dict(answer), at, number=number, resets=resets)
-        if resets == self.driver.store.resets:
+        self.desk.answer(endpoint, dict(answer), *args, fetch=number, resets=resets)
+        if resets == self.desk.store.resets:
             self.base.respond(endpoint.key(*args), shape, args, answer, at)
 
     def _reset(self) -> None:
-        self.driver.store.apply(Reset())
+        self.desk.reset()
         self.base = Naive(KINDS)
         self.pending.clear()
 
@@ -234,15 +235,15 @@ class Run:
         """Every read equals the base with the pending mutations in order."""
         view = self.base.view([self.pending[one] for one in sorted(self.pending)])
         for (endpoint, args), (key, shape, naive_args) in zip(READS, PLAIN_READS, strict=True):
-            problem = unlike(view.read(key, shape, naive_args), self.driver.read(endpoint, *args), key)
+            problem = unlike(view.read(key, shape, naive_args), self.desk.data(endpoint, *args), key)
             assert problem is None, problem
 
     def check_server(self) -> None:
         """Every read equals what the server holds."""
         expected = [self.server[pk] for pk in self.order if pk in self.server]
-        assert [item.to_dict() for item in self.driver.read(get_list)] == expected
+        assert [item.to_dict() for item in self.desk.data(get_list)] == expected
         for pk in SERVER:
-            found = self.driver.read(get_item, {"id": pk})
+            found = self.desk.data(get_item, {"id": pk})
             assert (None if found is None else found.to_dict()) == self.server.get(pk)
 
 

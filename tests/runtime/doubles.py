@@ -69,10 +69,17 @@ class Desk:
         self.store.apply(Fetch(endpoint.request(args), number, meta))
         return number
 
-    def fail(self, endpoint: AnyEndpoint, error: BaseException, *args: Any, fetch: int | None = None) -> None:
+    def fail(
+        self,
+        endpoint: AnyEndpoint,
+        error: BaseException,
+        *args: Any,
+        fetch: int | None = None,
+        resets: int | None = None,
+    ) -> None:
         """A fetch fails."""
         meta = Meta(self.now, self.now, self.now + ERROR)
-        self.store.apply(SetError(endpoint.request(args), error, meta, fetch_id=fetch))
+        self.store.apply(SetError(endpoint.request(args), error, meta, fetch_id=fetch, resets=resets))
 
     # -- operations --------------------------------------------------------------------------------------------------
 
