@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from tests.libraries import httpx
-
-Respond = Callable[[httpx.Request], httpx.Response]
 
 
 def as_json(value: Any, status: int = 200) -> httpx.Response:
@@ -23,11 +20,14 @@ def as_text(text: str, kind: str | None = "text/plain", status: int = 200) -> ht
 
 
 class Asked:
-    """`asked.sync` and `asked.asynchronous` are clients with one answer for all; `asked.requests` is what they sent."""
+    """`asked.sync` and `asked.asynchronous` are clients with one answer for all; `asked.requests` is what they sent.
 
-    def __init__(self, respond: Respond | httpx.Response | None = None, **options: Any) -> None:
+    The answer is a response or its JSON, or a function of the request that gives either.
+    """
+
+    def __init__(self, respond: Any = None, **options: Any) -> None:
         self.requests: list[httpx.Request] = []
-        self._respond = respond if respond is not None else as_json({})
+        self._respond: Any = {} if respond is None else respond
         options.setdefault("base_url", "http://case.test")
         self.sync = httpx.Client(transport=httpx.MockTransport(self._handle), **options)
         self.asynchronous = httpx.AsyncClient(transport=httpx.MockTransport(self._handle), **options)
@@ -35,11 +35,22 @@ class Asked:
     def _handle(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
         if callable(self._respond):
-            return self._respond(request)
-        given = self._respond
+            found = self._respond(request)
+            return found if isinstance(found, httpx.Response) else as_json(found)
+        given = self._respond  # a response may be of the other library, as it was made before the test began
+        if not hasattr(given, "status_code"):
+            return as_json(given)
         return httpx.Response(given.status_code, content=given.content, headers=given.headers.raw)
+
+    def of(self, asynchronous: bool) -> Any:
+        """The client of one of the worlds."""
+        return self.asynchronous if asynchronous else self.sync
 
     @property
     def last(self) -> httpx.Request:
         """The last request."""
         return self.requests[-1]
+
+    def sent(self, name: str) -> list[str | None]:
+        """The header of this name of each request."""
+        return [request.headers.get(name) for request in self.requests]

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.libraries import httpx
+from tests.runtime.clients import Asked, as_json
 
 from restencil import (
     Api,
@@ -63,20 +63,15 @@ ASYNC_SHOP: Any = AsyncShop
 """Its arguments are those of the API, which generated clients tell type checkers."""
 
 
-class Recorder:
+class Recorder(Asked):
     """Answers every request, and keeps it."""
 
     def __init__(self, status: int = 200, **answer: Any) -> None:
-        self.requests: list[httpx.Request] = []
-        self.status, self.answer = status, {"id": 1, **answer}
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        return httpx.Response(self.status, json=self.answer)
+        super().__init__(as_json({"id": 1, **answer}, status), base_url="")
 
     def shop(self, **options: Any) -> Any:
         """A client that asks here."""
-        return Shop(client=httpx.Client(transport=httpx.MockTransport(self)), **options)
+        return Shop(client=self.sync, **options)
 
 
 def test_client_arguments_all_requests_of_a_client_send_its_arguments() -> None:
@@ -110,7 +105,7 @@ def test_client_arguments_endpoint_that_has_the_same_replaces_them() -> None:
     shop.fetch(GET.extend(header_params={"scope": HeaderParam("X-Tenant-Id", partition=False)}), id=2)
     shop.fetch(GET.extend(without=("X-Tenant-Id", "api-version")), id=3)
     shop.fetch(GET, {"id": 4, "api-version": "1"})
-    assert [request.headers.get("x-tenant-id") for request in server.requests] == ["own", None, None, "a"]
+    assert server.sent("x-tenant-id") == ["own", None, None, "a"]
     assert [request.url.query for request in server.requests] == [b"api-version=2024-06"] * 2 + [b"", b"api-version=1"]
 
 

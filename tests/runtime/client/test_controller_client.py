@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.clients import Asked, as_json
 from tests.runtime.worlds import BOTH, client_of, opened, running
 
 import restencil
@@ -52,26 +53,9 @@ class AsyncBlog(AsyncController):
         return Users(self)
 
 
-class Server:
-    """Remembers its requests and answers each with the user it asks for."""
-
-    def __init__(self, status: int = 200) -> None:
-        self.requests: list[httpx.Request] = []
-        self.urls: list[str] = []
-        self.sent: list[str] = []
-        self.status = status
-
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        self.urls.append(str(request.url))
-        self.sent.append(request.url.raw_path.decode())
-        return httpx.Response(self.status, json={"id": request.url.path.rpartition("/")[2]})
-
-    def client(self) -> httpx.Client:
-        return httpx.Client(transport=httpx.MockTransport(self.answer))
-
-    def async_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+def asked(status: int = 200) -> Asked:
+    """Answers with a record of the id that is asked for."""
+    return Asked(lambda request: as_json({"id": request.url.path.rpartition("/")[2]}, status), base_url="")
 
 
 OWN = "http://127.0.0.1:8001/api"
@@ -95,7 +79,7 @@ def test_controller_client_what_does_not_fit_is_reported_with_the_address_of_the
 
 def test_controller_client_explain_names_the_address_of_the_client() -> None:
     """Of a client that looks elsewhere, and of one with a base URL; `key` is what the store knows it by."""
-    with Blog(client=Server().client(), token="t", url_prefix=OWN) as blog:
+    with Blog(client=asked().sync, token="t", url_prefix=OWN) as blog:
         explanation = blog.users.get.explain(id="7")
         assert (explanation.request, explanation.key) == (f"GET {OWN}/users/7", f"GET {PREFIX}/users/7")
         assert str(explanation).startswith(f"GET {OWN}/users/7: fetches and waits")
@@ -121,11 +105,11 @@ def client_with(auth: Auth | None) -> type[Controller]:
 
 
 def test_controller_client_token_goes_out_with_every_request_and_is_read_each_time() -> None:
-    server, tokens = Server(), iter(["one", None, "three"])
-    with Blog(client=server.client(), token=lambda: next(tokens)) as blog:
+    server, tokens = asked(), iter(["one", None, "three"])
+    with Blog(client=server.sync, token=lambda: next(tokens)) as blog:
         for number in "123":
             blog.users.get(id=number)
-    assert [request.headers.get("access-token") for request in server.requests] == ["one", None, "three"]
+    assert server.sent("access-token") == ["one", None, "three"]
 
 
 @BOTH
@@ -133,9 +117,9 @@ def test_controller_client_401_of_a_request_without_its_credential_is_reported(a
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
 
     def refusal(status: int, token: Any) -> str:
-        server = Server(status)
+        server = asked(status)
 
-        client: Any = server.async_client() if asynchronous else server.client()
+        client: Any = server.of(asynchronous)
         blog: Any = (AsyncBlog if asynchronous else Blog)(client=client, token=token)
         with pytest.raises(NetworkError) as caught, running(blog) as run:
             run(blog.users.get(id="1"))
@@ -155,13 +139,13 @@ Uploads: Any = create_resource(url_prefix=UPLOADS, path="/users/:id", schema=Use
 
 def test_controller_client_url_prefix_leaves_endpoints_with_a_prefix_of_their_own() -> None:
     """`url_prefix` replaces the prefix of the spec alone; `url_prefixes` replaces those of single endpoints."""
-    server = Server()
-    with Blog(client=server.client(), url_prefix="http://here") as blog:
+    server = asked()
+    with Blog(client=server.sync, url_prefix="http://here") as blog:
         blog.fetch(Users.get, id=1)
         blog.fetch(Uploads.get, id=1)
         assert [str(request.url) for request in server.requests] == ["http://here/users/1", f"{UPLOADS}/users/1"]
-    server = Server()
-    with Blog(client=server.client(), url_prefixes={UPLOADS: "http://there/up/"}) as blog:
+    server = asked()
+    with Blog(client=server.sync, url_prefixes={UPLOADS: "http://there/up/"}) as blog:
         blog.fetch(Users.get, id=1)
         blog.fetch(Uploads.get, id=1)
         assert [str(request.url) for request in server.requests] == [f"{PREFIX}/users/1", "http://there/up/users/1"]
@@ -172,9 +156,9 @@ def test_controller_client_url_prefix_leaves_endpoints_with_a_prefix_of_their_ow
 
 def test_controller_client_url_prefixes_apply_once() -> None:
     """What replaces one prefix is not replaced again, and the longest prefix counts."""
-    server = Server()
+    server = asked()
     moved = {UPLOADS: f"{PREFIX}/moved", f"{UPLOADS}/users": UPLOADS}
-    with Blog(client=server.client(), url_prefix=f"{PREFIX}/api", url_prefixes=moved) as blog:
+    with Blog(client=server.sync, url_prefix=f"{PREFIX}/api", url_prefixes=moved) as blog:
         blog.fetch(Users.get, id=1)
         blog.fetch(Uploads.get, id=1)
         other: Any = RestEndpoint(path="/a", url_prefix=UPLOADS)
@@ -217,8 +201,8 @@ def test_controller_client_async_client_takes_a_coroutine_function() -> None:
         return "later"
 
     async def main() -> None:
-        server = Server()
-        async with AsyncBlog(client=server.async_client(), token=token) as blog:
+        server = asked()
+        async with AsyncBlog(client=server.asynchronous, token=token) as blog:
             assert (await blog.users.get(id="1")).id == "1"
         assert server.requests[0].headers["access-token"] == "later"
 
@@ -229,7 +213,7 @@ def test_controller_client_synchronous_client_rejects_a_coroutine_function() -> 
     async def token() -> str:
         return "later"
 
-    with Blog(client=Server().client(), token=token) as blog:
+    with Blog(client=asked().sync, token=token) as blog:
         with pytest.raises(TypeError, match="token function of this client returned an awaitable"):
             blog.users.get(id="1")
 
@@ -257,7 +241,7 @@ def test_controller_client_token_without_auth_and_a_controller_without_an_api_ar
 def test_controller_client_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(
     token: Any, text: str
 ) -> None:
-    with Blog(token=token, client=Server().client()) as blog, pytest.raises((ValueError, TypeError)) as caught:
+    with Blog(token=token, client=asked().sync) as blog, pytest.raises((ValueError, TypeError)) as caught:
         blog.users.get(id="7")
     assert text in str(caught.value)
     error: BaseException | None = caught.value

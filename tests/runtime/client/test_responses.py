@@ -224,7 +224,7 @@ def test_responses_nothing_holds_a_response_that_no_one_has(asynchronous: bool) 
 
     asked = Asked(as_json({"id": 1}))
     get: Any = Keeping(path="/users/:id", schema=User)
-    world = World(asynchronous, client=asked.asynchronous if asynchronous else asked.sync)
+    world = World(asynchronous, client=asked.of(asynchronous))
 
     def look(controller: Any) -> Any:
         gc.collect()
@@ -301,13 +301,13 @@ def test_responses_request_fails_as_all_do(server: Server, asynchronous: bool) -
     assert caught.value.data == {"detail": "none"}
     for method, expected in (("PUT", 3), ("POST", 1)):
         asked = Asked(httpx.Response(503))
-        client = asked.asynchronous if asynchronous else asked.sync
+        client = asked.of(asynchronous)
         world = World(asynchronous, client=client, retries=Retries(2, base_delay=0))
         with pytest.raises(NetworkError) as failed:
             world.run(asking(method, "/a", body={}))
         assert (failed.value.attempts, len(asked.requests)) == (expected, expected)
     asked = Asked(httpx.Response(503))
-    client = asked.asynchronous if asynchronous else asked.sync
+    client = asked.of(asynchronous)
     world = World(asynchronous, client=client, retries=Retries(1, base_delay=0, mutations=True))
     with pytest.raises(NetworkError):
         world.run(asking("POST", "/a", body={}))

@@ -63,7 +63,7 @@ def raised(response: httpx.Response, *, asynchronous: bool = False, **options: A
     """The error of a call that is answered so."""
     asked = Asked(response)
     endpoint: Any = RestEndpoint(**{"path": "/a", "errors": ERRORS, "error_classes": MODULE, **options})
-    endpoint = endpoint.extend(client=asked.asynchronous if asynchronous else asked.sync)
+    endpoint = endpoint.extend(client=asked.of(asynchronous))
     with pytest.raises(NetworkError) as caught:
         asyncio.run(endpoint()) if asynchronous else endpoint()
     return caught.value

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.runtime.clients import Asked, as_json
 
 from restencil import (
     Controller,
@@ -68,33 +69,24 @@ class Orders(
     ) -> list[Order]: ...
 
 
-class Server:
+class Server(Asked):
     """Answers with what it was told, and keeps the requests."""
 
     def __init__(self) -> None:
-        self.requests: list[httpx.Request] = []
+        super().__init__(self.answer, base_url="")
         self.failing = 0
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
+    def answer(self, request: httpx.Request) -> httpx.Response:
         if self.failing:
             self.failing -= 1
             return httpx.Response(503)
         title = "-".join(request.headers.get(name, "") for name in ("x-scope", "accept-language"))
         if request.method == "POST":
-            return httpx.Response(201, json={"id": 7, "title": title})
+            return as_json({"id": 7, "title": title}, 201)
         if request.url.path != "/orders":
-            return httpx.Response(200, json={"id": int(request.url.path.rpartition("/")[2]), "title": title})
+            return as_json({"id": int(request.url.path.rpartition("/")[2]), "title": title})
         page = int(request.url.params.get("page", "1"))
-        return httpx.Response(200, json=[] if page > 2 else [{"id": page, "title": title}])
-
-    def sent(self, name: str) -> list[str | None]:
-        """The header of this name of each request."""
-        return [request.headers.get(name) for request in self.requests]
-
-    def client(self) -> httpx.Client:
-        """A client that asks this server."""
-        return httpx.Client(transport=httpx.MockTransport(self))
+        return as_json([] if page > 2 else [{"id": page, "title": title}])
 
 
 @pytest.fixture
@@ -106,7 +98,7 @@ def server() -> Server:
 @pytest.fixture
 def orders(server: Server) -> Iterator[Any]:
     """The resource of a client."""
-    with Controller(client=server.client()) as controller:
+    with Controller(client=server.sync) as controller:
         yield Orders(controller)
 
 
@@ -165,7 +157,7 @@ def test_headers_have_their_order(server: Server) -> None:
         request_init={"headers": {"x-a": "static", "x-b": "static"}},
         header_params={"a": HeaderParam("X-A"), "b": HeaderParam("X-B")},
         get_headers=lambda headers: {**headers, "X-B": "hook"},
-        client=server.client(),
+        client=server.sync,
     )
     endpoint(a="given", b="given")
     assert (server.sent("x-a"), server.sent("x-b")) == (["given"], ["hook"])
@@ -266,7 +258,7 @@ def test_header_params_names_say_what_a_header_changes(param: HeaderParam, parts
 def test_header_params_made_uuid_is_the_same_in_retries(server: Server) -> None:
     """The call counts as one that may be repeated; another call has another UUID, and a given one is sent."""
     server.failing = 2
-    with Controller(client=server.client(), retries=Retries(3, base_delay=1)) as controller:
+    with Controller(client=server.sync, retries=Retries(3, base_delay=1)) as controller:
         orders: Any = Orders(controller)
         orders.get_list.push(body={"id": 7})
         orders.get_list.push(body={"id": 8})

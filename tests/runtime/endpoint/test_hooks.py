@@ -30,7 +30,7 @@ def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
             hooked.use_get()
             return headers
 
-    endpoint = Api(path="/a", client=asked.asynchronous if asynchronous else asked.sync)
+    endpoint = Api(path="/a", client=asked.of(asynchronous))
     with hook_scope(), pytest.raises(HookScopeError, match="use_get was called from a hook of an endpoint"):
         asyncio.run(endpoint()) if asynchronous else endpoint()
     with hook_scope():

@@ -304,7 +304,7 @@ def test_rest_form_field_without_text_is_named() -> None:
 def test_rest_form_body_null_is_rejected_before_sending(body: Any, place: str, asynchronous: bool) -> None:
     """None in a form is a ValueError with its place, and nothing is sent."""
     asked = Asked()
-    client = asked.asynchronous if asynchronous else asked.sync
+    client = asked.of(asynchronous)
     endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=client)
     with pytest.raises(ValueError, match=re.escape(f"body of endpoint 'a.create' has None at {place!r}, but a form")):
         asyncio.run(endpoint({}, body))
@@ -340,7 +340,7 @@ def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None
         "file": io.BytesIO(b"in a file"),
         "named": ("n.txt", b"named", "text/x"),
     }
-    client = asked.asynchronous if asynchronous else asked.sync
+    client = asked.of(asynchronous)
     made = RestEndpoint(path="/a", method="POST", body_format="multipart", client=client)(body=body)
     if asynchronous:
         asyncio.run(made)
@@ -355,7 +355,7 @@ def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None
 def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
     """A file body goes out itself, under both clients."""
     asked = Asked()
-    client = asked.asynchronous if asynchronous else asked.sync
+    client = asked.of(asynchronous)
     made = RestEndpoint(path="/a", method="PUT", client=client)({}, io.BytesIO(b"x" * 100_000))
     if asynchronous:
         asyncio.run(made)
@@ -445,7 +445,7 @@ def test_rest_each_hook_works_as_function_and_coroutine(
     hook = later if coroutine else function
     asked = Asked(_echo)
     options: dict[str, Any] = {"path": "/a", "name": "a.get"}
-    options["client"] = asked.asynchronous if asynchronous else asked.sync
+    options["client"] = asked.of(asynchronous)
     endpoint: Any
     if as_method:
         method = _as_method(hook, coroutine)
@@ -490,7 +490,7 @@ def test_rest_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -
             return super().fetch(*args)
 
     asked = Asked(_echo)
-    endpoint = Wrapped(path="/a", client=asked.asynchronous if asynchronous else asked.sync)
+    endpoint = Wrapped(path="/a", client=asked.of(asynchronous))
     made = endpoint()
     assert (asyncio.run(made) if asynchronous else made) == {"parsed": {"x": None}}
     assert asked.last.url.raw_path == b"/a?signed=1"

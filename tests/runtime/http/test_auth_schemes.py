@@ -56,7 +56,7 @@ def fetch_one(one: Any, client: Any) -> Any:
 def asked(asynchronous: bool, work: Callable[[Any], Any], asked: Asked, kind: Any = None, **options: Any) -> Any:
     """What some work with a client of this kind gives."""
     client = kind or (AsyncShop if asynchronous else Shop)
-    opened = client(client=asked.asynchronous if asynchronous else asked.sync, **options)
+    opened = client(client=asked.of(asynchronous), **options)
     with running(opened) as run:
         return run(work(opened))
 

@@ -58,7 +58,7 @@ class User(Entity, key="User"):
 def refusal(response: Any, asynchronous: bool = False, /, **options: Any) -> Any:
     """The error of a call that is answered so."""
     asked = Asked(response)
-    client: Any = asked.asynchronous if asynchronous else asked.sync
+    client: Any = asked.of(asynchronous)
     endpoint: Any = RestEndpoint(**{"path": "/a", "name": "a", "client": client, **options})
     with pytest.raises(NetworkError) as caught:
         asyncio.run(endpoint()) if asynchronous else endpoint()
@@ -75,7 +75,7 @@ def fetched(controller: Any, endpoint: Any, **kwargs: Any) -> Any:
 def asking(asynchronous: bool, respond: Any, **options: Any) -> Any:
     """A controller whose requests are answered so."""
     asked = Asked(respond)
-    return controller_of(asynchronous, client=asked.asynchronous if asynchronous else asked.sync, **options)
+    return controller_of(asynchronous, client=asked.of(asynchronous), **options)
 
 
 # -- classes ---------------------------------------------------------------------------------------------------------

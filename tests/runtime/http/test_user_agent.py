@@ -46,7 +46,7 @@ def sent(
     asked = Asked(headers=headers)
 
     kind: Any = type("Client", (AsyncController if asynchronous else Controller,), {"_api": api})
-    client = kind(client=asked.asynchronous if asynchronous else asked.sync, **options)
+    client = kind(client=asked.of(asynchronous), **options)
     with running(client) as run:
         run(client.fetch(endpoint))
     found: str | None = asked.last.headers.get("user-agent")
