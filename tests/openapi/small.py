@@ -10,6 +10,7 @@ from typing import Any
 from tests.openapi.documents import read_tree
 
 from restencil_generator.openapi.infer.build import Made, make
+from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.options import Options
 
 
@@ -49,9 +50,10 @@ def made(
     paths: Mapping[str, Mapping[str, Any]],
     schemas: Mapping[str, Any] | None = None,
     options: Options = Options(),  # noqa: B008  # it never changes
+    last: PreviousChoices = NOTHING,
     **more: Any,
 ) -> Made:
-    """What an import makes of paths (each with its operations) and schemas."""
+    """What an import makes of paths (each with its operations) and schemas; `last` is what the one before chose."""
     for path, operations in paths.items():
         names = [part.partition("}")[0] for part in path.split("{")[1:]]
         for each in operations.values():
@@ -70,7 +72,7 @@ def made(
         **more,
     }
     with tempfile.TemporaryDirectory() as folder:
-        return make(read_tree(document, Path(folder)), options, "small")
+        return make(read_tree(document, Path(folder)), options, "small", last)
 
 
 def spec(paths: Mapping[str, Mapping[str, Any]], schemas: Mapping[str, Any] | None = None, **more: Any) -> Any:

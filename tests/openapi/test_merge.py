@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from restencil_generator.diagnostics.format import render
 from restencil_generator.openapi.merge.merge import Merged, merge
 from restencil_generator.openapi.merge.three_way import Settled, names_of
 
@@ -142,21 +141,6 @@ def test_merge_what_was_removed_here_and_changed_upstream_stays_removed() -> Non
     assert result(ours, theirs) == ours
     message = "entities.Ticket.fields.price was removed here, changed upstream; it stays removed"
     assert told(ours, theirs) == [("note", "removed-here", message)]
-
-
-def test_merge_what_both_changed_differently_is_a_conflict() -> None:
-    """a, b, c: both values are shown with the last import's, the place of ours and that in the document."""
-    ours, theirs = changed((PRICE, "      price: decimal\n")), changed((PRICE, "      price: string\n"))
-    found = merge(BASE, {"museum.yaml": ours}, theirs, upstream=lambda path: "openapi.yaml:398")
-    lines = ours.split("\n")
-    from restencil_generator.diagnostics.model import Source
-
-    assert render(found.conflicts, {"museum.yaml": Source("museum.yaml", tuple(lines))}) == (
-        "museum.yaml:18:14: error[import-conflict]: entities.Ticket.fields.price changed here and upstream\n"
-        "   18 |       price: decimal\n"
-        "      |              ^^^^^^^ here decimal, last import number, openapi.yaml:398 now string\n"
-        "1 error\n"
-    )
 
 
 def test_merge_what_both_added_differently_is_a_conflict() -> None:
