@@ -31,13 +31,27 @@ def test_bodies_hold_neither_read_only_members_nor_marks() -> None:
     """Members that are never sent are left out, and `write_only` is only said of entities."""
     secret = {"type": "string", "writeOnly": True, "description": "Is sent."}
     body = record(
-        "id", id={"type": "string", "readOnly": True}, title={"type": "string", "writeOnly": True}, key=secret
+        "title", id={"type": "string", "readOnly": True}, title={"type": "string", "writeOnly": True}, key=secret
     )
     paths = {"/x": {"post": operation({"type": "string"}, body=body)}}
     assert spec(paths)["resources"]["x"]["endpoints"]["x"]["body"] == {
-        "title": "string?",
+        "title": "string",
         "key": {"type": "string?", "description": "Is sent."},
     }
+
+
+def test_bodies_required_member_of_what_is_only_sent_is_sent() -> None:
+    """That it is read-only as well is for responses, and there are none."""
+    note = record("kind", "text", kind={"type": "string", "readOnly": True}, text="string")
+    paths = {
+        "/named": {"post": operation({"type": "string"}, body=ref("Note"))},
+        "/unnamed": {"post": operation({"type": "string"}, body=note)},
+    }
+    found = spec(paths, {"Note": note})
+    assert found["objects"]["Note"] == {"kind": "string!", "text": "string!"}
+    assert found["resources"]["unnamed"]["endpoints"]["unnamed"]["body"] == {"kind": "string", "text": "string"}
+    paths["/read"] = {"get": operation(ref("Note"))}
+    assert spec(paths, {"Note": note})["objects"]["Note"]["kind"] == {"type": "string", "read_only": True}
 
 
 def test_bodies_multipart_beside_json_is_an_endpoint_of_its_own() -> None:

@@ -16,6 +16,7 @@ from tests.openapi.small import (
     ORDER,
     body_of,
     by_post,
+    comment,
     listed,
     made,
     many,
@@ -256,3 +257,21 @@ def test_list_endpoints_list_that_follows_nothing_is_requested_again(package: An
             assert [each.id for each in client.items.get_list()] == [2]
             assert [each.id for each in client.items.mine()] == [2]
     assert sent == ["GET /items", "GET /items/mine", "PATCH /items/1", "GET /items", "GET /items/mine"]
+
+
+def test_list_endpoints_component_of_several_lists_is_a_doubt() -> None:
+    """Some documents have one component for lists of different records: that of the last one, called `Vec`."""
+    base = record("id", "name", id="string", name="string")
+    item = record("id", "name", "size", id="string", name="string", size="integer")
+    paths = {
+        "/bases": {"get": operation(ref("Vec"))},
+        "/bases/{id}": {"get": operation(ref("Base"))},
+        "/sets": {"get": operation(ref("Vec"))},
+        "/sets/{id}": {"get": operation(ref("Set"))},
+    }
+    result = made(paths, {"Base": base, "Set": item, "Vec": many(item)})
+    doubt = "check: Vec is the response of several lists"
+    assert comment(result, "resources.bases.path") == f"{doubt} (get_list)"
+    assert comment(result, "resources.sets.endpoints.get_list") == doubt
+    del paths["/sets"]
+    assert "Vec" not in str(made(paths, {"Base": base, "Set": item, "Vec": many(item)}).tree.comments)

@@ -26,6 +26,8 @@ def test_parameters_headers_are_dropped_made_or_in_no_key() -> None:
         ("form", False, None),
         ("spaceDelimited", False, "space"),
         ("pipeDelimited", False, "pipe"),
+        ("spaceDelimited", True, "repeat"),
+        ("pipeDelimited", True, "repeat"),
     ],
 )
 def test_parameters_style_of_most_lists_is_written_once(style: str, explode: bool, written: str | None) -> None:

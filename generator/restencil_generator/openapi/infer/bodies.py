@@ -15,7 +15,7 @@ from restencil_generator.openapi.infer.parameters import style_named
 from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import ENVELOPES
-from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed
+from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed, is_read_only
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.patterns import HTTP_WORD
@@ -179,7 +179,10 @@ class Bodies:
                 member = dataclasses.replace(member, parts=(part,))
             typed = self._form_type(member, owner, wire, content.kind)
             optional = unset or self.context.types.is_optional(member, typed)
-            written = self.context.types.field(wire, names[wire], member, typed, optional=optional, must=False)
+            read_only = is_read_only(self.context.types, record, member)
+            written = self.context.types.field(
+                wire, names[wire], member, typed, optional=optional, must=False, read_only=read_only
+            )
             if not _is_read_only(written):
                 styled = self._styled(written, typed, part, content.encoding.get(wire, {}))
                 fields[names[wire]] = _allowed(styled, "form_field" if content.kind == "form" else "file_field")

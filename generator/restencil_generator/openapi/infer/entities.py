@@ -5,7 +5,7 @@ from __future__ import annotations
 from restencil_generator.openapi.infer.context import KEY_TYPES, ImportContext
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.resources import Entity
-from restencil_generator.openapi.infer.schema_types import Typed
+from restencil_generator.openapi.infer.schema_types import Typed, is_read_only
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Value
 
 
@@ -63,7 +63,14 @@ class EntityTable:
                 self.context.types.constant(member) if is_distinguished and member.everywhere and not is_key else None
             )
             fields[name] = self.context.types.field(
-                wire, name, member, typed, optional=optional, must=wire in must and not optional, constant=constant
+                wire,
+                name,
+                member,
+                typed,
+                optional=optional,
+                must=wire in must and not optional,
+                read_only=is_read_only(self.context.types, entity.record, member),
+                constant=constant,
             )
             if check:
                 self.context.tree.comments[(*path, "fields", name)] = check

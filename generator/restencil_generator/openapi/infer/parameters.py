@@ -401,8 +401,9 @@ def style_of(parameter: Parameter, kind: str) -> str:
 def style_named(style: str, *, explode: bool, kind: str) -> str:
     """Convert a style of OpenAPI to the spec language; empty if it is not supported."""
     if kind == "array":
-        named = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "brackets"}
-        return named.get(style, "repeat" if explode else "comma")
+        if style == "deepObject":
+            return "brackets"
+        return "repeat" if explode else {"spaceDelimited": "space", "pipeDelimited": "pipe"}.get(style, "comma")
     if kind == "object":
         return "deep" if style == "deepObject" else "form" if explode else ""
     if kind == "any":

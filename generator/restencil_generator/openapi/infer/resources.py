@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
@@ -284,6 +285,7 @@ class _Finder:
             self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
         _separate_relations(self)
         _doubt_versions(self.found.resources)
+        _doubt_components(self.found.resources, self.shapes)
         self._rest()
         return self.found
 
@@ -775,6 +777,19 @@ def _doubt_versions(resources: Iterable[Resource]) -> None:
             is_nested = resource.route is not None and is_nested_in(resource.route.segments, item.route.segments)
             if is_nested and resource.entity is item.entity and not resource.check:
                 resource.check = VERSION_CHECK
+
+
+def _doubt_components(resources: Iterable[Resource], shapes: Shapes) -> None:
+    """Mark lists of different things with one component: the document may have only that of the last one."""
+    lists: dict[str, dict[str, list[Resource]]] = {}
+    for resource in resources:
+        call = resource.members.get("get_list")
+        schema = shapes.of(call.response) if call is not None and call.response is not None else None
+        if call is not None and schema is not None and schema.type == "array" and schema.name:
+            lists.setdefault(schema.name, {}).setdefault(call.route.literals[-1], []).append(resource)
+    for name, found in lists.items():
+        for resource in itertools.chain(*found.values()) if len(found) > 1 else ():
+            resource.member_checks["get_list"] = f"check: {name} is the response of several lists"
 
 
 def _fewest_parents(finder: _Finder) -> dict[Entity, int]:

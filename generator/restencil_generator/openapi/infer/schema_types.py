@@ -419,7 +419,10 @@ class Types:
                 optional = True
             constant = self.constant(member) if is_distinguished and member.everywhere else None
             must = sent and member.required and not optional
-            found[name] = self.field(wire, name, member, typed, optional=optional, must=must, constant=constant)
+            read_only = is_read_only(self, record, member)
+            found[name] = self.field(
+                wire, name, member, typed, optional=optional, must=must, read_only=read_only, constant=constant
+            )
             if check and table:
                 self.checks["objects", table, name] = check
             if table:
@@ -465,6 +468,7 @@ class Types:
         *,
         optional: bool,
         must: bool,
+        read_only: bool,
         constant: Scalar = None,
     ) -> Value:
         """Return the declaration of a field."""
@@ -476,7 +480,7 @@ class Types:
             extras["default"] = schema.default
         if text := self.description(member.parts[0], schema, wire):
             extras["description"] = text
-        if schema.read_only:
+        if read_only:
             extras["read_only"] = True
         elif schema.write_only:
             extras["write_only"] = True
@@ -486,7 +490,7 @@ class Types:
         if constant is not None:
             extras.pop("default", None)
             return {"const": constant, **extras}
-        return declared(typed, optional=optional, must=must and not schema.read_only, extras=extras)
+        return declared(typed, optional=optional, must=must and not read_only, extras=extras)
 
     def constant(self, member: Member) -> Scalar:
         """Return the constant value of a member, which distinguishes an alternative."""
@@ -505,6 +509,13 @@ class Types:
     def _finding_of_circle(self, member: Member, table: str, wire: str) -> None:
         message = f"{wire} of {table} contains it without an end; it is read as optional"
         self.document.findings.append(Finding("object-cycle", message, member.parts[0].where, "note"))
+
+
+def is_read_only(types: Types, record: Record, member: Member) -> bool:
+    """Return whether a member is never sent: read-only, except what a record that is only sent requires."""
+    if member.required and all(types.survey.is_only_sent(source) for source in record.sources):
+        return False
+    return types.document.schema(member.parts[0]).read_only
 
 
 class Mixture:

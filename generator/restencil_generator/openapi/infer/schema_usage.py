@@ -29,6 +29,10 @@ class Survey:
     named: dict[str, list[Schema]] = dataclasses.field(default_factory=dict[str, list[Schema]])
     """The components that are objects, by their names except words for nullability."""
 
+    def is_only_sent(self, schema: Schema) -> bool:
+        """Return whether bodies contain a schema, and no response."""
+        return schema.at in self.sent and schema.at not in self.returned
+
 
 def survey(document: Document) -> Survey:
     """Collect the uses of all schemas in a document's operations."""
