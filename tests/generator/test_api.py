@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,15 @@ def test_api_file_that_is_not_there_is_a_mistake_too() -> None:
         SpecError, match=r"nowhere\.yaml: error\[unreadable-file\]: cannot be read: No such file or directory"
     ):
         load("nowhere.yaml")
+
+
+def test_api_pipe_in_the_folder_of_a_spec_is_not_waited_for(folder: Path) -> None:
+    """It is a mistake, as is any file there that cannot be read."""
+    (folder / "spec").mkdir()
+    (folder / "spec" / "blog.yaml").write_bytes(BLOG.read_bytes())
+    os.mkfifo(folder / "spec" / "pipe.yaml")
+    with pytest.raises(SpecError, match=r"spec/pipe\.yaml: error\[unreadable-file\]: .*: it is not a regular file"):
+        load("spec")
 
 
 # ------------------------------------------------------------------------------------------------------------- generate

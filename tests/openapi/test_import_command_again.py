@@ -253,6 +253,20 @@ def test_import_command_spec_that_was_not_imported_is_taken_over(
     assert Path(".imported/shop.yaml").read_text() == imported
 
 
+@pytest.mark.parametrize("out", ["shop.yaml", "specs"])
+def test_import_command_spec_of_another_package_is_not_replaced(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even with `--theirs '*'`: the message names the package, and that the import needs another place."""
+    if out == "specs":
+        Path("specs").mkdir()
+        Path("specs/spec.yaml").write_text(SPEC.read_text())
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    assert run(["import", "openapi.json", "--package", "other", "--out", out, "--theirs", "*"]) == 2
+    assert capsys.readouterr().err == (
+        f"restencil: {out} is the spec of the package 'shop', not of 'other'; choose another place with --out\n"
+    )
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
 def test_import_command_bytes_of_ours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     """A byte order mark and line ends too."""
     SPEC.write_bytes(b"\xef\xbb\xbf" + SPEC.read_bytes().replace(b"\n", b"\r\n"))

@@ -84,6 +84,8 @@ def load_spec(path: Path | str) -> Loaded:
     problems: list[Problem] = []
     for file in files:
         try:
+            if path != file and file.exists() and not file.is_file():
+                raise OSError("it is not a regular file")  # reading a pipe would wait
             texts[file.as_posix()] = _decoded(file.read_bytes(), file.as_posix(), problems)
         except OSError as error:
             problems.append(_unreadable(file.as_posix(), error))

@@ -61,11 +61,17 @@ def settle(theirs: Theirs, out: Path, settled: Settled, *, split: bool = False) 
     Raises `Failure` if the spec at `out` was not imported, or if the record of its import cannot be read; `SpecError`
     if the spec has errors.
     """
-    if not out.exists() or (out.is_dir() and not load_spec(out).files):
+    ours = load_spec(out)
+    if not out.exists() or (out.is_dir() and not ours.files):
         return Settlement(_fresh(theirs.text, out, split))
     folder = state.record_folder(out)
     base = state.read_base(folder, theirs.package)
     whole = settled.side("*")
+    if base is None and ours.declaration is not None and ours.declaration.package != theirs.package:
+        raise Failure(
+            f"{out} is the spec of the package {quoted(ours.declaration.package)}, not of {quoted(theirs.package)}; "
+            "choose another place with --out"
+        )
     if base is None and whole is None:
         raise Failure(
             f"{out} was not imported: there is no {(folder / theirs.package).as_posix()}.yaml "
