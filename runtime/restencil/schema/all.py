@@ -43,7 +43,7 @@ class All(OverItem):
             have, got = ("a mapping", "a single entity") if has_mapping else ("a single entity", "a mapping")
             raise TypeError(f"All.define: this schema was created with {have}, but define() got {got}")
         self._raw = {**self._raw, **definition} if has_mapping else definition
-        self._resolved = False
+        self.__dict__.pop("item", None)
         definitions.changed()
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:

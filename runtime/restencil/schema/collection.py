@@ -6,7 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
@@ -121,7 +121,7 @@ class Collection(Schema):
         self.follows = follow
         self.apart = apart
 
-    @property
+    @cached_property
     def item(self) -> Schema | None:
         """The schema of each item."""
         return self.inner.item

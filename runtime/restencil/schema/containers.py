@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from ..base.logs import logger
@@ -244,21 +245,13 @@ class OverItem(Schema):
         self._raw: Any = raw
         self._attribute = attribute
         self._owner = owner
-        self._item: Schema | None = None
-        self._resolved = False
         if not isinstance(raw, (Lazy, list)) or attribute is not None:
-            self._resolve()
+            _ = self.item  # raises the errors of the definition
 
-    def _resolve(self) -> None:
-        self._item = item_schema(self._raw, self._attribute, self._owner)
-        self._resolved = True
-
-    @property
+    @cached_property
     def item(self) -> Schema | None:
         """The schema of each item, or of the entity."""
-        if not self._resolved:
-            self._resolve()
-        return self._item
+        return item_schema(self._raw, self._attribute, self._owner)
 
     def children(self) -> Iterable[Schema | None]:
         return (self.item,)
