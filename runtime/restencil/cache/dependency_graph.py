@@ -192,9 +192,9 @@ class DependencyGraph:
 
     def drop_table(self, table: str) -> None:
         """Drop lists of all members of a table, because its members have changed."""
-        dead: list[Node] = []
-        _extend(dead, self._table_readers.pop(table, None))
-        self.drop(dead)
+        readers = self._table_readers.pop(table, None)
+        if readers is not None:
+            self.drop(readers if isinstance(readers, list) else [readers])
 
     def drop(self, dead: list[Node]) -> None:
         """Drop these nodes and all nodes that were built with them."""

@@ -37,7 +37,9 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
     alone.
     """
     store_state, request = reader.store_state, action.request
-    _catch_up(store_state, request)
+    rules, persistence = request.rules, store_state.persistence
+    if persistence is not None and (rules.response.update is not None or rules.lists.list_key is not None):
+        persistence.catch_up()  # other processes may have changed the data that it changes
     is_fetched, is_stored = action.fetch_id is not None, is_current(reader, action)
     response = action.response if is_fetched else copy_in(action.response)
     try:
@@ -108,18 +110,6 @@ def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> 
     if validators is not None and rules.mutation.concurrency is not None:
         transition.tags = tags_of(tx, validators)
     return transition
-
-
-def _catch_up(store_state: StoreState, request: Request) -> None:
-    """Update memory from the storage before a response changes data that other processes may have changed.
-
-    This is needed for an `update` hook and for pages.
-    """
-    rules, persistence = request.rules, store_state.persistence
-    if persistence is None:
-        return
-    if rules.response.update is not None or rules.lists.list_key is not None:
-        persistence.catch_up()
 
 
 def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:

@@ -355,7 +355,16 @@ class StoreState:
         change = transition.change
         if self.base.unstored or transition.set_as is not None or not transition.is_stored:
             self._note_origin(transition)
-        self._write(change)
+        if self.before_images:
+            for before_image in self.before_images.held():
+                before_image.keep_change(change)
+        self._commit_tables(change)
+        retention = self.retention
+        if retention.active or retention.evicted:
+            cells, keys = retention.written(change, self._needed)
+            if cells or keys:
+                self._remove(cells, keys)
+            retention.listed(change.complete_tables)
         record, tags = transition.record, transition.tags
         if isinstance(record, FreshRecord):
             record.record.validators = record.validators
@@ -389,19 +398,6 @@ class StoreState:
         self.resets += 1
         self.last_reset = moment
 
-    def _write(self, change: ChangeSet) -> None:
-        """Write a change into the tables, and drop memoized values that were built from changed data."""
-        retention = self.retention
-        if self.before_images:
-            for before_image in self.before_images.held():
-                before_image.keep_change(change)
-        self._commit_tables(change)
-        if retention.active or retention.evicted:
-            cells, keys = retention.written(change, self._needed)
-            if cells or keys:
-                self._remove(cells, keys)
-            retention.listed(change.complete_tables)
-
     def take_in(self, change: ChangeSet) -> None:
         """Write data that was loaded from a storage: it was only unknown before, so snapshots see it as well."""
         self._commit_tables(change)
@@ -410,13 +406,22 @@ class StoreState:
         self.hot_results.clear()
 
     def _commit_tables(self, change: ChangeSet) -> None:
-        shown = self._drop_built(change)
-        grown = self.base.commit(change)
+        """Write a change into the tables, and drop memoized values that were built from changed data."""
+        base, memo, optimistic = self.base, self.memo, self.optimistic
+        changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
+        shown: Collection[str] = ()
+        if optimistic.written:
+            # The view already has the values of optimistic updates; `refresh` finds what changes there.
+            changed = [cell for cell in changed if cell not in optimistic.written]
+            shown = {table for table, written in change.entities.items() if optimistic.had_already(table, written)}
+        if changed:
+            memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
+        grown = base.commit(change)
         for table in grown:
             if table not in shown:
-                self.memo.drop_table(table)
-        if self.optimistic.updates:
-            self.optimistic.base_changed(tokens_of(change, grown))
+                memo.drop_table(table)
+        if optimistic.updates:
+            optimistic.base_changed(tokens_of(change, grown))
 
     def restore_response_record(self, key: str, validators: Validators, change: ChangeSet) -> None:
         """Restore the record of a response whose data, the contents of the change, was loaded from a storage."""
@@ -427,19 +432,6 @@ class StoreState:
         over = self.retention.over(self._needed)
         if over:
             self._remove(over, ())
-
-    def _drop_built(self, change: ChangeSet) -> Collection[str]:
-        """Drop values built from the cells that a change will write; return tables that look unchanged after it."""
-        base, memo, optimistic = self.base, self.memo, self.optimistic
-        changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
-        shown: Collection[str] = ()
-        if optimistic.written:
-            # The view already has the values of optimistic updates; `refresh` finds what changes there.
-            changed = [cell for cell in changed if cell not in optimistic.written]
-            shown = {table for table, written in change.entities.items() if optimistic.had_already(table, written)}
-        if changed:
-            memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
-        return shown
 
     def _record(self, keys: Mapping[str, ResultMeta], *, drops_results: bool) -> None:
         base = self.base

@@ -292,7 +292,6 @@ class Tables:
             self.answered_lists[cell] = self.get(*cell)
         for listing in change.list_bindings:
             self.note_listing(listing)
-        self._commit_whole(change)
         self.results.update(change.results)
         self.key_metas.update(change.key_metas)
         for (table, name), entries in change.indexes.items():
@@ -303,17 +302,6 @@ class Tables:
                 else:
                     index[text] = found
         return grown
-
-    def _commit_whole(self, change: ChangeSet) -> None:
-        """Apply which responses last contained complete records."""
-        for table, written in change.entities.items():
-            wholes, partial = self.partial.get(table), change.partial.get(table, EMPTY)
-            if wholes:
-                for pk in written if len(written) < len(wholes) else [*wholes]:
-                    if pk in written and pk not in partial:
-                        wholes.pop(pk, None)
-            if partial:
-                self.partial.setdefault(table, {}).update(partial)
 
     def whole(self, table: str, pk: str) -> Whole | None:
         """Return the last response with the complete record, as far as known; None if there is no record, or a list."""
@@ -343,6 +331,13 @@ class Tables:
 
     def _commit_table(self, table: str, written: dict[str, Any], change: ChangeSet) -> bool:
         """Apply the writes to one table; return whether it is new or has more members."""
+        wholes, partial = self.partial.get(table), change.partial.get(table, EMPTY)
+        if wholes:
+            for pk in written if len(written) < len(wholes) else [*wholes]:
+                if pk in written and pk not in partial:
+                    wholes.pop(pk, None)
+        if partial:
+            self.partial.setdefault(table, {}).update(partial)
         times = dict.fromkeys(written, change.times)
         latest = change.times.fetched_at
         others = change.metas.get(table)
