@@ -81,8 +81,7 @@ def _stored_with(
 
 def result_of_get(item: Schema | None, request: Request, writer: Normalization) -> list[AddressedEntity]:
     """Return the entity that is the stored result of `get` for the same path arguments."""
-    siblings = request.rules.siblings
-    key = None if siblings is None else siblings.item_key(request.args)
+    key = request.item_key
     return [] if key is None else entity_of_result(item, writer.underlying.result(key))
 
 
@@ -137,12 +136,12 @@ def params_of(rules: Rules, args: tuple[object, ...]) -> Mapping[str, Any]:
     schemas = [schema for _, schema in entities_of(rules.item)]
     if not schemas:
         return params
-    named = {name: body[name] for name in rules.mutation.body_fields or {} if name in body}
-    named_by_body = params_to_fields(named, rules.mutation.body_fields or {}, schemas[0])
-    pk_name = schemas[0].model.pk_name
-    pk = None if named or pk_name is None else body.get(pk_name)
-    if pk_name is not None and pk is not None and type(pk) in SCALARS:
-        named_by_body = {pk_name: pk}
+    fields, pk_name = rules.mutation.body_fields or {}, schemas[0].model.pk_name
+    named_by_body: Mapping[str, Any] = {name: body[name] for name in fields if name in body}
+    if named_by_body:
+        named_by_body = params_to_fields(named_by_body, fields, schemas[0])
+    elif pk_name is not None and body.get(pk_name) is not None and type(body[pk_name]) in SCALARS:
+        named_by_body = {pk_name: body[pk_name]}
     if not named_by_body or any(schema.lenient_pk(params, args) is not None for schema in schemas):
         return params
     return {**params, **named_by_body}

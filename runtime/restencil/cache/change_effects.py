@@ -135,9 +135,8 @@ class _Effects:
             return
         if SELF in names:
             self.stale.cells.update((gone.schema.table_key, gone.pk) for gone in self._tx.addressed)
-            own_key = siblings.item_key(request.args)
-            if own_key is not None:
-                self.stale.keys.add(own_key)
+            if request.item_key is not None:
+                self.stale.keys.add(request.item_key)
         others = [name for name in names if name != SELF]
         places, tables = siblings.expired_reads(request.args, others, request.locator)
         self.stale.reads |= places
@@ -201,13 +200,13 @@ class _Effects:
         self.stale.errors.add(resource)
         own = self._record_path
         known = [] if own is None else dict(self._above)[own]
-        others = [cell for cell in self._named if cell not in known]
-        gets = [siblings.get_request(*cell, self._writer.record_before(*cell)) for cell in others]
-        records = {own, *(None if get is None else get.path for get in gets)}
-        records.discard(None)
+        records = {own} if own is not None else set[str]()
+        for cell in self._named:
+            if cell not in known:
+                records |= self._path_of(cell, self._writer.record_before(*cell))
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
-        self.stale.values |= {(resource, place) for place in (None, *records)}
+        self.stale.values.update((resource, place) for place in (None, *records))
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
@@ -320,21 +319,28 @@ class _Effects:
 
     def _mark_subpaths(self, cells: Sized[EntityPath]) -> None:
         """Mark results below the paths of records, which may show something of them that the response did not."""
+        if not cells:
+            return
         self._mark_subtrees(cells)
-        is_named = any(cell in self._named for cell in cells)
-        paths = {self._path if cells else None, self._record_path if is_named else None}
-        self.stale.trees.update(path for path in paths if path is not None)
+        if self._path is not None:
+            self.stale.trees.add(self._path)
+        if self._record_path is not None and not set(cells).isdisjoint(self._named):
+            self.stale.trees.add(self._record_path)
 
     def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
         """Mark results below the paths of these records, and of their siblings if they are many."""
-        siblings, writer = self._siblings, self._writer
-        if siblings is not None:
-            records = ((cell, writer.record_before(*cell) or writer.record_in_response(*cell)) for cell in cells)
-            gets = (siblings.get_request(*cell, record) for cell, record in records)
-            paths = {get.path for get in gets if get is not None and get.path is not None}
-            if len(paths) > _MANY:  # a store keeps a limited number of marks, so many records share one
-                paths = {above for path in paths for above in paths_above(path)[:1]}
-            self.stale.trees |= paths
+        writer, paths = self._writer, set[str]()
+        for cell in cells:
+            paths |= self._path_of(cell, writer.record_before(*cell) or writer.record_in_response(*cell))
+        if len(paths) > _MANY:  # a store keeps a limited number of marks, so many records share one
+            paths = {above for path in paths for above in paths_above(path)[:1]}
+        self.stale.trees |= paths
+
+    def _path_of(self, cell: EntityPath, record: Mapping[str, object] | None) -> set[str]:
+        """Return the path of the `get` of a record; none if there is no such request."""
+        get = None if self._siblings is None else self._siblings.get_request(*cell, record)
+        path = None if get is None else get.path
+        return set() if path is None else {path}
 
     def _same_address(
         self,
@@ -355,10 +361,8 @@ class _Effects:
         if not whole and not (schema is not None and schema.adds):
             stale.trees.add(path)  # the effect of the call is unknown: it may have changed results below its path
         at = self._above[0][1]
-        if at and whole.issuperset(at):
-            own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
-            if own_key is not None:
-                stale.spared[own_key] = number
+        if at and whole.issuperset(at) and self._request.item_key is not None:
+            stale.spared[self._request.item_key] = number
         for listing in [listing for table in self.tables for listing in self._listings(table)]:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)

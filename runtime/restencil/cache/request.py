@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAl
 
 from ..base.response import status_line
 from ..base.transport import public_url
-from ..base.values import is_mapping, text_of
+from ..base.values import UNDEFINED, Sentinel, is_mapping, text_of
 from ..schema.entity import as_entity, first_model, params_to_fields, value_at
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
@@ -402,7 +402,7 @@ class Request:
     the request.
     """
 
-    __slots__ = ("_url", "answer", "args", "endpoint", "inactive", "key", "locator", "needs_body", "rules")
+    __slots__ = ("_item_key", "_url", "answer", "args", "endpoint", "inactive", "key", "locator", "needs_body", "rules")
 
     def __init__(
         self,
@@ -424,6 +424,7 @@ class Request:
         self.needs_body = False
         """Whether the caller reads the HTTP response itself, so that the request must not be conditional."""
         self._url = url
+        self._item_key: str | None | Sentinel = UNDEFINED
 
     @property
     def url(self) -> str:
@@ -434,6 +435,15 @@ class Request:
         found = self._url
         if found is None:
             self._url = found = self.endpoint.request_url(self.args)
+        return found
+
+    @property
+    def item_key(self) -> str | None:
+        """The key of the `get` of its resource for the same path; None if there is none."""
+        found = self._item_key
+        if isinstance(found, Sentinel):
+            siblings = self.rules.siblings
+            self._item_key = found = None if siblings is None else siblings.item_key(self.args)
         return found
 
     @property

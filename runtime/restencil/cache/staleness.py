@@ -97,7 +97,7 @@ class StaleSet:
         """Results of a resource with values, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
-        return bool(self.tests or self.represented) or any(getattr(self, name) for name in _KINDS)
+        return bool(self.tests or self.represented or any(map(vars(self).__getitem__, _KINDS)))
 
     def certain_lists(self) -> list[tuple[EntityPath, float]]:
         """Return the exempt lists that are not marked themselves, each with its number."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.logs import logger
 from ...base.response import answered_method
-from ...base.values import is_dict, is_list, is_mapping
+from ...base.values import SCALARS, is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
 from ..addressed import (
@@ -73,13 +73,11 @@ def _members(value: object) -> list[tuple[str, object]]:
     """Return the members of all objects in a JSON value."""
     found: list[tuple[str, object]] = []
     values = [value]
-    while values:
-        one = values.pop()
+    for one in values:
         if is_mapping(one):
             found += one.items()
-            values += one.values()
-        elif is_list(one):
-            values += one
+        inner = one.values() if is_mapping(one) else one if is_list(one) else ()
+        values += [each for each in inner if type(each) not in SCALARS]
     return found
 
 

@@ -51,8 +51,7 @@ def run_update(tx: Transaction) -> None:
 
 def expire_self(tx: Transaction) -> None:
     """Expire the result of `get` for the entity of the path parameters."""
-    siblings = tx.request.rules.siblings
-    key = None if siblings is None else siblings.item_key(tx.request.args)
+    key = tx.request.item_key
     if key is not None:
         expire(tx, key.__eq__, everywhere=True)
 
