@@ -6,21 +6,17 @@ import re
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from ..base.bodies import Form, Multipart
-from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.lazy_imports import find
-from ..base.response import ERROR_TYPES, charset_of, error_members, reported, without_secrets
+from ..base.response import charset_of, error_members, reported, without_secrets
 from ..base.steps import PLAIN, CallContext, Outcome, Steps, current_call, current_transport, in_use, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
 from ..base.values import copy_in
 from ..schema.entity import entity_model
-from .bodies import check_no_null, is_json_body, json_text
-from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of, overlaid
+from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of
 from .options import BODILESS
 from .payloads import assumed, body_in
-from .styles import styled_form
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
@@ -57,13 +53,9 @@ def transport_of_call(owner: str, hook: str) -> BlockingTransport | AwaitingTran
 # awaitables that hooks return, so that its driver awaits them.
 
 
-_JSON_TYPE: Final = ImpliedHeader("application/json")
-_READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-_SEE_OTHER: Final = 303
+JSON_TYPE: Final = ImpliedHeader("application/json")
 NOT_MODIFIED: Final = 304
 """A status that transports accept only for conditional requests; for others they raise an error."""
-_REWRITING: Final = (301, 302, _SEE_OTHER)
-"""Statuses of redirects that change other methods to GET."""
 _TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
 
 
@@ -117,73 +109,19 @@ def _processed(endpoint: HttpOptions, args: tuple[object, ...], response: object
     return value
 
 
-# --- prepare ---------------------------------------------------------------------------------------------------------
+# --- prepare and send ------------------------------------------------------------------------------------------------
 
 
-def prepare(endpoint: HttpOptions, body: object = None, options: CallOptions | None = None) -> Any:
-    """Return the request: `request_init` with `method`, `signal` and `body` over it, and headers, also of the call.
-
-    A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form, and ValueError for None in a
-    form.
-    """
-    request_init = endpoint.request_init
-    init: dict[str, Any] = {**request_init, "method": endpoint.method, "signal": endpoint.signal, "body": None}
-    as_json = True
-    is_empty_text = type(body) is str and not body and endpoint.body_format != "json"
-    if body is not None and not is_empty_text:
-        as_json = is_json_body(body, endpoint.body_format)
-        if as_json and endpoint.wrap is not None:
-            from .envelopes import enclosed
-
-            body = enclosed(body, endpoint.wrap)
-        elif isinstance(body, Form | Multipart):
-            check_no_null(body, endpoint.form_styles, endpoint.name)
-            if isinstance(body, Form):
-                body = Form(styled_form(body, endpoint.form_styles))
-        init["body"] = json_text(body, endpoint.name) if as_json else body
-    own = request_init.get("headers")
-    if options is not None and options.headers:
-        own = overlaid(own, options.headers)
-    headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}
-    if endpoint.content_type is not None and not isinstance(body, Form | Multipart):
-        headers = {"Content-Type": ImpliedHeader(endpoint.content_type)}
-    if own:
-        own = dict(own)
-        if any(name.lower() == "content-type" for name in own):
-            headers.clear()
-        headers.update(own)
-    sent = endpoint.get_headers(headers)
-    if type(sent) is not dict and is_awaitable(sent):
-        transport = current_transport()
-        if not isinstance(transport, BlockingTransport):
-            return _with_headers(init, sent)
-        Outcome(f"get_headers of endpoint {endpoint.name!r}", sent).take(transport)
-    init["headers"] = sent
-    return init
-
-
-async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
+async def with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
+    """Return a request with headers that an overridden `get_headers` returns in asyncio."""
     init["headers"] = await headers
     return init
-
-
-# --- send ------------------------------------------------------------------------------------------------------------
-
-
-def send(endpoint: HttpOptions, transport: Any, url: str, init: RequestInit, options: CallOptions | None) -> Any:
-    """Send the request and return the response, or an awaitable of it with a transport for asyncio."""
-    init = on_the_wire(endpoint, init)
-    timeout = endpoint.timeout
-    if options is not None and options.timeout is not None:
-        timeout, init = options.timeout, {name: value for name, value in init.items() if name != "timeout"}
-    return transport.send(url, init, timeout=timeout, stream=endpoint.content == "stream")
 
 
 def on_the_wire(endpoint: HttpOptions, init: RequestInit) -> RequestInit:
     """Return `init` as the transport sends it: without Content-Type if there is no body, with Accept for JSON.
 
-    Hooks get `init` without these changes. It also sets which redirects may change the method to GET: none for a
-    mutation, except 303 with `follow_see_other`.
+    Hooks get `init` without these changes.
     """
     given: Any = init.get("headers")
     headers: dict[str, Any] = dict(given or ())
@@ -192,21 +130,8 @@ def on_the_wire(endpoint: HttpOptions, init: RequestInit) -> RequestInit:
     if (body is None or (type(body) is str and not body)) and "content-type" in names:
         headers = {name: value for name, value in headers.items() if type(value) is not ImpliedHeader}
     if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
-        headers = {**headers, "Accept": _JSON_TYPE}
-    sent = {**init, "headers": headers}
-    if endpoint.plan.without:
-        sent[WITHOUT] = endpoint.plan.without
-    if endpoint.plan.error_types is not None:
-        sent[ERROR_TYPES] = endpoint.plan.error_types
-    if endpoint.auth is not None:
-        sent[USE] = endpoint.auth
-    if endpoint.method not in _READS and not endpoint.side_effect:
-        sent["follow_as_get"] = _REWRITING
-    elif endpoint.follow_see_other:
-        sent["follow_as_get"] = (_SEE_OTHER,)
-    if endpoint.redirects is not None and endpoint.redirects["cross_origin_body"]:
-        sent[CROSS_ORIGIN_BODY] = True
-    return sent
+        headers["Accept"] = JSON_TYPE
+    return {**init, "headers": headers, **endpoint.plan.sent}
 
 
 # --- parse -----------------------------------------------------------------------------------------------------------
@@ -219,30 +144,13 @@ Measured by the benchmark "fetched again, nothing changed".
 """
 
 
-def parse(endpoint: HttpOptions, response: Any) -> Any:
-    """Parse a response to JSON, text, bytes or None, depending on status, content type and options.
-
-    Returns an awaitable if the body must be awaited. Raises ParseError (400) for malformed JSON, and
-    UnexpectedContentError (404) for text or binary content if the endpoint has a schema.
-    """
-    if response.status_code == 204 or endpoint.method in BODILESS or endpoint.ignore:
-        return None
-    if endpoint.content == "stream":
-        return (current_transport() or transport_for(None)).streamed(response)
-    try:
-        content = response.content
-    except RuntimeError as error:
-        content = (current_transport() or transport_for(None)).read(response, error)
-        if not isinstance(content, bytes):
-            return _parsed_later(endpoint, response, content)
-    return _parsed(endpoint, response, content)
+async def parsed_later(endpoint: HttpOptions, response: object, content: Awaitable[bytes]) -> object:
+    """Parse a response whose body must be awaited."""
+    return parsed(endpoint, response, await content)
 
 
-async def _parsed_later(endpoint: HttpOptions, response: object, content: Awaitable[bytes]) -> object:
-    return _parsed(endpoint, response, await content)
-
-
-def _parsed(endpoint: HttpOptions, response: Any, content: bytes) -> object:
+def parsed(endpoint: HttpOptions, response: Any, content: bytes) -> object:
+    """Parse the body of a response to JSON, text or bytes; None for one without content."""
     schema, wanted = endpoint.schema, endpoint.content
     may_be_odd, may_be_empty = getattr(schema, "takes_anything", False), endpoint.empty in ("merge", "none")
     if not content and (may_be_odd or may_be_empty) and (has_schema(schema) or not endpoint.side_effect):

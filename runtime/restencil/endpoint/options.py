@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..base.transport import RequestInit
     from ..cache.request import Rules
     from .call_options import ViewOptions
-    from .error_types import ErrorTypes
     from .path import PathTemplate
 
 # --- the values of options -------------------------------------------------------------------------------------------
@@ -399,6 +398,9 @@ _DECODING: Final = frozenset({"fetch", "parse_response", "process", "steps"})
 _ANSWERING: Final = frozenset({"fetch", "fetch_response", "parse_response", "steps"})
 
 
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
 class Plan:
     """Facts about an endpoint that allow shortcuts; each is False or None if overrides make the shortcut invalid."""
 
@@ -406,7 +408,6 @@ class Plan:
         "answers_itself",
         "converts",
         "decodes",
-        "error_types",
         "exact_key_match",
         "is_standard",
         "is_test_stable",
@@ -414,8 +415,8 @@ class Plan:
         "keywords_are_params",
         "own_fetch",
         "own_process",
+        "sent",
         "template",
-        "without",
     )
 
     def __init__(
@@ -426,8 +427,7 @@ class Plan:
         converts: bool = False,
         template: PathTemplate | None = None,
         keywords_are_params: bool = False,
-        error_types: ErrorTypes | None = None,
-        without: frozenset[str] = frozenset(),
+        sent: Mapping[str, Any] = _NOTHING,
     ) -> None:
         decided = own is not None
         own = own or frozenset()
@@ -452,10 +452,8 @@ class Plan:
         """The template, if it alone determines the URL for parameters that fill it; else None."""
         self.exact_key_match = self.is_test_stable and self.key_is_address and fills
         """Whether `test_key` is true for the key of each request, because no method for keys is overridden."""
-        self.without = without
-        """Headers and query parameters of the client that are not sent; names of headers are in lower case."""
-        self.error_types = error_types
-        """The types of errors for error responses; None for the library's own errors."""
+        self.sent = sent
+        """The members that a transport gets with each request besides those of `get_request_init`."""
         self.keywords_are_params = keywords_are_params and "has_body" not in own
         """Whether keywords are used unchanged as parameters: without other names, defaults, a body or warnings."""
 

@@ -6,15 +6,38 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
-from ..base.calls import HeaderParam
+from ..base.bodies import Form, Multipart
+from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT, HeaderParam
 from ..base.errors import SERVER_ERROR
-from ..base.steps import Steps, drive, drive_async
-from ..base.transport import BlockingTransport
+from ..base.response import ERROR_TYPES
+from ..base.steps import Outcome, Steps, current_transport, drive, drive_async, is_awaitable
+from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import described, is_items, is_mapping, kind_of
 from ..cache.request import CONTENT
 from ..schema.collection import Collection, with_collections
-from .bodies import body_digest, body_to_wire, check_shape, is_wire_form, model_of
-from .call import current_options, has_schema, lifecycle, parse, prepare, send, transport_of_call
+from .bodies import (
+    body_digest,
+    body_to_wire,
+    check_no_null,
+    check_shape,
+    is_json_body,
+    is_wire_form,
+    json_text,
+    model_of,
+)
+from .call import (
+    JSON_TYPE,
+    current_options,
+    has_schema,
+    lifecycle,
+    on_the_wire,
+    parsed,
+    parsed_later,
+    transport_for,
+    transport_of_call,
+    with_headers,
+)
+from .call_options import overlaid
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
 from .lists import changer, keyed_body, paged, pager, searched_schema
@@ -31,7 +54,7 @@ from .options import (
 )
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
-from .styles import styled_string
+from .styles import styled_form, styled_string
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
@@ -162,20 +185,15 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         if self.body_in_key:
             own |= {"key"}
         self._separate_lists()
+        check_options(self, http=True)
         members["plan"] = Plan(
             own if self.remove_cursor is None and self.header_params is None else own | {"key"},
             streams=self.content == "stream",
             converts=self.empty == "merge" or self.unwrap is not None or bool(self.ignore),
             template=self._template,
-            without=_without(self.without, self.header_params),
-            error_types=(
-                None
-                if self.errors is None and self.error_classes is None
-                else ErrorTypes(self.errors, self.error_classes)
-            ),
+            sent=_always_sent(self),
             keywords_are_params=not (self._binds_more or self._defaults or self.wire or self._has_body),
         )
-        check_options(self, http=True)
         if self.content not in (None, "json") and has_schema(self.schema):
             raise ValueError(
                 f"endpoint {self.label} has a schema and content={self.content!r}, but a schema needs JSON; "
@@ -353,9 +371,44 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
     def get_request_init(self, body: object = None) -> Any:
         """Return the request: `request_init` with `method`, `signal` and `body` over it, and the headers.
 
-        A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form.
+        A JSON body is encoded as a string. Raises TypeError for a body that has no JSON form, and ValueError for None
+        in a form.
         """
-        return prepare(self, body, current_options(self))
+        options = current_options(self)
+        request_init = self.request_init
+        init: dict[str, Any] = {**request_init, "method": self.method, "signal": self.signal, "body": None}
+        as_json = True
+        is_empty_text = type(body) is str and not body and self.body_format != "json"
+        if body is not None and not is_empty_text:
+            as_json = is_json_body(body, self.body_format)
+            if as_json and self.wrap is not None:
+                from .envelopes import enclosed
+
+                body = enclosed(body, self.wrap)
+            elif isinstance(body, Form | Multipart):
+                check_no_null(body, self.form_styles, self.name)
+                if isinstance(body, Form):
+                    body = Form(styled_form(body, self.form_styles))
+            init["body"] = json_text(body, self.name) if as_json else body
+        own = request_init.get("headers")
+        if options is not None and options.headers:
+            own = overlaid(own, options.headers)
+        headers: dict[str, str] = {"Content-Type": JSON_TYPE} if as_json else {}
+        if self.content_type is not None and not isinstance(body, Form | Multipart):
+            headers = {"Content-Type": ImpliedHeader(self.content_type)}
+        if own:
+            own = dict(own)
+            if any(name.lower() == "content-type" for name in own):
+                headers.clear()
+            headers.update(own)
+        sent = self.get_headers(headers)
+        if type(sent) is not dict and is_awaitable(sent):
+            transport = current_transport()
+            if not isinstance(transport, BlockingTransport):
+                return with_headers(init, sent)
+            Outcome(f"get_headers of endpoint {self.name!r}", sent).take(transport)
+        init["headers"] = sent
+        return init
 
     def get_headers(self, headers: dict[str, str]) -> Any:
         """Return the headers to send, given those of the request so far; by default the same."""
@@ -367,15 +420,29 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         Raises NetworkError for a final status outside 200–299 and for failed connections, AbortError if the signal is
         aborted, and ValueError for a relative URL without a base URL.
         """
-        return send(self, transport_of_call(self.name, "fetch_response"), url, init, current_options(self))
+        transport: Any = transport_of_call(self.name, "fetch_response")
+        options, timeout, sent = current_options(self), self.timeout, on_the_wire(self, init)
+        if options is not None and options.timeout is not None:
+            timeout, sent = options.timeout, {name: value for name, value in sent.items() if name != "timeout"}
+        return transport.send(url, sent, timeout=timeout, stream=self.content == "stream")
 
-    def parse_response(self, response: object) -> Any:
+    def parse_response(self, response: Any) -> Any:
         """Parse a response to JSON, text, bytes or None, depending on status, content type and options.
 
-        Raises ParseError (400) for malformed JSON, and UnexpectedContentError (404) for text or binary content if the
-        endpoint has a schema.
+        Returns an awaitable if the body must be awaited. Raises ParseError (400) for malformed JSON, and
+        UnexpectedContentError (404) for text or binary content if the endpoint has a schema.
         """
-        return parse(self, response)
+        if response.status_code == 204 or self.method in BODILESS or self.ignore:
+            return None
+        if self.content == "stream":
+            return (current_transport() or transport_for(None)).streamed(response)
+        try:
+            content = response.content
+        except RuntimeError as error:
+            content = (current_transport() or transport_for(None)).read(response, error)
+            if not isinstance(content, bytes):
+                return parsed_later(self, response, content)
+        return parsed(self, response, content)
 
     def process(self, value: object, *args: object) -> Any:
         """Return the result of a call, given the parsed value and the bound arguments; by default the value."""
@@ -428,6 +495,34 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.method} {self.path}>"
+
+
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_SEE_OTHER: Final = 303
+_REWRITING: Final = (301, 302, _SEE_OTHER)
+"""Statuses of redirects that change other methods to GET."""
+
+
+def _always_sent(endpoint: RestEndpoint[..., Any]) -> dict[str, Any]:
+    """Return what a transport gets with each request of an endpoint besides the members of `get_request_init`.
+
+    It says which redirects may change the method to GET: none for a mutation, except 303 with `follow_see_other`.
+    """
+    sent: dict[str, Any] = {}
+    without = _without(endpoint.without, endpoint.header_params)
+    if without:
+        sent[WITHOUT] = without
+    if endpoint.errors is not None or endpoint.error_classes is not None:
+        sent[ERROR_TYPES] = ErrorTypes(endpoint.errors, endpoint.error_classes)
+    if endpoint.auth is not None:
+        sent[USE] = endpoint.auth
+    if endpoint.method not in _READS and not endpoint.side_effect:
+        sent["follow_as_get"] = _REWRITING
+    elif endpoint.follow_see_other:
+        sent["follow_as_get"] = (_SEE_OTHER,)
+    if endpoint.redirects is not None and endpoint.redirects["cross_origin_body"]:
+        sent[CROSS_ORIGIN_BODY] = True
+    return sent
 
 
 def _without(given: Sequence[str] | None, params: object) -> frozenset[str]:
