@@ -224,11 +224,14 @@ class PersistentStoreMixin:
         """Whether the store has a storage, so that reads may have to wait for it."""
         return self._persistence is not None
 
-    def looking(self, request: Request, read: Callable[..., Reading]) -> StepsOf[Reading]:
-        """Return steps that load a result from the storage, if there is one, and read it by `read` or `read_base`."""
+    def looking(self, request: Request, read: Callable[..., Reading], *, is_memoized: bool = True) -> StepsOf[Reading]:
+        """Return steps that load a result from the storage, if there is one, and read it by `read` or `read_base`.
+
+        Not `is_memoized`: `fresh` has just found nothing in memory.
+        """
         persistence = self._persistence
         if persistence is None or request.inactive:
-            return read(request)
+            return read(request, is_memoized=is_memoized)
         return (yield from persistence.reading(request, lambda is_known: read(request, is_known=is_known)))
 
     def opening(self) -> Steps:

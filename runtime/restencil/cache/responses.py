@@ -24,6 +24,8 @@ from .transition import Echo, Failure, FreshRecord, NewRecord, NoWrite, ReadBack
 if TYPE_CHECKING:
     from .change_effects import ChangeEffects
     from .reader import CacheReader
+    from .request import Request
+    from .store_state import StoreState
     from .tables import State
     from .transition import Outcome, Transition
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import ThreadScheduler
 from ..base.steps import drive_async
-from ..cache.policy import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
-from .core import Core, bind_args_of, read_of_call, read_through
+from .core import Core, bind_args_of, read_through
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
@@ -72,18 +71,10 @@ class AsyncCore(Core):
 
     async def read(self, request: Request) -> Any:
         """Read through the cache: return fresh data, or stale data while it is fetched again, else await a fetch."""
-        store = self.store
-        data = store.fresh(request)
+        data = self.store.fresh(request)
         if data is not None:
             return data
-        read = read_of_call(store, request)
-        if store.is_persistent:
-            reading = await drive_async(store.looking(request, read), self.transport)
-        else:
-            reading = read(request, is_memoized=False)
-        if reading.decision is Decision.GIVE:
-            return reading.data
-        return await drive_async(read_through(self, request, reading), self.transport)
+        return await drive_async(read_through(self, request), self.transport)
 
     async def fetch(self, request: Request) -> tuple[Any, Any]:
         """Fetch, and return the request in flight and its value once that is stored."""

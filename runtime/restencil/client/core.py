@@ -345,11 +345,6 @@ def refuse_empty(endpoint: EndpointLike, args: tuple[object, ...]) -> None:
         endpoint.request_url(args)
 
 
-def read_of_call(store: Store, request: Request) -> Callable[..., Reading]:
-    """Return the function that reads a result for a call, which in generated packages excludes optimistic updates."""
-    return store.read_base if request.rules.strict else store.read
-
-
 def recorded(reading: Reading) -> BaseException:
     """Return a copy of the stored error of a reading, which is never raised itself."""
     if reading.error is None:
@@ -386,12 +381,13 @@ def _link(manager: Manager, following: Callable[[Action], object]) -> Callable[[
 # --- reads through the cache -----------------------------------------------------------------------------------------
 
 
-def read_through(core: Core, request: Request, reading: Reading) -> Steps:
-    """Steps: return the data for a reading according to its decision, fetching if necessary.
+def read_through(core: Core, request: Request) -> Steps:
+    """Steps: read a request for a call, after `Store.fresh` has found nothing, fetching if necessary.
 
     A stale reading starts a fetch in the background. If there is no usable data, it fetches and reads again; then it
     returns the data or raises the error.
     """
+    reading = yield from _looking(core, request, is_memoized=False)
     decision = reading.decision
     if decision is Decision.GIVE:
         return reading.data
@@ -434,9 +430,11 @@ def fetched(core: Core, request: Request) -> Steps:
         raise
 
 
-def _looking_again(core: Core, request: Request) -> StepsOf[Reading]:
-    """Steps: read the result of a call after a fetch."""
-    return core.store.looking(request, read_of_call(core.store, request))
+def _looking(core: Core, request: Request, *, is_memoized: bool = True) -> StepsOf[Reading]:
+    """Steps: read a result for a call, which in generated packages excludes optimistic updates."""
+    store = core.store
+    read = store.read_base if request.rules.strict else store.read
+    return store.looking(request, read, is_memoized=is_memoized)
 
 
 def _after_fetch(core: Core, request: Request, resets: int, value: object, failure: Exception | None) -> Steps:
@@ -444,13 +442,13 @@ def _after_fetch(core: Core, request: Request, resets: int, value: object, failu
 
     `resets` is the number of resets of the store when the call began.
     """
-    reading = yield from _looking_again(core, request)
+    reading = yield from _looking(core, request)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
         if failure is None and not reading.found and reading.may_be_unchanged:
             # A bounded store has no room for what came: the response of a new request is built with the new records.
             value = yield from fetched(core, request)
-            reading = yield from _looking_again(core, request)
+            reading = yield from _looking(core, request)
     if core.store.resets != resets:
         # The data in the store now is not that of the call: another user may have logged in.
         raise ResetError(f"the store was reset while {request.label!r} was being read")
@@ -480,8 +478,8 @@ def _with_references(core: Core, request: Request, reading: Reading) -> StepsOf[
             except StatusError:
                 continue
             except Exception:  # the next request would fail, too, and take as long
-                return (yield from _looking_again(core, request))
-        reading = yield from _looking_again(core, request)
+                return (yield from _looking(core, request))
+        reading = yield from _looking(core, request)
     return reading
 
 

@@ -9,10 +9,9 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ..base.steps import drive
-from ..cache.policy import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
-from .core import Core, bind_args_of, read_of_call, read_through
+from .core import Core, bind_args_of, read_through
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
@@ -56,18 +55,10 @@ class SyncCore(Core):
 
     def read(self, request: Request) -> Any:
         """Read through the cache: return fresh data, or stale data while it is fetched again, else block to fetch."""
-        store = self.store
-        data = store.fresh(request)
+        data = self.store.fresh(request)
         if data is not None:
             return data
-        read = read_of_call(store, request)
-        if store.is_persistent:
-            reading = drive(store.looking(request, read), self.transport)
-        else:
-            reading = read(request, is_memoized=False)
-        if reading.decision is Decision.GIVE:
-            return reading.data
-        return drive(read_through(self, request, reading), self.transport)
+        return drive(read_through(self, request), self.transport)
 
     def fetch(self, request: Request) -> tuple[Any, Any]:
         """Fetch, and return the request in flight and its value once that is stored."""

@@ -103,7 +103,10 @@ def headers_in(init: RequestInit) -> Headers:
 
 
 class OutgoingRequest:
-    """A request that is ready to be sent, and its state while it is sent.
+    """The outgoing request of a `RequestInit`, and its state while it is sent.
+
+    `prepared` contains the URL and headers with credentials. The timeout is that of `init`, else the given one, else
+    that of the transport. Raises ValueError for a relative URL without a base URL.
 
     method                of the first request
     url                   its URL; `public` is the URL for messages, `shown` the same if a `url` with secrets differs
@@ -145,34 +148,45 @@ class OutgoingRequest:
 
     def __init__(
         self,
-        transport: SendingTransport,
+        transport: Transport,
         url: str,
-        public: str,
         init: RequestInit,
-        headers: Headers,
+        prepared: Ready | None,
         timeout: float | Timeout | None,
         *,
-        shown: str | None = None,
         stream: bool = False,
         is_bare: bool = False,
-        missing_credential: str = "",
     ) -> None:
-        self.transport = transport
-        self.url = url
+        self.transport = this = cast("SendingTransport", transport)  # pyright takes no cached property for a property
+        own: Any = init.get("timeout")
+        if own is not None:
+            timeout = timeout_of(own, "timeout of request_init")
+        elif timeout is None:
+            timeout = this.timeout
+        address, self.headers = (url, headers_in(init)) if prepared is None else (prepared[0], prepared[1])
+        absolute = public = address if has_scheme(address) else _absolute(address, this.base)
+        if prepared is not None:
+            # Additions to the query string may be secret; the rest of the URL is not.
+            path, _, query = absolute.partition("?")
+            given = url.partition("?")[2]
+            if query != given:
+                public = f"{path}?{given}" if given else path
+        if "@" in public:
+            public = public_url(public)
+        self.url = absolute
         self.public = public
-        self.shown = shown
+        self.shown = None if prepared is None or public == absolute else public
         self.init = init
         self.method = str(init.get("method") or "GET").upper()
-        self.headers = headers
         self.timeout = timeout
         self.stream = stream
         self.is_bare = is_bare
-        self.missing_credential = missing_credential
+        self.missing_credential = prepared.missing if isinstance(prepared, Unsigned) else ""
         call = current_call.get()
         is_other = call is None or is_bare or call.transport is not transport
         self.call: CallContext | None = None if is_other else call
         self.is_conditional = False
-        self.has_own_cookies = transport.jar is not None and not transport.owns_client
+        self.has_own_cookies = this.jar is not None and not this.owns_client
         self.request: RawRequest | None = None
         self.last_response: RawResponse | None = None
         self._began = time.perf_counter()
@@ -242,54 +256,6 @@ class SendingTransport(Protocol):
     def base(self) -> str: ...
     @property
     def jar(self) -> CookieJar | None: ...
-
-
-def outgoing_request(
-    transport: Transport,
-    url: str,
-    init: RequestInit,
-    prepared: Ready | None,
-    timeout: float | Timeout | None,
-    *,
-    stream: bool = False,
-    is_bare: bool = False,
-) -> OutgoingRequest:
-    """Create the outgoing request of a `RequestInit`; `prepared` contains the URL and headers with credentials.
-
-    Its timeout is that of `init`, else `timeout`, else that of the transport. Raises ValueError for a relative URL
-    without a base URL.
-    """
-    this = cast("SendingTransport", transport)  # pyright does not see that a cached property is a property
-    own: Any = init.get("timeout")
-    if own is not None:
-        timeout = timeout_of(own, "timeout of request_init")
-    elif timeout is None:
-        timeout = this.timeout
-    if prepared is not None:
-        address, headers = prepared[0], prepared[1]
-    else:
-        address, headers = url, headers_in(init)
-    absolute = public = address if has_scheme(address) else _absolute(address, this.base)
-    if prepared is not None:
-        # Additions to the query string may be secret; the rest of the URL is not.
-        path, _, query = absolute.partition("?")
-        given = url.partition("?")[2]
-        if query != given:
-            public = f"{path}?{given}" if given else path
-    if "@" in public:
-        public = public_url(public)
-    return OutgoingRequest(
-        this,
-        absolute,
-        public,
-        init,
-        headers,
-        timeout,
-        shown=None if prepared is None or public == absolute else public,
-        stream=stream,
-        is_bare=is_bare,
-        missing_credential=prepared.missing if isinstance(prepared, Unsigned) else "",
-    )
 
 
 def _absolute(url: str, base: str) -> str:

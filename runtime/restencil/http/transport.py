@@ -28,7 +28,7 @@ from ..base.transport import (
     joined,
 )
 from .auth import Preparation
-from .outgoing import NOBODY, Agent, outgoing_request
+from .outgoing import NOBODY, Agent, OutgoingRequest
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
@@ -273,7 +273,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        outgoing = outgoing_request(self, url, init, prepared, timeout, stream=stream)
+        outgoing = OutgoingRequest(self, url, init, prepared, timeout, stream=stream)
         signal: AbortSignal | None = init.get("signal")
         if signal is None:
             received: RawResponse = self._exchange.send(self.client, outgoing)
@@ -284,7 +284,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> RawResponse:
         """Send a request to a server other than the API, such as that of tokens, without credentials or cookies."""
-        outgoing = outgoing_request(self, url, init, None, timeout, is_bare=True)
+        outgoing = OutgoingRequest(self, url, init, None, timeout, is_bare=True)
         received: RawResponse = self._exchange.send(self.client, outgoing)
         return received
 
@@ -343,7 +343,7 @@ class AsyncTransport(_HttpTransport, AwaitingTransport):
     def _send(
         self, url: str, init: RequestInit, prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
-        outgoing = outgoing_request(self, url, init, prepared, timeout, stream=stream)
+        outgoing = OutgoingRequest(self, url, init, prepared, timeout, stream=stream)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         signal: AbortSignal | None = init.get("signal")
         if signal is None:
@@ -354,7 +354,7 @@ class AsyncTransport(_HttpTransport, AwaitingTransport):
 
     def send_bare(self, url: str, init: RequestInit, timeout: float | Timeout) -> Coroutine[Any, Any, RawResponse]:
         """Send a request to a server other than the API, such as that of tokens, without credentials or cookies."""
-        outgoing = outgoing_request(self, url, init, None, timeout, is_bare=True)
+        outgoing = OutgoingRequest(self, url, init, None, timeout, is_bare=True)
         sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
         return sending
 
