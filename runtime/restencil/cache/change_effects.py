@@ -199,7 +199,7 @@ class _Effects:
             return
         self.stale.errors.add(resource)
         own = self._record_path
-        known = [] if own is None else dict(self._above)[own]
+        known = [cell for place, cells, _ in self._above if place == own for cell in cells]
         records = {own} if own is not None else set[str]()
         for cell in self._named:
             if cell not in known:
@@ -360,35 +360,39 @@ class _Effects:
         schema = self._request.rules.schema
         if not whole and not (schema is not None and schema.adds):
             stale.trees.add(path)  # the effect of the call is unknown: it may have changed results below its path
-        at = self._above[0][1]
+        at = self._above[0][1] if self._above else ()
         if at and whole.issuperset(at) and self._request.item_key is not None:
             stale.spared[self._request.item_key] = number
         for listing in [listing for table in self.tables for listing in self._listings(table)]:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)
                 stale.spared[listing.key] = number if meta is None else meta.number
-        for _, cells in self._above:
+        for _, cells, _ in self._above:
             for cell in cells:
                 if cell not in whole and cell not in gone:
                     self.mark_record(cell, existence=False)
 
     @cached_property
-    def _above(self) -> list[tuple[str, list[EntityPath]]]:
-        """The path of the mutation and those above it, each with the records whose `get` has it."""
-        path = self._path
-        return [] if path is None else [(place, self._records_at(place)) for place in (path, *paths_above(path))]
+    def _above(self) -> list[tuple[str, list[EntityPath], bool]]:
+        """The path of the mutation and those above it, each with the records whose `get` has it.
+
+        The last member says whether one of them is a record of the resource.
+        """
+        path, siblings = self._path, self._siblings
+        found: list[tuple[str, list[EntityPath], bool]] = []
+        if path is None or siblings is None:
+            return found
+        for place in (path, *paths_above(path)):
+            records: list[EntityPath] = []
+            is_item = False
+            for get, named in siblings.items_at(place):
+                returned = entity_of_result(entity_schema(get.rules.schema), self._writer.underlying.result(get.key))
+                records += [(one.schema.table_key, one.pk) for one in returned] or named
+                is_item = is_item or get.rules.resource == siblings.resource
+            found.append((place, records, is_item))
+        return found
 
     @cached_property
     def _record_path(self) -> str | None:
         """The path of the resource's record that the path of the mutation is, or is below."""
-        siblings = self._siblings
-        return None if siblings is None else next((place for place, _ in self._above if siblings.is_item(place)), None)
-
-    def _records_at(self, path: str) -> list[EntityPath]:
-        if self._siblings is None:
-            return []
-        found: list[EntityPath] = []
-        for get, named in self._siblings.items_at(path):
-            returned = entity_of_result(entity_schema(get.rules.schema), self._writer.underlying.result(get.key))
-            found += [(one.schema.table_key, one.pk) for one in returned] or named
-        return found
+        return next((place for place, _, is_item in self._above if is_item), None)
