@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..base.values import INVALID, text_of
 from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
-from ..schema.stored import entries_of, is_collection, known_record
+from ..schema.stored import entries_of, entry_pk, is_collection, known_record
 from .addressed import entities_of, entity_of_result, entity_schema
 from .marking import mark_lists, mark_record
 from .reach import tables_of
@@ -143,7 +143,15 @@ class _Effects:
         self.stale.tables |= tables
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
+        existence = existence or cell[0] in self._unidentified  # lists may contain it without its primary key
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
+
+    @cached_property
+    def _unidentified(self) -> set[str]:
+        """The tables of the entities whose records may have no primary key."""
+        rules = self._request.rules
+        entities = [*entities_of(rules.resource_item), *entities_of(rules.schema)]
+        return {schema.table_key for _, schema in entities if schema.model.pk_optional}
 
     def mark_named(self, *, existence: bool) -> None:
         """Mark the records that the mutation names, and the results below their paths."""
@@ -186,8 +194,10 @@ class _Effects:
             if len(items) == 1:
                 now = writer.change.entities[table][pk]
                 elsewhere = writer.change.entities.get(items[0], {})
-                for one in {*entries_of(writer.underlying.get(table, pk))}.difference(entries_of(now), elsewhere):
-                    yield items[0], str(one)
+                before, kept = entries_of(writer.underlying.get(table, pk)), {entry_pk(one) for one in entries_of(now)}
+                for one in {entry_pk(one) for one in before}.difference(kept, elsewhere):
+                    if one is not None:
+                        yield items[0], one
 
     def _listings(self, table: str) -> list[ListBinding]:
         return self._writer.underlying.listings(table)

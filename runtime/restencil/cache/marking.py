@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..schema.collection import identity_of_text
+from ..schema.stored import entries_of, entry_pk
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -26,15 +27,25 @@ def mark_record(stale: StaleSet, state: State, cell: EntityPath, *, existence: b
 def mark_lists(
     stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[EntityPath] = ()
 ) -> None:
-    """Mark all lists of an entity as stale, known or not, except those that were updated (`followed`)."""
+    """Mark all lists of an entity as stale, known or not, except those that were updated (`followed`).
+
+    Lists with records that have no primary key were not: any of them may be the record that changed.
+    """
     stale.plain_lists.add(table)
     (stale.filtered_lists if filtered_only else stale.lists).add(table)
     for listing in state.listings(table):
         cell = listing.cell
-        if cell not in followed and (not filtered_only or _has_filter(listing)):
+        is_followed = cell in followed and not _has_unidentified(listing, state)
+        if not is_followed and (not filtered_only or _has_filter(listing)):
             stale.cells.add(cell)
         elif isinstance(state, Tables) and (meta := state.meta(*cell)) is not None:
             stale.spared_lists[cell] = state.number(cell, meta)
+
+
+def _has_unidentified(listing: ListBinding, state: State) -> bool:
+    """Return whether a list contains a record that has no primary key."""
+    is_possible = any(entity.model.pk_optional for entity in listing.collection.item.entities.values())
+    return is_possible and any(entry_pk(entry) is None for entry in entries_of(state.get(*listing.cell)))
 
 
 def _has_filter(listing: ListBinding) -> bool:

@@ -42,6 +42,13 @@ def entries_of(stored: object) -> Iterable[object]:
     return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
+def entry_pk(entry: object) -> str | None:
+    """Return the primary key of an entry of a stored list; None for a record that has none."""
+    if is_dict(entry) and entry.keys() == {"id", "schema"}:  # one of several entities
+        entry = entry["id"]
+    return entry if type(entry) is str else None
+
+
 def is_falsy(value: object) -> bool:
     """Whether a value is None, False, zero or an empty string; an empty list or dict is not falsy."""
     return value is None or (type(value) in SCALARS and not value)

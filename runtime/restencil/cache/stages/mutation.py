@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.logs import logger
 from ...base.response import answered_method
-from ...base.values import SCALARS, is_dict, is_list, is_mapping
+from ...base.values import SCALARS, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
+from ...schema.stored import entries_of, entry_pk
 from ..addressed import (
     entities_of_url,
     entity_of_record,
@@ -190,9 +191,7 @@ def expire_unknown(tx: Transaction) -> None:
     pks = {gone.pk for gone in tx.addressed}
 
     def holds(listing: ListBinding) -> bool:
-        stored = tx.underlying.get(*listing.cell)
-        entries = stored.values() if is_dict(stored) else stored if is_list(stored) else ()
-        return any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
+        return any(entry_pk(entry) in pks for entry in entries_of(tx.underlying.get(*listing.cell)))
 
     if not isinstance(schema, Adder):
         expire_lists(tx, schema, holds if pks else lambda listing: True)
