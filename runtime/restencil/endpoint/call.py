@@ -15,7 +15,7 @@ from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
 from ..base.values import copy_in
 from ..schema.entity import entity_model
 from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of
-from .options import BODILESS
+from .options import BODILESS, outcome_note
 from .payloads import assumed, body_in
 
 if TYPE_CHECKING:
@@ -187,17 +187,12 @@ def has_schema(schema: object) -> bool:
     return schema is not None and not isinstance(schema, str)
 
 
-def _outcome(endpoint: HttpOptions) -> str:
-    """Return the end of the message of an error that is raised although the server accepted the request."""
-    return "; the change was made" if endpoint.side_effect else ""
-
-
 def _malformed(endpoint: HttpOptions, response: object, kind: str, content: bytes, error: ValueError) -> ParseError:
     if content:
         problem = f"the response is not valid JSON ({error}), but its content type is {kind or 'missing'!r}"
     else:
         problem = "the response is empty; expected JSON"
-    return ParseError(f"{reported(response)}: {problem}{_outcome(endpoint)}", status=400, **error_members(response))
+    return ParseError(f"{reported(response)}: {problem}{outcome_note(endpoint)}", status=400, **error_members(response))
 
 
 def _unexpected(endpoint: HttpOptions, response: object, kind: str, text: str | None) -> UnexpectedContentError:
@@ -213,7 +208,7 @@ def _unexpected(endpoint: HttpOptions, response: object, kind: str, text: str | 
         )
     else:
         rest = f"text of type {kind or 'missing'!r}; set schema=None to get the text, or convert it in a process"
-    return UnexpectedContentError(start + rest + _outcome(endpoint), status=404, **error_members(response))
+    return UnexpectedContentError(start + rest + outcome_note(endpoint), status=404, **error_members(response))
 
 
 def _reads_as_json(text: str) -> bool:

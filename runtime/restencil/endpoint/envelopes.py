@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ProcessingError
 from ..base.response import method_of, url_of
 from ..base.values import described, is_list, is_mapping
+from .options import outcome_note
 
 if TYPE_CHECKING:
     from .options import EndpointOptions
@@ -63,7 +64,7 @@ def _missing_envelope(endpoint: EndpointOptions, path: str, value: object, respo
         has = f"it has: {names}" if names else "it is empty"
     else:
         has = f"it is {described(value)}"
-    message = f"the response to {request} has no {path!r} (envelope of {owner}); {has}"
+    message = f"the response to {request} has no {path!r} (envelope of {owner}); {has}{outcome_note(endpoint)}"
     return ProcessingError(message, response=value)
 
 
