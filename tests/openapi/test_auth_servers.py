@@ -90,6 +90,14 @@ def test_auth_servers_several_servers_have_names() -> None:
     }  # fmt: skip
 
 
+def test_auth_servers_variable_in_place_of_the_scheme_has_its_default() -> None:
+    """A spec has no variable there, and the server is not lost."""
+    variables = {"scheme": {"enum": ["http", "https"], "default": "https"}, "host": {"default": "shop.example"}}
+    imported = spec({"/a": {"get": operation()}}, servers=[{"url": "{scheme}://{host}/v1", "variables": variables}])
+    (server,) = imported["servers"].values()
+    assert server == {"url": "https://{host}/v1", "variables": {"host": {"type": "string", "default": "shop.example"}}}
+
+
 @pytest.mark.parametrize(
     ("scheme", "prefix", "checked"),
     [

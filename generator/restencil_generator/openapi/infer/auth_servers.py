@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -202,7 +203,7 @@ def _use(security: tuple[Requirement, ...]) -> Use:
 
 def servers_of(document: Document) -> tuple[dict[str, Value], str]:
     """Return the top-level `url_prefix` or `servers`, and a comment."""
-    found = [server for server in document.servers if is_usable(server)]
+    found = [server for server in map(_with_scheme, document.servers) if is_usable(server)]
     unique = list({server.url: server for server in found}.values())
     if not unique:
         return {}, ""
@@ -213,6 +214,16 @@ def servers_of(document: Document) -> tuple[dict[str, Value], str]:
         name = next(name for name in _server_names(server, document) if name not in named)
         named[name] = server.url if not server.variables else _with_variables(server)
     return {"servers": named}, ""
+
+
+def _with_scheme(server: Server) -> Server:
+    """Replace a variable in place of the scheme by its default, since a spec has no variable there."""
+    for variable in server.variables:
+        if server.url.startswith(f"{{{variable.name}}}://"):
+            others = tuple(other for other in server.variables if other is not variable)
+            url = f"{variable.default}{server.url.removeprefix(f'{{{variable.name}}}')}"
+            return dataclasses.replace(server, url=url, variables=others)
+    return server
 
 
 def is_usable(server: Server) -> bool:
