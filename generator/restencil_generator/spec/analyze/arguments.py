@@ -194,7 +194,8 @@ def _server(types: Types, name: str, key: ScalarNode, node: Node) -> d.Server | 
         types.report("bad-url", f"the URL of {what} contains a space or a control character", at)
     if not _HAS_SCHEME(url):
         message = f"the URL of {what} is {quoted(url)}, which has no scheme"
-        types.report("bad-url", message, at, f"write https://{url.lstrip('/')}")
+        rest = url.partition("://")[2] or url.lstrip("/")
+        types.report("bad-url", message, at, f"write https://{rest}")
     _check_variables(types, what, url, variables, at)
     return d.Server(name, url, variables, given["description"], given["deprecated"], key.place)
 

@@ -161,7 +161,7 @@ def _check_pages(types: Types, resource: RawResource, resolved: ResolvedEndpoint
         types.report("parameter-clash", message, node, "rename one of them")
     if written is None or not (own.pagination or endpoint.name == "get_list"):
         return
-    if field is None and written.remove_cursor is None:
+    if field is None and node is None and written.remove_cursor is None:
         message = f"{own.what} has 'pagination' but no 'pagination_field', the parameter that names the page"
         holder = section if "pagination" in section else resource.section
         types.report("missing-key", message, holder.key("pagination"), "add 'pagination_field: …'")

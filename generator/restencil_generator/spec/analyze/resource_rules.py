@@ -97,6 +97,8 @@ def _check_list_operations(types: Types, resource: ResolvedResource, resolved: R
             types.report("key-not-here", message, own.section.key("members"), "remove it")
             return
     fitting = list_operations(endpoint, is_item=raw.is_item)
+    if own.section.node("pagination_field") is not None or raw.section.node("pagination_field") is not None:
+        fitting = (*fitting, "get_page")  # a field that is not valid is reported itself
     for name, node in (named or {}).items():
         if name in d.EXTENDERS and name not in fitting:
             _report_unfitting(types, name, endpoint, owner, node, is_item=raw.is_item)
