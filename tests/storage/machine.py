@@ -27,6 +27,7 @@ from restencil.cache.actions import (
     SetError,
     SetResponse,
 )
+from restencil.cache.reading import ExpiryStatus
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Deleting
 from restencil.storage.memory import MemoryStorage
@@ -453,6 +454,11 @@ class World:
 
     def _is_cold(self, name: str, seen: Any, expected: Any) -> bool:
         """Whether a process shows less than the store in memory, so that it asks the server sooner, as it may."""
+        if name in SLUGS:
+            return False
+        # Expired results are marked, and a break makes stale what was requested before the last commit with a mark.
+        if self.had_breaks and self._expired and tuple(seen) == (expected[0], 1):
+            return True
         if name.startswith(f"GET {AT}/directs/all"):  # some storages cannot tell all of a table, as rows expire there
             return self.is_open_ended and (None, 1) in (seen, expected)
         if self.had_pages and name.partition("?")[0] == f"GET {AT}/items":  # the stored result may be gone
@@ -522,7 +528,10 @@ def shown(store: Store, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:
     reading = store.read(endpoint.request(args))
     if endpoint is WORDS and not reading.expires_at:
         return None, 0  # it was invalidated, and is asked for anew; what a function made of nothing is not compared
-    return plain_value(None if reading.data is UNDEFINED else reading.data), reading.expires_at
+    value = plain_value(None if reading.data is UNDEFINED else reading.data)
+    # When the data of an invalidated result turns stale decides nothing.
+    is_invalidated = reading.expiry_status is ExpiryStatus.Invalid and value is not None
+    return value, 0 if is_invalidated else reading.expires_at
 
 
 def plain_value(value: Any) -> Any:

@@ -68,7 +68,9 @@ class ChangeCapture:
         if transition.record is not None:
             pending.validators = transition.record.validators
         if write_set is not None and write_set.stale:
-            pending.moment = self._store_state.clock()
+            moment = self._store_state.clock()
+            pending.bulk_invalidations = [BulkInvalidation(test, False, moment) for test in write_set.stale]
+            pending.stale = pending.stale or StaleSet("it was expired")
         pending.tables = [*self._tables(change)]
         pending.rows = sum(len(written) for _, written in pending.tables)
         results, metas, were, had = change.results, change.key_metas, base.key_metas, base.results
@@ -187,17 +189,16 @@ class ChangeCapture:
         request, write_set, registry = pending.request, pending.write_set, self._registry
         if not self._connection.storage.writable or (not pending.tables and _is_error(pending)):
             pending.forget_values()
+            pending.bulk_invalidations = ()
             return
         if request is not None and not (request.rules.persistence.persist and pending.is_allowed):
             self._keep_out(pending, request)
             return
         pending.take_tables()
-        bulk_invalidations: list[BulkInvalidation] = []
         if write_set is not None:
             for node in write_set.classes:
                 schema: Any = node
                 registry.register_class(schema.model)
-            bulk_invalidations += (BulkInvalidation(test, False, pending.moment) for test in write_set.stale)
         if request is not None:
             registry.register(request.rules.schema)
             self._keep_whole(pending, request)
@@ -209,7 +210,7 @@ class ChangeCapture:
         if write_set is not None and write_set.page is not None and self._outdates(write_set.page, results):
             results.pop(write_set.page, None)
             pending.drop = {**pending.drop, write_set.page: None}
-        pending.results, pending.bulk_invalidations = results, bulk_invalidations
+        pending.results = results
 
     def keeps_key(self, key: str) -> bool:
         """Whether the result of a key is stored."""
@@ -293,4 +294,5 @@ def _complete_lists(pending: PendingWrite) -> Iterator[EntityPath]:
 def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:
     pending = PendingWrite(Meta(moment, moment, 1))
     pending.bulk_invalidations = [BulkInvalidation(test, invalidates, moment)]
+    pending.stale = None if invalidates else StaleSet("it was expired")
     return pending

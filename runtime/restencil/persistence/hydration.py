@@ -414,8 +414,7 @@ class Hydrator(Provenance):
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
-        result = self._write_behind.after_bulk_invalidations(result)
-        times = self.times(result.times, result.requested_rev)
+        result, times = self._write_behind.queue.invalidated(result, self.times(result.times, result.requested_rev))
         if waits is not None and (times is None or times.date <= waits):
             return
         if shape is None and times is not None and not result.invalidated:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta
-from ..cache.tables import EMPTY, Whole
+from ..cache.staleness import StaleSet
+from ..cache.tables import EMPTY, ResultMeta, Whole
 from ..cache.write_set import DeleteRecord, EditList, Expire, MergeRecord, Operation, ReplaceRecord
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
     from ..base.freshness import Validators
     from ..cache.request import Request, Rules
-    from ..cache.staleness import StaleSet
-    from ..cache.tables import EntityPath, ResultMeta
+    from ..cache.tables import EntityPath
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
-    from ..storage.protocol import Place
+    from ..storage.protocol import Place, StoredResult
     from .timeline import Event
 
 
@@ -46,7 +46,7 @@ class Result(NamedTuple):
 
 
 class BulkInvalidation(NamedTuple):
-    """Expires or invalidates all results whose keys pass a test, except results received after `moment`."""
+    """Expires or invalidates all results whose keys pass a test, as of `moment`."""
 
     test: Callable[[str], bool]
     invalidates: bool
@@ -59,6 +59,14 @@ class BulkInvalidation(NamedTuple):
         except Exception:
             logger.exception("%s counts as accepted: the test of its key failed", key)
             return True
+
+    def applied(self, result: StoredResult, times: Meta) -> tuple[StoredResult, Meta]:
+        """Return a result that was received before it, with its times in memory."""
+        if times.date > self.moment or not self.accepts(result.key):
+            return result, times
+        if self.invalidates:
+            return result._replace(invalidated=True, value=None), Meta(times.fetched_at, self.moment, 0)
+        return result, times._replace(expires_at=min(times.expires_at, 1))
 
 
 Table: TypeAlias = "tuple[str, Mapping[str, Any]]"
@@ -85,8 +93,6 @@ class PendingWrite:
     """Whether it is a response with a value, and not "304 Not Modified"."""
     is_allowed = True
     """Whether the server allows storing the response."""
-    moment = 0.0
-    """The time of the action, if that matters."""
 
     cells: Mapping[str, Mapping[str, Any]] = EMPTY
     """By table and primary key, the values that it wrote in memory."""
@@ -99,6 +105,7 @@ class PendingWrite:
     drop: Mapping[Place, None] = _NO_PLACES
     """Rows and results that are deleted from the storage."""
     bulk_invalidations: Sequence[BulkInvalidation] = ()
+    """Invalidations of stored results, until the keys of these are known."""
     joins: Sequence[EditList] = ()
     """Edits of collections that need not be in memory."""
     release: Sequence[str] = ()
@@ -113,8 +120,6 @@ class PendingWrite:
     """By table and primary key, the response that last contained the complete record, if not this one."""
     request: Request | None = None
     """The request, if the action is a response."""
-    written_keys: frozenset[str] = NO_NAMES
-    """The keys of its results after these were dropped."""
     results: Mapping[str, Result] = _NO_RESULTS
     order = 0
     """Its position among all pending writes."""
@@ -176,6 +181,21 @@ class PendingWrite:
             return [DeleteRecord()] if stored is INVALID else [Expire()]
         return pieces
 
+    def add_keys(self, keys: Iterable[str]) -> None:
+        """Add the stored results among these keys that its bulk invalidations concern, except those that it wrote."""
+        results, stale = {**self.results}, StaleSet("it was expired")
+        for key in keys:
+            found = [one for one in self.bulk_invalidations if key not in self.results and one.accepts(key)]
+            if any(one.invalidates for one in found):
+                moment = found[0].moment
+                results[key] = Result(UNDEFINED, ResultMeta(Meta(moment, moment, 0), invalidated=True))
+            elif found:
+                stale.keys.add(key)
+        if self.stale is not None:
+            stale.update(self.stale)
+            self.stale = stale
+        self.results, self.bulk_invalidations = results, ()
+
     def take_tables(self) -> None:
         """Decode the captured tables and edits of collections."""
         self.cells = dict(self.tables)
@@ -199,7 +219,6 @@ class PendingWrite:
 
     def forget_values(self) -> None:
         """Drop the values; bulk invalidations stay."""
-        self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results = EMPTY, EMPTY, _NO_RESULTS
         self.write_set, self.joins = None, ()
         self.listed = NO_NAMES

@@ -17,7 +17,6 @@ from ..base.lazy_imports import running_loop
 from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.merge import StoredEntry
-from .bulk_invalidation import BulkInvalidator
 from .change_capture import ChangeCapture
 from .conflict_reads import ConflictReads
 from .pending_write import PendingWrite
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
-    from ..storage.protocol import Entry, Loaded, Place, StoredResult
+    from ..storage.protocol import Entry, Loaded, Place
     from .connection import StorageConnection
     from .schema_fingerprint import SchemaRegistry
     from .timeline import Event
@@ -69,7 +68,6 @@ class WriteBehind:
         self.is_joined = queue.is_joined
         self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue)
-        self._bulk_invalidator = BulkInvalidator(store_state, connection)
         self._batch: WriteBatch | None = None
         self._goes_alone = False
         """Whether the next commit has only one action, as several were too big together."""
@@ -119,13 +117,6 @@ class WriteBehind:
         except Exception:
             self.connection.hook_failed(cell)
             return loaded
-
-    def after_bulk_invalidations(self, result: StoredResult) -> StoredResult:
-        """Apply pending bulk invalidations to a loaded result."""
-        for pending in self.queue.actions:
-            for invalidation in pending.bulk_invalidations:
-                result = self._bulk_invalidator.applied(invalidation, result) or result
-        return result
 
     def number(self, entry: Entry) -> None:
         """Finish the current batch if this entry of the log is its commit, before the storage responds (locked)."""
@@ -231,14 +222,19 @@ class WriteBehind:
         return True
 
     def _begin(self) -> WriteBatch | None:
-        """Return the next batch: complete actions, up to a bulk invalidation; None if there is none (locked)."""
+        """Return the next batch: complete actions, or one with bulk invalidations; None if there is none (locked)."""
         queue = self.queue
         if self._batch is not None and self._batch.sent is not None:
             return self._batch  # whether it was committed has to be known first
         actions: list[PendingWrite] = []
         rows, event = 0, None
         for pending in queue.actions:
-            if actions and (rows + pending.rows > _ROWS or self._goes_alone or _comes_later(pending, event)):
+            if actions and (
+                rows + pending.rows > _ROWS
+                or self._goes_alone
+                or pending.bulk_invalidations  # all earlier results have to be stored
+                or _comes_later(pending, event)
+            ):
                 break
             actions.append(pending)
             rows, event = rows + pending.rows, event or pending.event
@@ -255,7 +251,7 @@ class WriteBehind:
         attempts = 0
         while True:
             if batch.sent is None:
-                if not self._conflict_reads.look_through(batch):
+                if not self._resolve_bulk_invalidations(batch) or not self._conflict_reads.look_through(batch):
                     return False
                 with self._store.lock:
                     if self._batch is not batch:
@@ -266,7 +262,8 @@ class WriteBehind:
                     self._leave_out(batch)
                     return True
                 if encoded is None:
-                    return self._finished(batch, 0)
+                    self._finished(batch, 0)
+                    return True
                 self.queue.row_size = batch.row_size
                 batch.sent = encoded
             outcome = self.connection.send(batch.sent)
@@ -280,32 +277,36 @@ class WriteBehind:
                 self.connection.events.look()
                 return True
             if outcome.moved is None:
-                return self._finished(batch, outcome.number)
+                self._finished(batch, outcome.number)
+                return True
             batch.sent = None
             attempts += 1
             self._resolve_conflict(batch, outcome.moved, gives_up=attempts >= _ATTEMPTS)
 
-    def _finished(self, batch: WriteBatch, number: int) -> bool:
-        """Finish a committed batch, and run its bulk invalidations; False if the storage fails.
+    def _resolve_bulk_invalidations(self, batch: WriteBatch) -> bool:
+        """Select the stored results that bulk invalidations concern; False if the storage does not respond."""
+        for pending in batch.actions:
+            if not pending.bulk_invalidations:
+                continue
+            keys: list[str] = []
+            for page in self.connection.pages(None):
+                if page is None:
+                    return False
+                keys += page
+            with self._store.lock, self._store_state.hooks:
+                pending.add_keys(keys)
+                if pending.event is not None and not pending.stale:  # nothing that is stored became stale
+                    self.connection.known.timeline.drop(pending.event)
+                    pending.event = pending.stale = None
+        return True
 
-        `number` is the number of the commit; 0 if there was nothing to commit.
-        """
+    def _finished(self, batch: WriteBatch, number: int) -> None:
+        """Finish a committed batch; `number` is the number of the commit, 0 if there was nothing to commit."""
         with self._store.lock:
             if self._batch is batch:
                 self._numbered(batch, number)
         if not self.commits_at_once:
             self._store.tell()
-        last = batch.actions[-1] if batch.actions else None
-        if last is None or not last.bulk_invalidations:
-            return True
-        while last.bulk_invalidations and self.waits(last):
-            if not self._bulk_invalidator.carry_out(last.bulk_invalidations[0], last):
-                return False
-            with self._store.lock:
-                last.bulk_invalidations = last.bulk_invalidations[1:]
-        with self._store.lock:
-            self._pop((last,))
-        return True
 
     def _numbered(self, batch: WriteBatch, number: int) -> None:
         """Note the number of a committed batch, and remove its actions from the queue (locked)."""
@@ -313,9 +314,7 @@ class WriteBehind:
         for pending in batch.actions:
             if pending.event is not None and number:
                 known.timeline.committed(pending.event, number)
-            if pending.bulk_invalidations:
-                queue.forget(pending)
-        self._pop(pending for pending in batch.actions if not pending.bulk_invalidations)
+        self._pop(batch.actions)
         if number:
             self._note(batch, number)
         for cell in batch.joined:

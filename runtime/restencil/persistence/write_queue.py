@@ -18,9 +18,10 @@ from .stale_marks import load_mark_of
 from .stored_forms import entry_of, record_in
 
 if TYPE_CHECKING:
+    from ..base.values import Meta
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
-    from ..storage.protocol import Place, StoredRow
+    from ..storage.protocol import Place, StoredResult, StoredRow
     from .change_capture import ChangeCapture
     from .connection import StorageConnection
     from .pending_write import PendingWrite
@@ -147,12 +148,6 @@ class WriteQueue:
             self._uncount(pending)
             self._queue.remove(pending)
 
-    def forget(self, pending: PendingWrite) -> None:
-        """Drop the values of an action; its bulk invalidations stay."""
-        self._uncount(pending)
-        self._unsort(pending)
-        pending.forget_values()
-
     def leave_out(self, pending: PendingWrite) -> None:
         """Store nothing of an action, and delete older stored versions of what it wrote."""
         self._uncount(pending)
@@ -238,6 +233,15 @@ class WriteQueue:
             pending for pending in self.actions if pending.joins and pending not in wrote and pending.concerns(cell)
         ]
         return sorted([*wrote, *joins], key=_order_of)
+
+    def invalidated(self, result: StoredResult, times: Meta | None) -> tuple[StoredResult, Meta | None]:
+        """Apply pending bulk invalidations to a loaded result and its times in memory, None if it is too old."""
+        pending = [one for action in self.actions for one in action.bulk_invalidations]
+        for invalidation in pending:
+            with self._store_state.hooks:
+                if times is not None:
+                    result, times = invalidation.applied(result, times)
+        return result, times
 
     # -- rebase onto stored rows
 
