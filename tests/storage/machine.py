@@ -27,7 +27,7 @@ from restencil.cache.actions import (
     SetError,
     SetResponse,
 )
-from restencil.cache.reading import ExpiryStatus
+from restencil.cache.policy import ExpiryStatus
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Deleting
 from restencil.storage.memory import MemoryStorage

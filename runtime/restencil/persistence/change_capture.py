@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from ..base.freshness import source_at
 from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
@@ -19,9 +20,9 @@ from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..cache.write_set import PutList
 from ..schema.stored import is_collection
 from .pending_write import BulkInvalidation, PendingWrite, Result
-from .stored_validators import is_bare
 
 if TYPE_CHECKING:
+    from ..base.freshness import Validators
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store_state import StoreState
@@ -274,6 +275,16 @@ class ChangeCapture:
             rules = request.rules if request is not None and key == own else None
             found[key] = Result(before if value is UNDEFINED else value, meta, rules)
         return found
+
+
+def place_at(request: Request) -> str:
+    """Return the final URL, without query, of a response that was not redirected."""
+    return request.url.partition("?")[0]
+
+
+def is_bare(validators: Validators, request: Request) -> bool:
+    """Whether a response depends on its URL alone: it was not redirected, and no header of the call selected it."""
+    return validators.source == source_at(request.url) and validators.place == place_at(request)
 
 
 def _is_error(pending: PendingWrite) -> bool:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..storage.protocol import Storage
     from .connection import StorageConnection
+    from .log_consumer import Waiters
     from .read_through import ReadThrough
     from .schema_fingerprint import SchemaRegistry
-    from .waiters import Waiters
 
 _RENEWED: Final = 1.0
 """The interval of renewals of a lease while its request is in flight, in s."""

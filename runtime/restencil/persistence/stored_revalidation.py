@@ -14,7 +14,7 @@ from ..base.values import UNDEFINED, Meta, Sentinel
 from ..cache.response_record import repeats
 from ..cache.tables import EMPTY, ChangeSet
 from ..schema.stored import is_collection
-from .stored_validators import place_at
+from .change_capture import place_at
 
 if TYPE_CHECKING:
     from ..cache.request import Request

@@ -1,21 +1,23 @@
-"""The batch of a commit: complete actions, merged and encoded."""
+"""The batch of a commit: complete actions, merged and encoded, and what has to be read before it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..base.logs import logger
 from ..base.values import INVALID, text_of
 from ..cache.merge import StoredEntry, whole_of
 from ..cache.tables import EMPTY
 from ..schema.stored import is_collection, record_of
-from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
+from ..storage.protocol import MOST_PLACES, Batch, Entry, StoredResult, StoredRow
 from .pending_write import PendingWrite, Result
 from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint, joined_shape
 from .stale_marks import marks_of, spared_by
-from .stored_forms import cell_json, result_json
-from .stored_validators import with_stored_validators
+from .stored_forms import cell_json, is_alike, result_json
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
     from .schema_fingerprint import SchemaRegistry
     from .write_queue import WriteQueue
+
 
 _LARGEST: Final = 8 * 1024 * 1024
 """The largest response that is stored, in bytes of JSON."""
@@ -291,3 +294,136 @@ def _needs_whole(row: BatchRow) -> bool:
         return False
     is_of_times = whole.fetched_at == times.fetched_at and whole.expires_at == times.expires_at
     return not is_of_times or bool(whole.later) or len(whole.fields) != len(record_of(stored))
+
+
+def with_stored_validators(
+    results: Mapping[str, Result], rows: Mapping[EntityPath, StoredEntry], store_state: StoreState
+) -> Iterator[tuple[str, int]]:
+    """Yield the keys whose results are stored with validators, each with the number of cells of its response (locked).
+
+    Their rows are all in memory and equal to the rows that are stored.
+    """
+    found = {key: result for key, result in results.items() if result.validators is not None}
+    if not found:
+        return
+    base, of_times = store_state.base, Counter(held.times[:2] for held in rows.values())
+    for key, result in found.items():
+        record = store_state.response_records.get(key)
+        if record is None or record.validators is not result.validators or not record.holds(key, base):
+            continue
+        written, times = dict(record.cells()), result.meta.times[:2]
+        if of_times[times] == len(written) and all(
+            cell in rows and rows[cell].times[:2] == times and is_alike(stored, rows[cell].stored)
+            for cell, stored in written.items()
+        ):
+            yield key, len(written)
+
+
+# -- reads before a commit ------------------------------------------------------------------------------------------
+
+
+class ConflictReads:
+    """Loads the rows that a batch depends on: those of unknown revision, and lists that it edits."""
+
+    def __init__(self, store_state: StoreState, connection: StorageConnection, queue: WriteQueue) -> None:
+        self._store_state = store_state
+        self._connection = connection
+        self._queue = queue
+
+    def look_through(self, batch: WriteBatch) -> bool:
+        """Load the rows that a batch depends on; False if the storage does not respond."""
+        connection, queue = self._connection, self._queue
+        with connection.lock:
+            known, bases = connection.known, queue.bases
+            needed: list[EntityPath] = []
+            if known.only_here or known.unverified:
+                only_here, is_unverified = known.only_here, known.is_unverified
+                needed += (
+                    cell for cell in batch.cells() if (cell in only_here or is_unverified(cell)) and cell not in bases
+                )
+            needed += self._overlapping(batch)
+            self._forget_overlaps(batch)
+            joins: dict[str, list[PendingWrite]] = {}
+            for pending in batch.actions:
+                for join in pending.joins:
+                    if join.pk is None and join.table not in batch.versions:
+                        joins.setdefault(join.table, []).append(pending)
+        for table, actions in joins.items():
+            found = self._members(table)
+            if found is None:
+                return False
+            batch.versions[table] = found[0]
+            with connection.lock:
+                for pk in found[1]:
+                    cell = table, pk
+                    if any(pending.writes(cell) for pending in batch.actions) or not self._joins(cell, actions):
+                        continue
+                    batch.joined[cell] = None
+                    if cell not in bases:
+                        needed.append(cell)
+        return self._load([*dict.fromkeys(needed)]) and self._load(self._moved(batch))
+
+    def _overlapping(self, batch: WriteBatch) -> list[EntityPath]:
+        """Return rows that other stores wrote while the response that now replaces them was in flight."""
+        known, bases = self._connection.known, self._queue.bases
+        found: list[EntityPath] = []
+        for pending in batch.actions if known.came_meanwhile else ():
+            commit = known.timeline.commit_of(pending.times.fetched_at)
+            found += (
+                cell for cell in pending.all_cells() if known.came_meanwhile.get(cell, 0) > commit and cell not in bases
+            )
+        return found
+
+    def _forget_overlaps(self, batch: WriteBatch) -> None:
+        """Forget rows that were known to all later pending writes and requests in flight when these were sent."""
+        known = self._connection.known
+        if not known.came_meanwhile:
+            return
+        numbers = [one.fetched_at for one in self._store_state.in_flight.by_id.values()]
+        numbers += (pending.times.fetched_at for pending in islice(self._queue.actions, len(batch.actions), None))
+        oldest = known.timeline.commit_of(min(numbers)) if numbers else known.last
+        known.came_meanwhile = {cell: rev for cell, rev in known.came_meanwhile.items() if rev > oldest}
+
+    def _moved(self, batch: WriteBatch) -> list[EntityPath]:
+        """Return lists in memory that moved an entity by another record than the stored one."""
+        with self._connection.lock:
+            bases, tables = self._queue.bases, set[str]()
+            for pending in batch.actions:
+                tables.update(joins.table for joins in pending.joins if any(cell in bases for cell in joins.moved))
+            return [cell for cell in batch.cells() if cell[0] in tables and cell not in bases] if tables else []
+
+    def _joins(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> bool:
+        """Whether any of these actions changes a collection."""
+        try:
+            with self._store_state.hooks:
+                return any(pending.concerns(cell) for pending in actions)
+        except Exception:
+            logger.exception("%s %s: a filter failed, so nothing is added to the list", *cell)
+            return False
+
+    def _members(self, table: str) -> tuple[int, list[str]] | None:
+        """Return the version and the primary keys of a table; None if the storage does not respond."""
+        loaded = self._connection.work(lambda storage: storage.load((), (), (), (table,)))
+        if loaded is None:
+            return None
+        info = loaded.tables.get(table)
+        version = 0 if info is None else info.version
+        members: list[str] = []
+        for page in self._connection.pages(table) if version else ():
+            if page is None:
+                return None
+            members += page
+        return version, members
+
+    def _load(self, cells: list[EntityPath]) -> bool:
+        for start in range(0, len(cells), MOST_PLACES):
+            part = cells[start : start + MOST_PLACES]
+            loaded = self._connection.work(lambda storage, part=part: storage.load(part))  # type: ignore[misc]
+            if loaded is None:
+                return False
+            found = {(row.table, row.pk): row for row in loaded.rows}
+            with self._connection.lock:
+                for cell in part:
+                    if cell not in self._queue.bases:
+                        self._queue.met(cell, found.get(cell))
+        return True

@@ -7,21 +7,23 @@ again. The number of a commit is the rev of the rows that it wrote.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
+import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import StorageDown, StorageError
+from ..base.json_text import encode_exactly
 from ..base.lazy_imports import running_loop
 from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.merge import StoredEntry
 from .change_capture import ChangeCapture
-from .conflict_reads import ConflictReads
 from .pending_write import PendingWrite
-from .storage_thread import StorageThread
-from .write_batch import WriteBatch
+from .write_batch import ConflictReads, WriteBatch
 from .write_queue import WriteQueue
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from .schema_fingerprint import SchemaRegistry
     from .timeline import Event
 
+
 _ROWS: Final = 500
 """Most rows per commit, unless one action has more: a shared server serves no other clients meanwhile."""
 _PIECE: Final = 50
@@ -47,6 +50,9 @@ _PROMPT: Final = 1.0
 """Seconds since the first attempt of a pending reset after which another reset fails at once."""
 _USED: Final = 5_000
 """Used places after which a commit is sent for them alone."""
+_AT_EXIT: Final = 1_000
+"""The longest time that all stores together may delay the end of the process, in ms."""
+_RETRY: Final = 0.05
 
 
 class WriteBehind:
@@ -470,3 +476,112 @@ def _comes_later(pending: PendingWrite, first: Event | None) -> bool:
         return False
     numbers = [pending.times.fetched_at, *(result.meta.number for result in pending.results.values())]
     return bool(pending.cells or pending.results) and max(numbers) > first.number
+
+
+# -- the thread that writes --------------------------------------------------------------------------------------------
+
+
+class Bell:
+    """What one thread waits for: a lock that is held until it rings. (Benchmark: an idle store with a storage.)"""
+
+    # The garbage collector rings it, in any thread and at any point: the lock of an event might be held there.
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def ring(self) -> None:
+        """End the current wait, or the next one."""
+        if self._lock.locked():
+            with suppress(RuntimeError):  # another thread was faster
+                self._lock.release()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Wait for a ring since the last wait; False after so many seconds, None waits forever."""
+        return self._lock.acquire(timeout=-1 if seconds is None else seconds)
+
+
+class StorageThread:
+    """The daemon thread `restencil-storage` of one writer, which it references only while writes are pending."""
+
+    def __init__(self, writer: WriteBehind, connection: StorageConnection) -> None:
+        self._write_behind = connection.storage.write_behind / 1000
+        self._bell = bell = Bell()
+        self._writer = weakref.ref(writer, lambda gone: bell.ring())
+        self._hurry = threading.Event()
+        self.is_woken = False
+        """Whether it was woken and has not started its work since. (Benchmark: write of one entity.)"""
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+        self._poll: float | None = None
+        _writers.add(writer)
+
+    def wake(self, *, hurries: bool = False) -> None:
+        """Wake the thread for pending writes; with `hurries` it does not wait for more of them."""
+        if hurries:
+            self._hurry.set()
+        self.is_woken = True
+        self._bell.ring()
+        if self._thread is None:
+            self.start()
+
+    @property
+    def runs(self) -> bool:
+        """Whether the thread was started and not ended."""
+        return self._thread is not None and not self._is_over
+
+    def start(self, poll: float | None = None) -> None:
+        """Start the thread; with `poll` it also calls `maintain` every `poll` seconds."""
+        if poll is not None:
+            self._poll = poll
+        if self._thread is None and not self._is_over:
+            # This imports the JSON encoder here: a fork during an import in the thread would block the child.
+            encode_exactly({})
+            self._thread = threading.Thread(target=self._run, name="restencil-storage", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """End the thread."""
+        self._is_over = True
+        self._bell.ring()
+
+    def _run(self) -> None:
+        held: Any = None
+        retry: float | None = None
+        while not self._is_over:
+            poll = self._poll
+            woken = self._bell.wait(poll if retry is None else retry if poll is None else min(poll, retry))
+            held = self._writer()
+            if held is None or self._is_over:
+                return
+            try:
+                if woken:
+                    if retry is None:
+                        self._hurry.wait(self._write_behind)
+                    self._hurry.clear()
+                    self.is_woken = False
+                if woken or retry is not None:
+                    retry = None if held.commit_waiting() else max(_RETRY, held.connection.remaining())
+                held.maintain()
+            except Exception:
+                logger.exception("an iteration of the storage thread failed; the thread continues")
+                retry = 1.0
+            if not held.is_waiting:
+                held = None
+
+
+_writers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    until = time.monotonic() + _AT_EXIT / 1000
+    for writer in list(_writers):
+        try:
+            if writer.is_waiting:
+                writer.flush(max(0.0, until - time.monotonic()) * 1000)
+        except Exception:
+            logger.exception("pending writes of a store may not be in its storage")
+
+
+atexit.register(_at_exit)
