@@ -104,7 +104,7 @@ class Hydrator(Provenance):
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
         self.take_marks(loaded)
-        is_new = len(cells) > 1 and not (self.unverified or self._write_behind.is_open)
+        is_new = len(cells) > 1 and not (self.unverified or self._write_behind.queue)
         came: dict[str, list[StoredRow]] = {}
         for cell in cells:
             table, pk = cell
@@ -157,7 +157,7 @@ class Hydrator(Provenance):
         self.absent += 1
         if unverified is None:
             return
-        if self._write_behind.is_pending(cell):  # it was merged with a value that only memory had
+        if self._write_behind.queue.is_pending(cell):  # it was merged with a value that only memory had
             held = self._write_behind.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
             if held.stored is not UNDEFINED:
@@ -223,8 +223,8 @@ class Hydrator(Provenance):
         """Add one row that is newer than the rev in memory."""
         table, pk = cell = row.table, row.pk
         base, known = self._store_state.base, self._connection.known
-        before, is_pending = base.get(table, pk), self._write_behind.is_pending(cell)
-        is_joined = not is_pending and self._write_behind.is_joined(cell)
+        before, is_pending = base.get(table, pk), self._write_behind.queue.is_pending(cell)
+        is_joined = not is_pending and self._write_behind.queue.is_joined(cell)
         unverified = self.unverified.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
         self._came_meanwhile([row])
@@ -342,9 +342,9 @@ class Hydrator(Provenance):
             table, field, text = entry
             self.indexed.setdefault(table, set()).add((field, text))
             pk = loaded.index.get(entry)
-            if self._write_behind.is_open:
+            if self._write_behind.queue:
                 self.indexed_meanwhile.add(table)
-            if pk is not None and (not self._write_behind.is_open or base.by_index(table, field, text) is None):
+            if pk is not None and (not self._write_behind.queue or base.by_index(table, field, text) is None):
                 change.indexes.setdefault((table, field), {})[text] = pk
         if change.indexes:
             self._store_state.take_in(change)
@@ -369,7 +369,7 @@ class Hydrator(Provenance):
         if (
             rev is None
             or rev >= entry.number
-            or self._write_behind.is_pending(cell)
+            or self._write_behind.queue.is_pending(cell)
             or cell in self.unusable
             or here is None
         ):
@@ -402,7 +402,7 @@ class Hydrator(Provenance):
         shape = self.key_shapes.get(key)
         known, base = self._connection.known, self._store_state.base
         rev, unverified = known.key_revs.get(key), self.unverified_keys.pop(key, None)
-        meta, waits = base.key_meta(key), self._write_behind.date_of(key)
+        meta, waits = base.key_meta(key), self._write_behind.queue.date_of(key)
         if unverified is not None and waits is not None:
             self.unverified_keys[key] = unverified  # it is compared once the pending result is committed
         if result is None:

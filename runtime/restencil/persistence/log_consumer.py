@@ -251,7 +251,7 @@ class LogConsumer:
         if not self._write_behind.capture.keeps_key(key):
             return None
         meta = self._store_state.base.key_meta(key)
-        return NEVER if meta is None or self._write_behind.is_pending_key(key) else meta.number
+        return NEVER if meta is None or self._write_behind.queue.is_pending_key(key) else meta.number
 
     def _number_of_list(self, table: str, pk: str) -> float | None:
         """Return the number of a list in memory; NEVER while it waits for its commit, None if it is not stored."""
@@ -259,7 +259,11 @@ class LogConsumer:
             return None
         base = self._store_state.base
         meta = base.meta(table, pk)
-        return NEVER if meta is None or self._write_behind.is_pending((table, pk)) else base.number((table, pk), meta)
+        return (
+            NEVER
+            if meta is None or self._write_behind.queue.is_pending((table, pk))
+            else base.number((table, pk), meta)
+        )
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
 

@@ -187,7 +187,7 @@ class Provenance:
             self.unverified[table] = {
                 pk: -1 if is_epoch else revs[pk] if pk in revs else before.get(pk, -1)
                 for pk in pks
-                if not self._write_behind.is_pending((table, pk))
+                if not self._write_behind.queue.is_pending((table, pk))
             }
         for key in {**base.results, **base.key_metas}:
             rev = known.key_revs.get(key, self.unverified_keys.get(key, -1))
@@ -211,7 +211,7 @@ class Provenance:
 
     def update_has_unverified(self) -> None:
         """Update whether anything in memory is unverified."""
-        if self.indexed_meanwhile and not self._write_behind.is_open:
+        if self.indexed_meanwhile and not self._write_behind.queue:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
             self.indexed_meanwhile.clear()

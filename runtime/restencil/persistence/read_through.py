@@ -229,7 +229,7 @@ class ReadThrough:
             return False
         return (
             key in known.key_revs
-            or self._write_behind.is_pending_key(key)
+            or self._write_behind.queue.is_pending_key(key)
             or connection.state == "off"
             or not self._registry.keeps_key(key)
         )

@@ -72,7 +72,7 @@ class StoragePersistence:
         """The time of the next trim, in s of the monotonic clock."""
         # Methods of the port that are implemented by its parts.
         self.committed = write_behind.take
-        self.is_pinned = write_behind.is_pending
+        self.is_pinned = write_behind.queue.is_pending
         self.before_read = self.read_through.ensure_loaded
         self.before_value = self.read_through.ensure_value_loaded
         self.catch_up = self.read_through.catch_up_here

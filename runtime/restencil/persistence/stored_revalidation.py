@@ -81,4 +81,4 @@ class StoredRevalidation:
         if isinstance(self._store_state.base.get(*cell), Sentinel) or cell in self._hydrator.left_out:
             return True
         write_behind = self._write_behind
-        return cell in self._known.only_here or self._store_state.is_marked(cell) or write_behind.is_pending(cell)
+        return cell in self._known.only_here or self._store_state.is_marked(cell) or write_behind.queue.is_pending(cell)

@@ -69,10 +69,6 @@ class WriteBehind:
         self._registry = registry
         self.capture = capture = ChangeCapture(store_state, connection, registry)
         self.queue = queue = WriteQueue(store_state, connection, registry, capture)
-        self.is_pending = queue.is_pending
-        self.is_pending_key = queue.is_pending_key
-        self.is_joined = queue.is_joined
-        self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue)
         self._batch: WriteBatch | None = None
         self._goes_alone = False
@@ -103,11 +99,6 @@ class WriteBehind:
             return
         if hurries or not self.thread.is_woken:
             self.thread.wake(hurries=hurries)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether any writes are pending (locked)."""
-        return bool(self.queue)
 
     def use(self, places: Iterable[Place]) -> None:
         """Note that these rows and results were used; the next commit contains that."""
