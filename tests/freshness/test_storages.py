@@ -92,6 +92,12 @@ CASES: Final = {
         users.by_name(name='cy')
         items.create(body={'title': 'x', 'kind': 'b', 'state': 'closed', 'rank': 0, 'owner': 1, 'team': 1}) -> ok
     """,
+    "a filtered list that only the storage has, and a change that moves a record into it": """
+        world sqlite
+        other.items.get_list(title='new')
+        items.partial_update(id=1, body={'title': 'new'}) -> 204
+        items.get_list(title='new')
+    """,
     "a store that opens again and writes over rows of the same millisecond": """
         world sqlite, embeds_owner
         items.get(id=1)
