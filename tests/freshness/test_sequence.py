@@ -51,6 +51,34 @@ def test_list_is_fresh_again_when_the_marked_record_is_brought_whole(session: Se
     assert [item.body for item in session.call("items.get_list") if item.id == 1] == ["new"]
 
 
+BEST = """
+entities: {Item: {fields: {id: integer, title: string}}}
+resources:
+  items: {path: /items/:id, schema: Item}
+  best: {endpoints: {get: {path: /best, schema: {item: Item}}}}
+"""
+
+
+def test_result_that_is_no_list_is_fresh_again_when_the_marked_record_is_brought_whole() -> None:
+    """`{item: Item}` has nothing but the record, so its `get` is enough."""
+    titles = ["a"]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            titles.append(body["title"])
+            return NOTHING
+        item = {"id": 1, "title": titles[-1]}
+        return {"item": item} if target == "/best" else item
+
+    with small(BEST, answer) as session:
+        session.call("best.get")
+        session.call("items.partial_update", id=1, body={"title": "b"})
+        assert not session.is_fresh("best.get", {})
+        session.call("items.get", id=1)
+        assert session.requests("best.get") == []
+        assert session.call("best.get")["item"].title == "b"
+
+
 def test_list_stays_stale_when_the_marked_record_is_brought_in_part(session: Session) -> None:
     """A summary of the changed record does not make the list fresh that shows more of it."""
     session.call("items.get_list")
