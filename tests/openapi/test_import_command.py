@@ -88,6 +88,19 @@ def test_import_command_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) 
     assert there() == []
 
 
+def test_import_command_another_file_is_written_although_the_document_was_imported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Only the spec that an import wrote is up to date with its document."""
+    assert run(["import", "openapi.json"]) == 0
+    Path("folder").mkdir()
+    assert run(["import", "openapi.json", "--out", "folder"]) == 0
+    assert Path("folder/spec.yaml").exists()
+    capsys.readouterr()
+    assert run(["import", "openapi.json", "--out", "folder"]) == 0
+    assert capsys.readouterr().err == "folder: nothing changed in openapi.json\n"
+
+
 def test_import_command_summary_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     """`--format json` is one document on stdout, with the places of findings."""
     Path("openapi.json").write_text(json.dumps(shop(servers=[{"url": "/v1"}]), indent=1))

@@ -97,9 +97,10 @@ def unchanged(job: Job) -> Path | None:
     """
     if job.again or job.settles or job.source == "-":
         return None
-    record = recorded(job.out) if job.out is not None and not job.options.package else None
-    record = record or _last(job)
-    if record is None or record.source != state.named(job.source, job.target(record.package).parent):
+    record = _last(job) if job.out is None else recorded(job.out)
+    if record is None or job.options.package not in ("", record.package):
+        return None
+    if record.source != state.named(job.source, job.target(record.package).parent):
         return None
     out = job.target(record.package)
     folder = out.parent
