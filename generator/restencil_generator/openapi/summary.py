@@ -121,10 +121,10 @@ def _checks(made: Made) -> list[tuple[str, str]]:
     return [*head, *((shown(path), why) for path, why in made.tree.checks())]
 
 
-def _count(count: int, word: str, *, shown: bool = False) -> str:
+def _count(count: int, word: str) -> str:
     words = word.split(" ")
     many = " ".join([*words[:-1], plural(words[-1])])
-    return f"{count} {many if shown or count != 1 else word}"
+    return f"{count} {many if count != 1 else word}"
 
 
 def _at(place: Place) -> str:

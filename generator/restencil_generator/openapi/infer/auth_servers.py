@@ -201,19 +201,19 @@ def _use(security: tuple[Requirement, ...]) -> Use:
     return tuple(dict.fromkeys(tuple(requirement) for requirement in security))
 
 
-def servers_of(document: Document) -> tuple[dict[str, Value], str]:
-    """Return the top-level `url_prefix` or `servers`, and a comment."""
+def servers_of(document: Document) -> dict[str, Value]:
+    """Return the top-level `url_prefix` or `servers`."""
     found = [server for server in map(_with_scheme, document.servers) if is_usable(server)]
     unique = list({server.url: server for server in found}.values())
     if not unique:
-        return {}, ""
+        return {}
     if len(unique) == 1 and not unique[0].variables:
-        return {"url_prefix": unique[0].url}, ""
+        return {"url_prefix": unique[0].url}
     named: dict[str, Value] = {}
     for server in unique:
-        name = next(name for name in _server_names(server, document) if name not in named)
+        name = next(name for name in _server_names(server) if name not in named)
         named[name] = server.url if not server.variables else _with_variables(server)
-    return {"servers": named}, ""
+    return {"servers": named}
 
 
 def _with_scheme(server: Server) -> Server:
@@ -234,8 +234,7 @@ def is_usable(server: Server) -> bool:
     return bool(re.match(r"https?://[^/\s{}]+", text)) and "{" not in text and not re.search(r"[\s?#]", text)
 
 
-def _server_names(server: Server, document: Document) -> Iterable[str]:
-    del document
+def _server_names(server: Server) -> Iterable[str]:
     host = re.sub(r"^https?://|\{[^}]*\}", "", server.url).partition("/")[0].partition(":")[0]
     label = snake_case(server.name or server.description, "")
     for word in ("production", "sandbox", "staging", "development", "testing", "test", "local", "beta", "demo", "mock"):

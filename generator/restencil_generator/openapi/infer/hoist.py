@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from restencil_generator.openapi.infer.context import Endpoint
-from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
+from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 from restencil_generator.openapi.spec_tree import Tree, Value
 
 _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
@@ -18,7 +18,7 @@ _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
 }
 
 
-def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: PreviousChoices = NOTHING) -> None:
+def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: PreviousChoices) -> None:
     """Move errors of all operations to the top level, and reset them in operations without them.
 
     Errors that were at the top level or at single operations in the last import stay there.
@@ -43,7 +43,7 @@ def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: P
 def envelopes(
     top: dict[str, Value],
     written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]],
-    last: PreviousChoices = NOTHING,
+    last: PreviousChoices,
 ) -> None:
     """Move envelopes that most endpoints have to the resource or the spec. Those of the last import stay there."""
     whole: dict[str, Counter[str]] = {"envelope": Counter(), "list_envelope": Counter(), "request": Counter()}

@@ -14,7 +14,7 @@ from restencil_generator.openapi.document.model import Document, Operation, Para
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.pagination import SIZES
-from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
+from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
 from restencil_generator.openapi.spec_tree import Value
@@ -58,13 +58,12 @@ class Query:
     deprecated: bool
     style: str
     """The style in the spec language, empty to omit it."""
-    parameter: Parameter
 
 
 class Parameters:
     """Inference of parameters."""
 
-    def __init__(self, document: Document, shapes: Shapes, types: Types, last: PreviousChoices = NOTHING) -> None:
+    def __init__(self, document: Document, shapes: Shapes, types: Types, last: PreviousChoices) -> None:
         self.document = document
         self.shapes = shapes
         self.types = types
@@ -93,9 +92,7 @@ class Parameters:
                     schema = self.shapes.of(member.parts[0])
                     required = member.required and parameter.required
                     style = "repeat" if schema.type == "array" else "form" if schema.type == "object" else ""
-                    found.append(
-                        Query(wire, member.parts[0], required, schema.description, schema.deprecated, style, parameter)
-                    )
+                    found.append(Query(wire, member.parts[0], required, schema.description, schema.deprecated, style))
             elif parameter.place == "query":
                 found += self._query(parameter)
         unique = {query.wire: query for query in reversed(found)}
@@ -114,24 +111,13 @@ class Parameters:
                     self.shapes.of(member.parts[0]).description,
                     parameter.deprecated,
                     "",
-                    parameter,
                 )
                 for wire, member in record.members.items()
             ]
         wire, style = parameter.name, style_of(parameter, self._shape(schema))
         if wire.endswith("[]") and schema.type == "array":
             wire, style = wire[:-2], "brackets"
-        return [
-            Query(
-                wire,
-                part,
-                parameter.required,
-                parameter.description,
-                parameter.deprecated,
-                style,
-                parameter,
-            )
-        ]
+        return [Query(wire, part, parameter.required, parameter.description, parameter.deprecated, style)]
 
     def _shape(self, schema: Schema) -> str:
         """Return the type of a value; of several alternatives the one that needs a style most."""

@@ -238,10 +238,7 @@ class _Writer:
             top["title"] = " ".join(document.title.split())
         if document.description.strip():
             top["description"] = document.description.strip()
-        servers, comment = servers_of(document)
-        top |= servers
-        if comment:
-            tree.comments[("servers",)] = comment
+        top |= servers_of(document)
         if style != "as_is":
             top["wire_names"] = style
         auth, comment = self.context.access.auth()

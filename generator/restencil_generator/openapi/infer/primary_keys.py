@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from restencil_generator.openapi.infer.names.inflection import GLOBAL, KEY_WORDS, snake_case
+from restencil_generator.openapi.infer.names.inflection import GLOBAL, KEY_WORDS, plural, snake_case
 from restencil_generator.openapi.infer.records import Record, Shapes
 from restencil_generator.openapi.spec_tree import CHECK
 
@@ -149,7 +149,7 @@ class Keys:
                 name = f"{thing}_{ending}"
                 if not all(self.shapes.has_scalar(record, name) for record in records):
                     continue
-                part, comment = KeyPart((records[0].by_name[name],)), f"pk: {name} of {thing_of(place, thing)}"
+                part, comment = KeyPart((records[0].by_name[name],)), f"pk: {name} of {plural(thing or place.thing)}"
                 if place.owners and ending not in GLOBAL:
                     parts = (*self._owners(records, place, part.wires[0]), part)
                     return Key(5, parts, f"{comment}, counts per {_braced(place.owners)}")
@@ -216,13 +216,6 @@ def from_path(place: Place) -> Key:
     """Return the key by rule 8: the parameters of the path."""
     parameters = (*place.parents, place.parameter)
     return Key(8, tuple(KeyPart((), parameter) for parameter in parameters), "check: pk from the path")
-
-
-def thing_of(place: Place, thing: str) -> str:
-    """Return the plural of a thing for comments: `orders`."""
-    from restencil_generator.openapi.infer.names.inflection import plural
-
-    return plural(thing or place.thing)
 
 
 def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place) -> Key | None:

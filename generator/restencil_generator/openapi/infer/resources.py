@@ -18,7 +18,7 @@ from restencil_generator.openapi.document.model import Document, Part, Where
 from restencil_generator.openapi.infer.calls import MUTATIONS, Call
 from restencil_generator.openapi.infer.delete_verbs import effect_of
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
-from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place
+from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place, from_path
 from restencil_generator.openapi.infer.query_selection import Selection
 from restencil_generator.openapi.infer.records import Record, Shapes, merged, overlap
 from restencil_generator.openapi.infer.response_layout import (
@@ -29,7 +29,6 @@ from restencil_generator.openapi.infer.response_layout import (
     Many,
     One,
     ResponseLayout,
-    keyed_by_path,
 )
 from restencil_generator.openapi.infer.routes import Route, is_nested_in, parents, route, stem
 from restencil_generator.openapi.spec_tree import CHECK
@@ -311,7 +310,7 @@ class _Finder:
         if one is not None:
             self.found.items += 1
             if one.key is None and guess:
-                one = keyed_by_path(one, place)
+                one = dataclasses.replace(one, key=from_path(place))
         elif get is None and mutates and items is not None and many is not None:
             key = self.keys.find(items, None, place, guess=True)
             one = One((), many.items, items, key) if key is not None else None

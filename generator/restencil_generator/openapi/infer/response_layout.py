@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from restencil_generator.openapi.document.model import Part, Schema
 from restencil_generator.openapi.infer.names.inflection import plural, snake_case
-from restencil_generator.openapi.infer.primary_keys import STRONG, Key, Keys, Place, from_path
+from restencil_generator.openapi.infer.primary_keys import STRONG, Key, Keys, Place
 from restencil_generator.openapi.infer.records import Record, Shapes
 
 ENVELOPES = ["data", "result", "results", "response", "item", "value", "payload", "body", "object", "content"]
@@ -90,7 +90,6 @@ class Many:
     items: Part
     values: bool = False
     bare: bool = True
-    nullable: bool = False
 
 
 class ResponseLayout:
@@ -224,10 +223,10 @@ class ResponseLayout:
     def _lists(self, schema: Schema, path: tuple[str, ...], depth: int, bare: bool) -> Iterator[Many]:
         if schema.type == "array":
             if schema.items is not None:
-                yield Many(path, schema.items, False, bare, schema.nullable)
+                yield Many(path, schema.items, False, bare)
         elif schema.type == "object" and not schema.properties:
             if schema.values is not None and self.shapes.record_of(schema.values) is not None:
-                yield Many(path, schema.values, True, bare, schema.nullable)
+                yield Many(path, schema.values, True, bare)
         elif schema.type == "object" and depth < DEPTH:
             alone = bare and len(schema.properties) == 1
             for wire, part in schema.properties.items():
@@ -244,8 +243,3 @@ _UNKNOWN = 1000
 
 def _describes_page(name: str) -> bool:
     return name in STATUS or bool(PAGE_WORDS & set(name.split("_")))
-
-
-def keyed_by_path(one: One, place: Place) -> One:
-    """Return a record with the parameters of the path as its key, if it has none."""
-    return one if one.key is not None else dataclasses.replace(one, key=from_path(place))

@@ -122,7 +122,7 @@ def owner_name(found: Route, index: int) -> str:
     return own if own.startswith(f"{owner}_") else f"{owner}_{own}"
 
 
-def parameter_names(found: Route, fixed: Mapping[int, str], apart: Iterable[str] = ()) -> dict[int, str]:
+def parameter_names(found: Route, fixed: Mapping[int, str], apart: Iterable[str]) -> dict[int, str]:
     """Return distinct names of a path's parameters by position; `fixed` ones are given, others also avoid `apart`."""
     taken = {*fixed.values(), *apart}
     names = dict(fixed)

@@ -340,10 +340,10 @@ def shown(path: Path) -> str:
     return ".".join(path)
 
 
-def excerpt(node: Node, limit: int = 60) -> str:
+def excerpt(node: Node) -> str:
     """Format a value for messages, on one line."""
     text = _flow(value_of(node))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _flow(value: Value) -> str:
