@@ -23,6 +23,7 @@ from restencil_generator.diff.walk import (
 )
 from restencil_generator.spec import model as d
 from restencil_generator.spec.names import constant_name
+from restencil_generator.spec.type_info import names_in, types_of
 
 Use: TypeAlias = "tuple[str, ...]"
 """A place where a type is used."""
@@ -86,56 +87,13 @@ def _uses(
     spec: d.Spec, renamed: Mapping[tuple[Kind, str], str], resources: Mapping[str, str]
 ) -> dict[tuple[Kind, str], set[Use]]:
     """Return the places where each type is used, with names of the new spec."""
+    names: dict[tuple[str, str], str] = {("resource", name): called for name, called in resources.items()}
+    names.update(renamed.items())
     found: dict[tuple[Kind, str], set[Use]] = {}
-    for kind, name, use in _used(spec, renamed, resources):
-        found.setdefault((kind, name), set()).add(use)
+    for type, _, (kind, name, *where) in types_of(spec):
+        for used in names_in(type):
+            found.setdefault(used, set()).add((kind, names.get((kind, name), name), *where))
     return found
-
-
-def _used(
-    spec: d.Spec, renamed: Mapping[tuple[Kind, str], str], resources: Mapping[str, str]
-) -> Iterator[tuple[Kind, str, Use]]:
-    for name, one in spec.objects.items():
-        for field in one.fields:
-            yield from _in_type(field.type, "object", renamed.get(("object", name), name), field.wire)
-    for name, entity in spec.entities.items():
-        called = renamed.get(("entity", name), name)
-        for field in entity.fields:
-            yield from _in_type(field.type, "entity", called, field.wire)
-        if entity.extends is not None:
-            yield "entity", entity.extends, ("extends", called)
-    for name, resource in spec.resources.items():
-        called = resources.get(name, name)
-        yield from _in_type(resource.schema, "resource", called)
-        for member, endpoint in resource.all_endpoints():
-            yield from _in_endpoint(endpoint, called, member)
-
-
-def _in_endpoint(endpoint: d.Endpoint, *where: str) -> Iterator[tuple[Kind, str, Use]]:
-    for field in (*endpoint.params, *endpoint.search_params, *(one.field for one in endpoint.header_params)):
-        yield from _in_type(field.type, "argument", *where, field.wire)
-    yield from _in_type(endpoint.schema, "schema", *where)
-    yield from _in_type(endpoint.body.type if endpoint.body is not None else None, "body", *where)
-    yield from _in_type(endpoint.returns, "returns", *where)
-    for status, shape in endpoint.errors.items():
-        for name in shape:
-            yield "object", name, ("error", *where, status)
-
-
-def _in_type(type: d.Type | None, *where: str) -> Iterator[tuple[Kind, str, Use]]:
-    for part in d.walk(type) if type is not None else ():
-        match part:
-            case d.EnumRef(name):
-                yield "enum", name, where
-            case d.ObjectRef(name):
-                yield "object", name, where
-            case d.EntityRef(name):
-                yield "entity", name, where
-            case d.UnionOf(choices):
-                for choice in choices:
-                    yield "entity", choice.entity, (*where, str(choice.value))
-            case _:
-                pass
 
 
 # ------------------------------------------------------------------------------------------------------------- findings

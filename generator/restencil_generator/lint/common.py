@@ -43,33 +43,6 @@ def declared_here(place: Place) -> tuple[Related, ...]:
     return (Related(place, "declared here"),)
 
 
-def types_of(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
-    """Yield every type that is declared anywhere, with its place."""
-    for fields in (declared.fields for table in (spec.objects, spec.entities) for declared in table.values()):
-        for field in fields:
-            yield field.place, field.type
-    of_client = [*(param.field for param in spec.header_params), *spec.search_params]
-    of_client += [field for server in spec.servers for field in server.variables]
-    for field in of_client:
-        yield field.place, field.type
-    for resource in spec.resources.values():
-        if resource.schema is not None:
-            yield resource.place, resource.schema
-        for param in resource.header_params:
-            yield param.field.place, param.field.type
-        for field in (*resource.params, *resource.search_params):
-            yield field.place, field.type
-        if resource.body is not None and resource.body.type is not None:
-            yield resource.place, resource.body.type
-        for endpoint in resource.endpoints.values():
-            types = [field.type for field in (*endpoint.params, *endpoint.search_params)]
-            types += [param.field.type for param in endpoint.header_params]
-            types += [d.ObjectRef(name) for shape in endpoint.errors.values() for name in shape]
-            for type in (endpoint.schema, endpoint.returns, endpoint.body.type if endpoint.body else None, *types):
-                if type is not None:
-                    yield endpoint.place, type
-
-
 def parts_of(type: d.Type, wanted: Any) -> Iterator[Any]:
     """Yield the types of a class in a type, including itself."""
     return (part for part in d.walk(type) if isinstance(part, wanted))

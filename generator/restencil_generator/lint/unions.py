@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Iterator
 
 from restencil_generator.diagnostics.model import Place, quoted
-from restencil_generator.lint.common import Finding, parts_of, types_of
+from restencil_generator.lint.common import Finding, parts_of
 from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import types_of
 
 
 def _one_ofs(spec: d.Spec) -> Iterator[tuple[Place, d.OneOf]]:
     """Yield every union of types, once at each place."""
-    return iter(dict.fromkeys((place, part) for place, type in types_of(spec) for part in parts_of(type, d.OneOf)))
+    return iter(dict.fromkeys((place, part) for type, place, _ in types_of(spec) for part in parts_of(type, d.OneOf)))
 
 
 def find_alike(spec: d.Spec) -> Iterator[Finding]:

@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.lint.common import Finding, operations, parts_of, types_of
+from restencil_generator.lint.common import Finding, operations
 from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import names_in, types_of
 
 
 def find_unused(spec: d.Spec) -> Iterator[Finding]:
     """Find declared types and authentication schemes that are not used."""
-    used: set[str] = set()
-    for _, type in types_of(spec):
-        used.update(part.name for part in parts_of(type, (d.EnumRef, d.ObjectRef)))
-        used.update(d.entities_in(type))
-    used.update(entity.extends for entity in spec.entities.values() if entity.extends is not None)
+    used = {named for type, _, _ in types_of(spec) for named in names_in(type)}
     tables: list[tuple[str, Mapping[str, Any]]] = [
         ("enum", spec.enums),
         ("object", spec.objects),
@@ -24,7 +21,7 @@ def find_unused(spec: d.Spec) -> Iterator[Finding]:
     ]
     for kind, table in tables:
         for name, declared in table.items():
-            if name not in used:
+            if (kind, name) not in used:
                 yield Finding(f"nothing uses the {kind} {quoted(name)}", declared.place, "remove it")
     yield from _unused_schemes(spec)
 

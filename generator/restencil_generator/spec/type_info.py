@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
 
+from restencil_generator.diagnostics.model import Place
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.type_words import SCALARS
 
@@ -249,3 +250,47 @@ _OTHERS: Final[Mapping[type[d.Type], TypeInfo]] = {
     d.ObjectType: TypeInfo(_ANY, False, "object"),
     d.AnyOf: TypeInfo(_ANY, False, "several", one_text=True),
 }
+
+
+def types_of(spec: d.Spec) -> Iterator[tuple[d.Type, Place, tuple[str, ...]]]:
+    """Yield every type that is declared anywhere, with its place, and the names of the parts that contain it."""
+    for field in (*_arguments(spec), *(variable for server in spec.servers for variable in server.variables)):
+        yield field.type, field.place, ("client", field.wire)
+    for name, declared in spec.objects.items():
+        for field in declared.fields:
+            yield field.type, field.place, ("object", name, field.wire)
+    for name, entity in spec.entities.items():
+        for field in entity.fields:
+            yield field.type, field.place, ("entity", name, field.wire)
+        if entity.extends is not None:
+            yield d.EntityRef(entity.extends), entity.place, ("entity", name)
+    for name, resource in spec.resources.items():
+        parts: list[tuple[str, d.Resource | d.Endpoint]] = [("", resource), *resource.all_endpoints()]
+        for member, part in parts:
+            for type, where in _types_of_part(part):
+                if type is not None:
+                    yield type, part.place, ("resource", name, member, *where)
+
+
+def names_in(type: d.Type) -> Iterator[tuple[Literal["enum", "object", "entity"], str]]:
+    """Yield the declared types in a type, by kind and name."""
+    for part in d.walk(type):
+        if isinstance(part, d.EnumRef):
+            yield "enum", part.name
+        elif isinstance(part, d.ObjectRef):
+            yield "object", part.name
+    for name in d.entities_in(type):
+        yield "entity", name
+
+
+def _types_of_part(part: d.Resource | d.Endpoint) -> Iterator[tuple[d.Type | None, tuple[str, ...]]]:
+    yield from ((field.type, ("argument", field.wire)) for field in (*part.params, *_arguments(part)))
+    yield part.schema, ("schema",)
+    yield None if part.body is None else part.body.type, ("body",)
+    yield part.returns if isinstance(part, d.Endpoint) else None, ("returns",)
+    yield from ((d.ObjectRef(name), ("error", status)) for status, shape in part.errors.items() for name in shape)
+
+
+def _arguments(part: d.Spec | d.Resource | d.Endpoint) -> Iterator[d.Field]:
+    yield from part.search_params
+    yield from (param.field for param in part.header_params)
