@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 from tests.freshness.programs import World
+from tests.freshness.server import NOTHING
 from tests.freshness.small import small
 
 SPEC: Final = """
@@ -139,3 +140,36 @@ def test_record_is_fresh_after_a_response_with_null_for_nothing_that_was_sent(hi
         session.call("files.get", id=1)
         session.call("files.partial_update", id=1, body=body)
         assert session.requests("files.get", id=1) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "response", "known"),
+    [
+        ("partial_update", NOTHING, {"content": "old"}),
+        ("partial_update", {"id": 1}, {}),
+        ("update", {"id": 1, "kind": "a"}, {"content": "old"}),
+        ("create", {"id": 1}, {}),
+    ],
+)
+def test_value_that_was_sent_ends_with_a_response_of_get_that_leaves_it_out(
+    change: str, response: Any, known: dict[str, Any]
+) -> None:
+    """A server that leaves out null did not store it; also if a response had another value in that place before."""
+    file = {"id": 1, "kind": "a", **known}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return file if target != "/files" else [file]
+        file.pop("content", None)
+        return response
+
+    with small(SPEC, answer, World(sqlite=True)) as session:
+        arguments = {} if change == "create" else {"id": 1}
+        if arguments:
+            session.call("files.get", **arguments)
+        session.call(f"files.{change}", body={"kind": "a", "content": "sent"}, **arguments)
+        session.call("files.get_list")
+        assert session.call("files.get", id=1).content is None
+        assert session.requests("files.get", id=1) == []
+        session.sync()
+        assert session.call("files.get", "whole", "other", id=1).content is None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, Meta, Sentinel, is_dict, is_list, same_json
 from ..schema.collection import append, overlay
-from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
+from ..schema.stored import PartialEntries, PartialKeys, is_partial, known_record, record_of
 from .staleness import NEVER
 from .tables import Tables, Whole
 from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
@@ -181,6 +181,20 @@ def keep_whole(change: ChangeSet) -> None:
             wholes = change.partial.setdefault(table, {})
             for pk in written:
                 wholes[pk] = underlying.whole(table, pk) or Whole(NEVER, 1, frozenset(), NEVER)
+
+
+def keep_received(change: ChangeSet) -> None:
+    """Preserve the last responses with complete records, without the fields to which a change gave values of its own.
+
+    No response has contained these values.
+    """
+    keep_whole(change)
+    for table, wholes in change.partial.items():
+        for pk, whole in wholes.items():
+            before, now = (known_record(state.get(table, pk)) or {} for state in (change.underlying, change))
+            sent = {name for name in now if name not in before or not same_json(before[name], now[name])}
+            later = {name: since for name, since in whole.later.items() if name not in sent}
+            wholes[pk] = whole._replace(fields=whole.fields - sent, later=later)
 
 
 def keep_representation(change: ChangeSet) -> list[EntityPath]:

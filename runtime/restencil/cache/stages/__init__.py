@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from .list_membership import extend_list
-from .mutation import complete_response, follow_change
+from .mutation import complete_response, follow_change, withdraw_values
 from .normalization import normalize_response, validate_response
 from .other_results import run_update
 from .races import note_freshness
@@ -23,6 +23,7 @@ def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, strict: boo
     stages = (
         (validate_response, True),
         (complete_response, side_effect),
+        (withdraw_values, notes_overlaps and not side_effect),
         (normalize_response, True),
         (follow_change, side_effect),
         (extend_list, is_page),

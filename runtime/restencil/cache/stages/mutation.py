@@ -8,18 +8,20 @@ from ...base.logs import logger
 from ...base.response import answered_method
 from ...base.values import SCALARS, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
-from ...schema.entity import EntitySchema, completed, usable_pk, without_lists
-from ...schema.stored import entries_of, entry_pk
+from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
+from ...schema.stored import entries_of, entry_pk, known_record
 from ..addressed import (
     entities_of_url,
     entity_of_record,
     entity_of_result,
     entity_schema,
     has_several_tables,
+    named_entities,
     params_of,
     result_of_get,
 )
-from ..merge import keep_whole
+from ..merge import keep_received
+from ..tables import Tables
 from .list_membership import update_lists
 from .other_results import expire_lists, expire_records, expire_self
 
@@ -60,6 +62,28 @@ def complete_response(tx: Transaction) -> None:
         tx.response = {**sent, **response}
 
 
+def withdraw_values(tx: Transaction) -> None:
+    """Set optional fields to null that `get` leaves out, and whose value was only ever sent by a change.
+
+    Other fields that are left out keep their values, because a response may be a summary.
+    """
+    request, response, base = tx.request, tx.response, tx.underlying
+    siblings, schema = request.rules.siblings, as_entity(request.rules.schema)
+    if siblings is None or schema is None or not is_mapping(response) or not isinstance(base, Tables):
+        return
+    if request.selects_representation or not siblings.is_item(request.url):
+        return
+    for one in named_entities(schema, response, params_of(request.rules, request.args), tx.writer):
+        whole, record = base.whole(schema.table_key, one.pk), known_record(base.get(schema.table_key, one.pk))
+        if whole is None or record is None:
+            continue
+        received = {*response, *whole.fields, *whole.later}
+        fields = [field.in_json for field in schema.model.fields.values() if not field.required]
+        sent = [name for name in fields if name in record and name not in received]
+        if sent:
+            tx.response = {**dict.fromkeys(sent), **response}
+
+
 def _has_null_for_value(body: object, response: object) -> bool:
     """Return whether a response has null in a member that has a value in the request body, at any depth in both.
 
@@ -87,7 +111,7 @@ def follow_change(tx: Transaction) -> None:
     if not tx.is_expected:
         _rename(tx)
         if not tx.writer.is_certain:
-            keep_whole(tx.change)
+            keep_received(tx.change)
             if tx.writer.write_set is not None:
                 tx.writer.write_set.keeps_whole = True
     if tx.response is not None or tx.request.rules.deletes:
