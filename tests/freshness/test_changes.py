@@ -82,6 +82,39 @@ def test_result_without_entities_is_stale_after_a_change_of_its_resource(
     assert tuple(not session.is_fresh(read, given) for read, given in reads) == is_stale
 
 
+@pytest.mark.parametrize("through", ["", "other"])
+@pytest.mark.parametrize(
+    ("change", "arguments"), [("create", {"body": {}}), ("delete", {"id": 1}), ("drain", {"id": 1})]
+)
+def test_result_without_entities_is_stale_after_a_change_below_its_path(
+    change: str, arguments: dict[str, Any], through: str
+) -> None:
+    """Also if it is of another resource; one at the path of another cluster is left fresh."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return {"count": 1, "id": 1} if method == "GET" else NOTHING if body is None else {"id": 2, **body}
+
+    with small(CLUSTERS, answer, World(sqlite=True)) as session:
+        for name in "ab":
+            session.call("clusters.get", name=name)
+        session.call(f"nodes.{change}", cluster="a", **arguments)
+        session.sync()
+        since = len(session.asked(0))
+        for name in "ab":
+            session.call("clusters.get", "whole", through, name=name)
+        assert session.asked(since) == ["GET /clusters/a"]
+
+
+CLUSTERS = """
+resources:
+  clusters: {endpoints: {get: {path: "/clusters/:name", method: GET, schema: {count: integer}}}}
+  nodes:
+    path: /clusters/:cluster/nodes/:id
+    schema: {entity: Node, fields: {id: integer}}
+    endpoints: {drain: {path: "/clusters/:cluster/nodes/:id/drain", method: POST, body: null, schema: null}}
+"""
+
+
 SUMMARIES = """
 entities:
   Note: {fields: {id: integer, title: string, text: string}}

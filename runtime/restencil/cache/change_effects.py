@@ -19,7 +19,7 @@ from ..schema.stored import entries_of, entry_pk, is_collection, known_record
 from .addressed import entities_of, entity_of_result, entity_schema
 from .marking import mark_lists, mark_record
 from .reach import tables_of
-from .staleness import EVERY_RECORD, StaleSet, paths_above
+from .staleness import ANY_RESOURCE, EVERY_RECORD, StaleSet, paths_above
 
 if TYPE_CHECKING:
     from .request import Rules
@@ -203,7 +203,10 @@ class _Effects:
         return self._writer.underlying.listings(table)
 
     def _mark_values(self) -> None:
-        """Mark errors of the resource as stale, and results without entities that are below no other record's path."""
+        """Mark errors of the resource as stale, and results without entities that are below no other record's path.
+
+        Those above the path of the mutation are stale as well, whatever their resource.
+        """
         siblings, schema, resource = self._siblings, self._request.rules.schema, self._request.rules.resource
         if siblings is None or resource is None:
             return
@@ -217,6 +220,7 @@ class _Effects:
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
         self.stale.values.update((resource, place) for place in (None, *records))
+        self.stale.values.update((ANY_RESOURCE, place) for place, *_ in self._above[1:])
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from ..schema.entity import as_entity
 from ..schema.stored import is_partial, known_record
 from .policy import INFINITE, STALE, Freshness
 from .reach import tables_of
-from .staleness import EVICTED, NEVER, NO_MARK, REPRESENTED, UNCHANGED, Mark, paths_above
+from .staleness import ANY_RESOURCE, EVERY_RECORD, EVICTED, NEVER, NO_MARK, REPRESENTED, UNCHANGED, Mark, paths_above
 from .tables import EMPTY, WHOLE_TABLE, Contents
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _result_mark(base: Tables, request: Request, since: float = NEVER, *, has_li
     )
     if rules.siblings is None or not rules.has_values:
         return mark
-    return max(mark, marks.of_values(rules.resource, lambda: record_path_above(request)))
+    return max(mark, marks.of_values(lambda: value_places(request)))
 
 
 def read_places(request: Request) -> Iterable[tuple[str, str]]:
@@ -174,12 +174,11 @@ def read_places(request: Request) -> Iterable[tuple[str, str]]:
     return () if siblings is None or path is None else siblings.read_places(path)
 
 
-def record_path_above(request: Request) -> str | None:
-    """Return the path of the resource's record above a request's path; None if there is none."""
-    siblings, path = request.rules.siblings, request.path
-    if siblings is None or path is None:
-        return None
-    return next(filter(siblings.is_item, paths_above(path)), None)
+def value_places(request: Request) -> Iterable[tuple[str | None, str | None]]:
+    """Return the places of `StaleSet.values` that a request belongs to."""
+    siblings, path, resource = request.rules.siblings, request.path, request.rules.resource
+    above = None if siblings is None or path is None else next(filter(siblings.is_item, paths_above(path)), None)
+    return (resource, above), (resource, EVERY_RECORD), (ANY_RESOURCE, path)
 
 
 def _is_in(cell: EntityPath, received: Received | None) -> bool:

@@ -31,6 +31,9 @@ REPRESENTED: Final = "another representation of its record was requested since"
 UNCHANGED: Final = frozenset({EVICTED, REPRESENTED})
 """The events that change nothing on the server: live reads do not request data again because of them."""
 
+ANY_RESOURCE: Final = ""
+"""In place of a resource, a mark on the results of all."""
+
 EVERY_RECORD: Final = "*"
 """In place of a path or primary key, a mark on every record."""
 
@@ -94,7 +97,7 @@ class StaleSet:
         self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
         self.values: set[tuple[str, str | None]] = set()
-        """Results of a resource with values, below the path of a record or (None) below none."""
+        """Results of a resource with values, below the path of a record or (None) below none; of any, at this path."""
 
     def __bool__(self) -> bool:
         return bool(self.tests or self.represented or any(map(vars(self).__getitem__, _KINDS)))
@@ -323,11 +326,11 @@ class StaleMarks:
         found = self._newest_of_kind
         return max([self._floor.number, *(found.get(kind, NEVER) for kind in kinds or found)])
 
-    def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
-        """Return the mark of a result of a resource with values, which may be below the path of a record."""
+    def of_values(self, places: Callable[[], Iterable[tuple[str | None, str | None]]]) -> Mark:
+        """Return the mark of a result with values at these places of `StaleSet.values`."""
         if not (self.stored or self._marks["values"]):
             return NO_MARK
-        return max(self._of("values", (resource, place)) for place in {record_path(), EVERY_RECORD})
+        return max(self._of("values", place) for place in places())
 
     def of_errors(self, names: Iterable[str]) -> Mark:
         """Return the mark of recorded errors of reads of these entities and resources."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..cache.freshness import read_places, record_path_above
-from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
+from ..cache.freshness import read_places, value_places
+from ..cache.staleness import ELSEWHERE, StaleSet, paths_above
 from ..schema.collection import identity_of_text, is_selected
 from ..schema.entity import as_entity
 from ..schema.stored import is_collection
@@ -101,8 +101,7 @@ def wanted_marks(request: Request) -> list[Mark]:
     if rules.resource is not None:
         found.append(("resource", rules.resource, ""))
         if rules.has_values:
-            places = (record_path_above(request) or "", EVERY_RECORD)
-            found += [("values", rules.resource, place) for place in places]
+            found += [("values", resource or "", place or "") for resource, place in value_places(request)]
     found += [("read", name, values) for name, values in read_places(request)]
     path, entity, args = request.path, as_entity(rules.schema), rules.entity_args(request.args)
     params: Any = args[0] if args else None

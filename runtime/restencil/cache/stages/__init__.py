@@ -23,7 +23,7 @@ def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, strict: boo
     stages = (
         (validate_response, True),
         (complete_response, side_effect),
-        (withdraw_values, notes_overlaps and not side_effect),
+        (withdraw_values, strict and not side_effect),
         (normalize_response, True),
         (follow_change, side_effect),
         (extend_list, is_page),
