@@ -490,6 +490,31 @@ resources:
         assert [card.id for card in session.call("cards.get_list")] == [1, 3]
 
 
+@pytest.mark.parametrize("outcome", [NOTHING, Response(500, {})])
+@pytest.mark.parametrize("body", [{"name": "red", "color": "b"}, [{"name": "blue"}, {"name": "red", "color": "b"}]])
+def test_creation_makes_the_record_stale_whose_key_it_sends(outcome: Any, body: Any) -> None:
+    """It may exist already, and be replaced."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            return outcome
+        return {"name": target.rpartition("/")[2], "color": "r"}
+
+    with small(TAGS, answer) as session:
+        session.call("tags.get", name="red")
+        attempt(session, "tags.create" if isinstance(body, dict) else "tags.create_many", body=body)
+        assert session.requests("tags.get", name="red") == ["GET /tags/red"]
+
+
+TAGS = """
+resources:
+  tags:
+    path: /tags/:name
+    schema: {entity: Tag, pk: name, fields: {name: string, color: string}}
+    endpoints: {create_many: {extends: create, body: any}}
+"""
+
+
 # 3.4 expires
 
 

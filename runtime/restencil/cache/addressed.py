@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ProcessingError
-from ..base.values import SCALARS, is_dict, is_mapping
+from ..base.values import SCALARS, is_dict, is_list, is_mapping
 from ..schema.entity import EntitySchema, as_entity, is_other_name, params_to_fields, usable_pk
 from .request import call_args
 
@@ -76,6 +76,18 @@ def _stored_with(
         pk = pk_of(schema)
         if pk is not None and writer.is_stored(schema.table_key, pk):
             found.append(AddressedEntity(name, schema, pk))
+    return found
+
+
+def entities_of_creation(request: Request, writer: Normalization) -> list[AddressedEntity]:
+    """Return the entities whose primary keys a creation sends: they may exist already, and be replaced (an upsert)."""
+    rules = request.rules
+    body = request.args[-1] if rules.mutation.has_body and request.args else None
+    found: list[AddressedEntity] = []
+    for value in body if is_list(body) else (body,):
+        if is_mapping(value):
+            params = rules.params_to_fields(own_params(rules, request.args))
+            found += named_entities(rules.item, {**params, **value}, {}, writer)
     return found
 
 

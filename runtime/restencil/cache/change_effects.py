@@ -16,7 +16,7 @@ from ..base.values import INVALID, text_of
 from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
 from ..schema.stored import entries_of, entry_pk, is_collection, known_record
-from .addressed import entities_of, entity_of_result, entity_schema
+from .addressed import entities_of, entities_of_creation, entity_of_result, entity_schema
 from .marking import mark_lists, mark_record
 from .reach import tables_of
 from .staleness import ANY_RESOURCE, EVERY_RECORD, StaleSet, paths_above
@@ -295,6 +295,9 @@ class _Effects:
         if adds:
             for table in self.tables:
                 self._mark_lists(table, ())
+            sent = [(one.schema.table_key, one.pk) for one in entities_of_creation(self._request, self._writer)]
+            self.stale.cells.update(sent)  # they may have existed, so that it replaced them
+            self._mark_subtrees(sent)
         elif not self._named:
             self._all()
         self._same_address()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED
+from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
 from ..schema.stored import is_partial, known_record
 from .policy import INFINITE, STALE, Freshness
@@ -283,19 +284,23 @@ class _Judge:
         if root is None or not self._rules.strict:
             return self._assembled()
         table, pk = root
+        values: Iterable[object] = (pk,)
         if table in self._collections:
             meta = self._base.meta(table, pk)
             if meta is None or is_partial(self._base.get(table, pk)):
                 return Freshness(STALE)
             number, expires_at = self._base.number(root, meta), meta.expires_at
+            values = identity_of_text(pk).values()
         else:
             number, expires_at = self._whole(root)
             if number == NEVER:
                 return Freshness(STALE)
-            # After its deletion, lists may still contain a record, marked as deleted: only the own response decides.
-            deletion, own = self._base.marks.of_argument(pk), self._base.key_meta(self._request.key)
-            if deletion.number >= (NEVER if own is None or own.error is not None else own.number):
-                return Freshness(STALE, deletion)
+        # After its deletion, lists may still contain a record, marked as deleted: only the own response decides.
+        own = self._base.key_meta(self._request.key)
+        own_number = NEVER if own is None or own.error is not None else own.number
+        deletion = max((self._base.marks.of_argument(str(value)) for value in values), default=NO_MARK)
+        if deletion.number >= own_number:
+            return Freshness(STALE, deletion)
         return self._judge(number, expires_at, Contents({table: {pk}}, EMPTY))
 
     def _assembled(self) -> Freshness:
