@@ -66,6 +66,17 @@ def test_holes_object_with_a_list_is_read_whole(here: Here) -> None:
     assert here.controller.cached(Wrapped) is None
 
 
+def test_holes_list_that_lost_an_item_is_fetched_by_who_was_answered_it(here: Here) -> None:
+    """Another process has extended the list, and the storage has lost its item: a read asks, and never gives None."""
+    here.answers["/articles"] = [FIRST]
+    assert titles(here.controller.read(Articles.get_list)) == ["A"]
+    here.other.answered(Articles.get_list.push, SECOND, {})
+    here.other.drop("Article", "2")
+    here.turn()
+    here.answers["/articles"] = [FIRST, SECOND]
+    assert titles(here.controller.read(Articles.get_list)) == ["A", "B"]
+
+
 def test_holes_bounded_store_reads_again_what_it_evicted(here: Here) -> None:
     """With a storage a bound is one of memory alone: what was let go of is read from the storage, without a request."""
     here.begin(max_entities=10)

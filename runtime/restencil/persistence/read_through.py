@@ -380,6 +380,7 @@ class ReadThrough:
                     continue
             with store_state.hooks:
                 walk.begin(schema, stored, from_storage=from_storage, is_own=is_own)
+            lists = [(node.table_key, pk) for node, _, pks in walk.ahead if node.is_collection for pk in pks]
             if listed is not None:
                 self._note_lists(walk.ahead, listed)
                 listed = None
@@ -389,6 +390,8 @@ class ReadThrough:
                 continue
             if is_loaded:
                 self._write_behind.use(walk.touched)
+            if key is not None and any(seen.get(*cell) is UNDEFINED for cell in lists):
+                found = False  # its response contained the list, which the storage has lost, or cannot show completely
             if not found:
                 self._connection.count["holes"] += 1
             elif request is not None:
