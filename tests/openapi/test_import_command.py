@@ -242,12 +242,16 @@ def test_import_command_summary_counts_what_was_guessed(capsys: pytest.CaptureFi
     assert "primary keys: 1 stated, 1 guessed (check:)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("title", ["REST API v1", "", "2.0"])
-def test_import_command_title_that_gives_no_package(title: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("title", "named"),
+    [("REST API v1", "the title 'REST API v1'"), ("", "a missing title"), ("2.0", "the title '2.0'")],
+)
+def test_import_command_title_that_gives_no_package(title: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, which asks for the name."""
     Path("openapi.json").write_text(json.dumps(shop(info={"title": title})))
     assert run(["import", "openapi.json"]) == 2
-    assert "cannot be used as the name of the package; choose a name with --package NAME" in capsys.readouterr().err
+    asked = f"{named} cannot be used as the name of the package; choose a name with --package NAME"
+    assert asked in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

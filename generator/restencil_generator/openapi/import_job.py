@@ -197,9 +197,9 @@ def package_of(document: Document) -> str:
     if name in sys.stdlib_module_names:
         name = f"{name}_api"  # a package with that name would hide the module
     if not name or not name[0].isalpha():
+        title = f"the title {quoted(document.title)}" if document.title else "a missing title"
         raise Failure(
-            f"{document.source}: the title {quoted(document.title)} cannot be used as the name of the package; "
-            "choose a name with --package NAME"
+            f"{document.source}: {title} cannot be used as the name of the package; choose a name with --package NAME"
         )
     return name
 
