@@ -195,7 +195,6 @@ class DeclaredModel(EntityModel):
         super().__init__(cls, settings, fields)
         self._arguments = {name: argument for name, (argument, _, _) in own.items()}
         self._required = frozenset(found.in_json for found in self.fields.values() if found.required)
-        self._hints: dict[str, Any] | None = None
         self.whole = True
         self.direct = False  # tables contain records, from which instances are created
 
@@ -207,15 +206,9 @@ class DeclaredModel(EntityModel):
 
     # -- annotations -------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def kinds(self) -> dict[str, Any]:
         """The types of the fields, by name; None for types that cannot be evaluated."""
-        found = self._hints
-        if found is None:
-            found = self._hints = self._looked_up()
-        return found
-
-    def _looked_up(self) -> dict[str, Any]:
         if self.kind is Pydantic:
             model: Any = self.cls
             if not model.__pydantic_complete__:
@@ -239,36 +232,31 @@ class DeclaredModel(EntityModel):
                 return typing.get_type_hints(holder, scope, include_extras=True)[name]
             except KeyError:
                 continue  # a base class declares it
-            except Exception:  # as in `_looked_up`
+            except Exception:  # as in `kinds`
                 return None
         return None
 
-    @property
+    @cached_property
     def codecs(self) -> dict[str, Codec]:
         """The conversions of fields, by Python name."""
-        found = self._codecs
-        if found is None:
-            codecs = {name: _codec(kind) for name, kind in self.kinds.items() if name not in self._related()}
-            found = self._codecs = {name: codec for name, codec in codecs.items() if codec is not None}
-        return found
+        codecs = {name: _codec(kind) for name, kind in self.kinds.items() if name not in self._related}
+        return {name: codec for name, codec in codecs.items() if codec is not None}
 
+    @cached_property
     def _related(self) -> set[str]:
         return {relation.name for relation in self.relations}
 
-    @property
+    @cached_property
     def relations(self) -> tuple[Relation, ...]:
         """The fields that refer to entities: those of `schema`, else those whose annotations contain entities."""
-        found = self._relations
-        if found is None:
-            raw = self.setting("schema")
-            if raw is None:
-                raw = {name: self._schema_of(name, kind) for name, kind in self.kinds.items()}
-            found = self._relations = tuple(
-                Relation(name, self.to_json.get(name, name), schema, self.fields[name])
-                for name, schema in raw.items()
-                if schema is not None
-            )
-        return found
+        raw = self.setting("schema")
+        if raw is None:
+            raw = {name: self._schema_of(name, kind) for name, kind in self.kinds.items()}
+        return tuple(
+            Relation(name, self.to_json.get(name, name), schema, self.fields[name])
+            for name, schema in raw.items()
+            if schema is not None
+        )
 
     def _schema_of(self, name: str, kind: object) -> object:
         if kind is None:
@@ -333,11 +321,10 @@ class DeclaredModel(EntityModel):
     @cached_property
     def _steps(self) -> list[tuple[str, str, str, Codec | None, Any]]:
         """The fields that are no relations, each as JSON name, argument, name, conversion, and tuple or set type."""
-        related = self._related()
         return [
             (self.to_json.get(name, name), argument, name, self.codecs.get(name), self._shapes.get(name))
             for name, argument in self._arguments.items()
-            if name not in related
+            if name not in self._related
         ]
 
     def _decoded(self, record: Mapping[str, object], pk: str | None) -> dict[str, Any]:
@@ -401,7 +388,7 @@ class DeclaredModel(EntityModel):
         members: Mapping[str, Any] = members_of(instance, to_wire)
         names = self._written
         found = {names[name]: value for name, value in members.items() if name in names}
-        for name in found.keys() & self._related():
+        for name in found.keys() & self._related:
             found[name] = getattr(instance, name)  # the instance itself, since its class has JSON names of its own
         record: dict[str, Any] = {}
         for name, value in found.items():

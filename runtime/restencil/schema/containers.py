@@ -50,20 +50,16 @@ class Union(Schema):
             )
         self.raw: dict[Any, Any] = dict(schema)
         self.attribute = schema_attribute
-        self._resolved: dict[Any, Schema | None] | None = None
 
-    @property
+    @cached_property
     def mapping(self) -> dict[Any, Schema | None]:
         """The schemas by the value of the attribute that selects them."""
-        found = self._resolved
-        if found is None:
-            self._resolved = found = {name: schema_of(raw) for name, raw in self.raw.items()}
-        return found
+        return {name: schema_of(raw) for name, raw in self.raw.items()}
 
     def define(self, definition: Mapping[Any, object]) -> None:
         """Add further schemas, replacing those of equal values."""
         self.raw.update(definition)
-        self._resolved = None
+        self.__dict__.pop("mapping", None)
         definitions.changed()
 
     def children(self) -> Iterable[Schema | None]:
@@ -451,28 +447,24 @@ class Object(Schema):
         self.constants = dict(constants or {})
         self.wire = dict(wire or {})
         self._names = {json_name: name for name, json_name in self.wire.items()}
-        self._members: dict[str, Schema] | None = None
 
     def define(self, definition: Mapping[str, object]) -> None:
         """Add further members, replacing those of equal names."""
         self.definition.update(definition)
-        self._members = None
+        self.__dict__.pop("members", None)
         definitions.changed()
 
     @property
     def plain(self) -> bool:  # type: ignore[override]  # renamed members need conversion
         return not self.wire
 
-    @property
-    def members(self) -> dict[str, Schema]:
-        found = self._members
-        if found is None:
-            found = {}
-            for name, raw in self.definition.items():
-                schema = schema_of(raw)
-                if schema is not None:
-                    found[self.wire.get(name, name)] = schema
-            self._members = found
+    @cached_property
+    def members(self) -> dict[str, Schema]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        found: dict[str, Schema] = {}
+        for name, raw in self.definition.items():
+            schema = schema_of(raw)
+            if schema is not None:
+                found[self.wire.get(name, name)] = schema
         return found
 
     @property

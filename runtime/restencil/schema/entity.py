@@ -467,7 +467,6 @@ class EntityModel(Model):
         self.single = self.pk_parts == ()
         """Whether there is only one record, whatever the arguments are."""
         self.pk_optional: bool = self.setting("pk_optional", False)
-        self._pk: PkFunction | None = None
         # None for hooks that are not overridden, so that these are not called.
         self.params = {f.in_json: f.param for f in self.fields.values() if f.param is not None}
         """The path parameters that fill absent fields, by the JSON names of the fields."""
@@ -537,13 +536,10 @@ class EntityModel(Model):
             return True
         return self.setting("pk") is None and "id" not in self.fields
 
-    @property
+    @cached_property
     def pk(self) -> PkFunction:
         """The function `pk(record, parent, key, args)`: it returns the primary key of a JSON record, or None."""
-        found = self._pk
-        if found is None:
-            self._pk = found = _pk_function(self)
-        return found
+        return _pk_function(self)
 
     @cached_property
     def pk_name(self) -> str | None:
@@ -665,20 +661,15 @@ class EntityModel(Model):
                     return found
         return super().sent(name, value)
 
-    @property
+    @cached_property
     def relations(self) -> tuple[Relation, ...]:
         """The fields with a schema, and those with objects that contain entities."""
-        found = self._relations
-        if found is None:
-            raw: dict[str, Any] = {name: f.schema for name, f in self.fields.items() if f.schema is not None}
-            raw.update(self.setting("schema", {}))
-            raw.update(object_schemas(self, self.fields.keys() - raw.keys()))
-            found = tuple(
-                Relation(name, self.to_json.get(name, name), schema, self.fields.get(name))
-                for name, schema in raw.items()
-            )
-            self._relations = found
-        return found
+        raw: dict[str, Any] = {name: f.schema for name, f in self.fields.items() if f.schema is not None}
+        raw.update(self.setting("schema", {}))
+        raw.update(object_schemas(self, self.fields.keys() - raw.keys()))
+        return tuple(
+            Relation(name, self.to_json.get(name, name), schema, self.fields.get(name)) for name, schema in raw.items()
+        )
 
     @cached_property
     def direct(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from ..base.values import DICT, MAPPING, SCALARS, UNDEFINED, is_mapping, is_sequence, kind_of, read_only
@@ -120,34 +121,25 @@ class OneOf(Schema):
         self.raw: tuple[Any, ...] = tuple(alternatives)
         self.attribute = attribute
         self._raw_values = dict(values or {})
-        self._alternatives: tuple[Alternative, ...] | None = None
-        self._by_kind: dict[str, tuple[Alternative, ...]] = {}
-        self._by_mark: dict[tuple[type[Any], Any], Alternative] = {}
-        self._entities: dict[str, EntitySchema] = {}
 
-    @property
+    @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
         """The types, resolved at first use."""
-        found = self._alternatives
-        if found is None:
-            found = tuple(map(_alternative, self.raw))
-            entities = {one.name: one.schema for one in found if isinstance(one.schema, EntitySchema)}
-            self._entities = entities
-            kinds = {kind for one in found for kind in one.kinds}
-            self._by_kind = {kind: tuple(one for one in found if kind in one.kinds) for kind in kinds}
-            if len(entities) == 1:  # a string or number is the primary key of the only entity
-                keyed = next(one for one in found if one.is_entity)
-                for kind in (TEXT, NUMBER):
-                    self._by_kind.setdefault(kind, (keyed,))
-            if self.attribute:
-                self._by_mark = self._marks(found)
-            self._alternatives = found
-        return found
+        return tuple(map(_alternative, self.raw))
 
-    @property
-    def entities(self) -> Mapping[Any, EntitySchema]:
-        _ = self.alternatives  # resolves them
-        return self._entities
+    @cached_property
+    def entities(self) -> Mapping[Any, EntitySchema]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return {one.name: one.schema for one in self.alternatives if isinstance(one.schema, EntitySchema)}
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, tuple[Alternative, ...]]:
+        kinds = {kind for one in self.alternatives for kind in one.kinds}
+        found = {kind: tuple(one for one in self.alternatives if kind in one.kinds) for kind in kinds}
+        if len(self.entities) == 1:  # a string or number is the primary key of the only entity
+            keyed = next(one for one in self.alternatives if one.is_entity)
+            for kind in (TEXT, NUMBER):
+                found.setdefault(kind, (keyed,))
+        return found
 
     def select(self, value: object, parent: object, key: str | None) -> tuple[object, Schema | None]:
         found = self.of(value)
@@ -163,9 +155,10 @@ class OneOf(Schema):
         names = (name for name, one in self.entities.items() if one.cls is entity.cls)
         return next(({"id": pk, "schema": name} for name in names), None)
 
-    def _marks(self, found: tuple[Alternative, ...]) -> dict[tuple[type[Any], Any], Alternative]:
-        """Map each value of the attribute to an alternative: through `values`, else constants, else names."""
-        objects = [one for one in found if OBJECT in one.kinds]
+    @cached_property
+    def _by_mark(self) -> Mapping[tuple[type[Any], Any], Alternative]:
+        """The alternative of each value of the attribute: through `values`, else constants, else names."""
+        objects = [one for one in self.alternatives if OBJECT in one.kinds]
         marks: dict[tuple[type[Any], Any], Alternative] = {(str, one.name): one for one in reversed(objects)}
         for one in reversed(objects):
             if self.attribute in one.constants:
@@ -173,7 +166,7 @@ class OneOf(Schema):
                 marks[type(fixed), fixed] = one
         for value, raw in self._raw_values.items():
             raw = raw.raw if isinstance(raw, Lazy) else raw
-            for place, one in zip(self.raw, found, strict=True):
+            for place, one in zip(self.raw, self.alternatives, strict=True):
                 if (place.raw if isinstance(place, Lazy) else place) is raw:
                     marks[type(value), value] = one
         return marks
@@ -185,14 +178,13 @@ class OneOf(Schema):
         if isinstance(value, MAPPING):
             return self._object(value)
         kind = _KINDS.get(kind_of(value), LIST_KIND if is_sequence(value) else "")
-        alternatives = self.alternatives
         candidates = self._by_kind.get(kind, ())
-        if kind == LIST_KIND or not alternatives:
+        if kind == LIST_KIND:
             return candidates[0] if candidates else None
         return next((one for one in candidates if _decodes(one, value)), None)
 
     def _object(self, value: Mapping[str, object]) -> Alternative | None:
-        candidates = self.alternatives and self._by_kind.get(OBJECT, ())
+        candidates = self._by_kind.get(OBJECT, ())
         if len(candidates) < 2:
             return candidates[0] if candidates else None
         if self.attribute:

@@ -331,9 +331,6 @@ class Model:
         """The JSON names of fields from path parameters, which are never sent in a body."""
         self.read_only = self._read_only(parents)
         """The JSON names of read-only fields, which are left out when an instance is sent in a body."""
-        self._codecs: dict[str, Codec] | None = None
-        self._kinds: dict[str, Any] | None = None
-        self._relations: tuple[Any, ...] | None = None  # of Relation, which builds on this file
         self._node: Any = None
 
     def _read_only(self, parents: list[Model]) -> frozenset[str]:
@@ -371,24 +368,21 @@ class Model:
     def _record_bases(self) -> list[type]:
         return [base for base in self.cls.__mro__[1:] if "__model__" in base.__dict__]
 
-    @property
+    @cached_property
     def codecs(self) -> dict[str, Codec]:
         """The conversions of fields, by Python name; annotations are evaluated at first use."""
-        found = self._codecs
-        if found is None:
-            decoders: Mapping[str, Any] = self.setting("decode", {})
-            encoders: Mapping[str, Any] = self.setting("encode", {})
-            found = {}
-            for name, declared in self.fields.items():
-                decode = declared.decode or decoders.get(name)
-                encode = declared.encode or encoders.get(name)
-                built_in = self._built_in(declared) if decode is None or encode is None else None
-                if decode is not None or encode is not None or built_in is not None:
-                    found[name] = Codec(
-                        decode or (built_in.decode if built_in else _same),
-                        encode or (built_in.encode if built_in else encode_any),
-                    )
-            self._codecs = found
+        decoders: Mapping[str, Any] = self.setting("decode", {})
+        encoders: Mapping[str, Any] = self.setting("encode", {})
+        found: dict[str, Codec] = {}
+        for name, declared in self.fields.items():
+            decode = declared.decode or decoders.get(name)
+            encode = declared.encode or encoders.get(name)
+            built_in = self._built_in(declared) if decode is None or encode is None else None
+            if decode is not None or encode is not None or built_in is not None:
+                found[name] = Codec(
+                    decode or (built_in.decode if built_in else _same),
+                    encode or (built_in.encode if built_in else encode_any),
+                )
         return found
 
     def _built_in(self, declared: Field) -> Codec | None:
@@ -414,18 +408,15 @@ class Model:
         found: Codec | None = None if schema is None else schema.conversion()
         return found
 
-    @property
+    @cached_property
     def kinds(self) -> dict[str, Any]:
         """The types of the fields without `decode` or `format`, by Python name; None for types that are unknown."""
-        found = self._kinds
-        if found is None:
-            decoders: Mapping[str, Any] = self.setting("decode", {})
-            found = self._kinds = {
-                name: self.annotation_of(declared)
-                for name, declared in self.fields.items()
-                if declared.decode is None and name not in decoders and not has_format(declared.format)
-            }
-        return found
+        decoders: Mapping[str, Any] = self.setting("decode", {})
+        return {
+            name: self.annotation_of(declared)
+            for name, declared in self.fields.items()
+            if declared.decode is None and name not in decoders and not has_format(declared.format)
+        }
 
     def annotation_of(self, declared: Field, named: Callable[[str], object] | None = None) -> object:
         """Return the type of a field; None if its annotation cannot be evaluated.
@@ -463,12 +454,10 @@ class Model:
             found = self._node = Model.new_node(self)
         return found
 
-    @property
-    def relations(self) -> tuple[Any, ...]:
+    @cached_property
+    def relations(self) -> tuple[Any, ...]:  # of Relation, which builds on this file
         """The fields that contain entities."""
-        found = self._relations
-        if found is None:
-            found = self._relations = self.node.own_relations()
+        found: tuple[Any, ...] = self.node.own_relations()
         return found
 
     @cached_property

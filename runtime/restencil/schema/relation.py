@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from ..base.errors import ConversionError
-from ..base.values import DICT, INVALID, LIST, MAPPING, UNDEFINED, Sentinel
+from ..base.values import DICT, INVALID, LIST, MAPPING, UNDEFINED
 from .codec import MAPS, bare, item_of
 from .containers import Values
 from .notation import Lazy, schema_of
@@ -19,13 +20,10 @@ from .stored import is_falsy
 class Relation:
     """A field of an entity that has a schema."""
 
-    __slots__ = ("_node", "_raw", "in_json", "name", "needed", "raises")
-
     def __init__(self, name: str, in_json: str, raw: Any, declared: Field | None) -> None:
         self.name = name
         self.in_json = in_json
         self._raw = raw
-        self._node: Schema | None | Sentinel = UNDEFINED
         self.raises = declared is not None and declared.required
         default = None if declared is None else declared.default
         self.needed = self.raises or (
@@ -53,18 +51,15 @@ class Relation:
         """Whether a value can contain entities; False if the schema is a conversion."""
         return self.node is None or not self.node.is_leaf
 
-    @property
+    @cached_property
     def node(self) -> Schema | None:
         """The schema of the field, resolved at first use."""
-        found = self._node
-        if isinstance(found, Sentinel):
-            self._node = found = schema_of(self._raw)
-        return found
+        return schema_of(self._raw)
 
     @property
     def is_resolved(self) -> bool:
         """Whether `node` was used; until then nothing was normalized or denormalized with the schema."""
-        return not isinstance(self._node, Sentinel)
+        return "node" in self.__dict__
 
     def converts(self, props: Mapping[str, object]) -> bool:
         """Whether a record has a value in the field whose Python form differs from JSON."""
