@@ -218,11 +218,8 @@ class PersistentStoreMixin:
     """The methods of a store that concern its storage; without one they do nothing."""
 
     _persistence: PersistencePort | None = None
-
-    @property
-    def is_persistent(self) -> bool:
-        """Whether the store has a storage, so that reads may have to wait for it."""
-        return self._persistence is not None
+    is_persistent = False
+    """Whether the store has a storage, so that reads may have to wait for it."""
 
     def looking(self, request: Request, read: Callable[..., Reading], *, is_memoized: bool = True) -> StepsOf[Reading]:
         """Return steps that load a result from the storage, if there is one, and read it by `read` or `read_base`.

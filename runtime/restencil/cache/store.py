@@ -106,6 +106,7 @@ class Store(Dumpable):
         self._origins: dict[bool, str] = {}
         if storage is not None:
             self._persistence = store_state.persistence = persistence_of(self, store_state, storage)
+            self.is_persistent = True
         stores.add(self)
 
     def another(self) -> Store:
