@@ -38,9 +38,6 @@ class Waiters:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[PendingRequest]] = {}
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._waiting
-
     def add(self, key: str, wanted: PendingRequest) -> None:
         """Add a request that waits for a key."""
         with self._lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy_imports import running_loop
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
     from .log_consumer import Waiters
     from .pending_write import PendingWrite
-    from .read_set import References
     from .schema_fingerprint import SchemaRegistry
     from .write_behind import WriteBehind
 
@@ -380,9 +379,10 @@ class ReadThrough:
                     continue
             with store_state.hooks:
                 walk.begin(schema, stored, from_storage=from_storage, is_own=is_own)
-            lists = [(node.table_key, pk) for node, _, pks in walk.ahead if node.is_collection for pk in pks]
+            lists = [(node, pk) for node, _, pks in walk.ahead if node.is_collection for pk in pks]
             if listed is not None:
-                self._note_lists(walk.ahead, listed)
+                for node, pk in lists:  # so that mutations update them
+                    store_state.base.note_listing(binding_of((node.table_key, pk), node, listed))
                 listed = None
             found = yield from self._through(walk, asks=asks, waits=waits)
             if found is None or generation != hydrator.generation:
@@ -390,7 +390,7 @@ class ReadThrough:
                 continue
             if is_loaded:
                 self._write_behind.use(walk.touched)
-            if key is not None and any(seen.get(*cell) is UNDEFINED for cell in lists):
+            if key is not None and any(seen.get(node.table_key, pk) is UNDEFINED for node, pk in lists):
                 found = False  # its response contained the list, which the storage has lost, or cannot show completely
             if not found:
                 self._connection.count["holes"] += 1
@@ -411,7 +411,8 @@ class ReadThrough:
             level = walk.next_level()
             if not level:
                 break
-            misses = self.misses.of(_cells_of(level), waits=waits) if asks else {}
+            wanted = ((node.table_key, node, pks) for node, _, pks in level)
+            misses = self.misses.of(wanted, waits=waits) if asks else {}
             if misses:
                 asks = yield from self._levels.load(misses)
                 if store_state.optimistic.stale or store_state.view is not seen:
@@ -424,12 +425,6 @@ class ReadThrough:
             self.hydrator.forget_lists(incomplete)
             return None
         return is_whole and not any(self.misses.is_dangling_in(table) for table in walk.whole)
-
-    def _note_lists(self, level: Iterable[References], request: Request) -> None:
-        """Bind loaded lists to the request, so that mutations update them."""
-        for node, _, pks in level:
-            for pk in pks if node.is_collection else ():
-                self._store_state.base.note_listing(binding_of((node.table_key, pk), node, request))
 
     def wrote(self, pending: PendingWrite) -> None:
         """Note what an action of this process has written."""
@@ -495,7 +490,3 @@ class ReadThrough:
         """Return a sentence about the origin of the result of a key; None if a response contained it."""
         self._connection.drain_capture()
         return "it was loaded from the storage" if key in self.hydrator.loaded_keys else None
-
-
-def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, object, Iterable[str]]]:
-    return ((node.table_key, node, pks) for node, _, pks in level)
