@@ -134,6 +134,12 @@ def test_envelope_that_is_absent_in_the_response_to_a_change_says_that_the_chang
         called(endpoint, Asked({"ok": True}), asynchronous=False, id=1)
 
 
+def test_envelopes_text_in_place_of_a_record_is_an_error_that_names_what_ignores_it() -> None:
+    """Many servers answer a change with `"OK"`."""
+    with pytest.raises(ProcessingError, match="found 'OK'; .* ignore=True if its content does not matter"):
+        called(one(method="PUT"), Asked("OK"), asynchronous=False, id=1)
+
+
 def test_envelopes_error_of_a_member_names_its_resource() -> None:
     """What a resource is called in the client stands before the member."""
 

@@ -84,7 +84,8 @@ def fitting(schema: Schema, value: object) -> object:
         return value
     raise ProcessingError(
         f"expected an object or a list, found {value!r:.100}; set schema=None for a response without entities, "
-        "empty='none' if it may be empty or null, or return the object in process()"
+        "ignore=True if its content does not matter, empty='none' if it may be empty or null, or return the object in "
+        "process()"
     )
 
 
