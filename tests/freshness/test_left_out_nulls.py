@@ -37,6 +37,8 @@ class Notes:
             self.texts[pk] = body["text"]
         if method == "PATCH" and body.get("title") == "short":
             return {"id": pk, "title": "short"}  # not all of the required fields: it says nothing of others
+        if method == "PATCH" and body.get("title") == "silent":
+            return {"id": pk, "title": "silent", "tag": "a"}  # all of the required fields, without what was sent
         return self.note(pk)
 
 
@@ -68,6 +70,15 @@ def test_response_to_a_change_that_leaves_out_a_null_field_removes_its_value() -
         session.call("notes.partial_update", id=1, body={"text": None})
         assert session.requests("notes.get", id=1) == []
         assert session.call("notes.get", id=1).text is None
+
+
+def test_response_to_a_change_that_leaves_out_what_was_sent_says_nothing_of_it() -> None:
+    """It is no null: the next read asks."""
+    with small(SPEC, Notes()) as session:
+        session.call("notes.get", id=1)
+        session.call("notes.partial_update", id=1, body={"title": "silent", "text": "new"})
+        assert session.bound("notes.get").cached(id=1).text == "new"
+        assert session.requests("notes.get", id=1) == ["GET /notes/1"]
 
 
 def test_response_without_a_required_field_says_nothing_of_others() -> None:

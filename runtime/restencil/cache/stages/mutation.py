@@ -51,12 +51,15 @@ def complete_response(tx: Transaction) -> None:
         tx.writer.is_certain = False
     if model is None or not is_mapping(response) or not is_mapping(body):
         return
-    if rules.required_fields(model) <= response.keys():
+    is_whole = rules.required_fields(model) <= response.keys()
+    if is_whole and rules.read.needs != "required":
         return
     from ...schema.validation import fitting_members
 
     fields = {field.in_json for field in model.fields.values()}
-    sent = {name: value for name, value in fitting_members(model, body).items() if name in fields}
+    members = fitting_members(model, body).items()
+    # A field that a complete record omits is null.
+    sent = {name: value for name, value in members if name in fields and not (is_whole and value is None)}
     if not sent.keys() <= response.keys():
         tx.writer.is_certain = False
         tx.response = {**sent, **response}
