@@ -506,6 +506,19 @@ def test_creation_makes_the_record_stale_whose_key_it_sends(outcome: Any, body: 
         assert session.requests("tags.get", name="red") == ["GET /tags/red"]
 
 
+@pytest.mark.parametrize("outcome", [NOTHING, {"name": "green"}, Response(500, {})])
+def test_put_of_a_record_that_was_not_known_makes_lists_stale(outcome: Any) -> None:
+    """It may have created the record."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return outcome if method == "PUT" else [{"name": "red", "color": "r"}]
+
+    with small(TAGS, answer) as session:
+        session.call("tags.get_list")
+        session.begin(Step("do", 0, "tags.update", {"name": "green", "body": {"color": "g"}}))
+        assert session.requests("tags.get_list") == ["GET /tags"]
+
+
 TAGS = """
 resources:
   tags:
@@ -950,6 +963,43 @@ def test_change_that_was_accepted_never_raises_for_an_empty_response(
     assert attempt(session, change, "204", **arguments) is None
     assert session.wrong("users.get_list", {}, session.call("users.get_list")) is None
     assert session.wrong("items.get_list", {}, session.call("items.get_list")) is None
+
+
+@pytest.mark.parametrize("change", ["create", "update"])
+@pytest.mark.parametrize(
+    "body",
+    [{"lines": [{"text": "n"}]}, {"first": {"text": "n"}}, {"all": [{"text": "n"}]}, {"meta": {"line": {"text": "n"}}}],
+)
+@pytest.mark.parametrize("response", [NOTHING, {"id": 1}])
+def test_change_that_creates_nested_records_never_raises_for_their_missing_keys(
+    response: Any, body: Any, change: str
+) -> None:
+    """The server chooses the keys of nested records that are sent without; the next read shows them."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return {"id": 1, "first": None, "all": [], "lines": [], "meta": {}} if method == "GET" else response
+
+    with small(ORDERS_WITH_LINES, answer) as session:
+        arguments = {} if change == "create" else {"id": 1}
+        if arguments:
+            session.call("orders.get", **arguments)
+        session.call(f"orders.{change}", body=body, **arguments)
+        assert session.requests("orders.get", id=1) == ["GET /orders/1"]
+
+
+ORDERS_WITH_LINES = """
+entities:
+  Line: {fields: {id: integer, order: integer, text: string}}
+  Order:
+    fields:
+      id: integer
+      first: Line?
+      all: [Line]
+      lines: {collection: [Line], nest: {order: id}}
+      meta: {object: {line: Line?}}
+resources:
+  orders: {path: "/orders/:id", schema: Order, optimistic: true}
+"""
 
 
 def test_change_whose_body_misfits_raises_and_says_that_it_was_made(session: Session) -> None:

@@ -144,6 +144,8 @@ class _Effects:
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         existence = existence or cell[0] in self._unidentified  # lists may contain it without its primary key
+        if self._request.rules.mutation.method == "PUT" and cell in self._named:
+            existence = existence or self._writer.record_before(*cell) is None  # it may have created the record
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
 
     @cached_property

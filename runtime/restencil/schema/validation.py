@@ -85,7 +85,7 @@ def fitting_members(
 
     A body may have a member in another shape than the entity, such as a list of logins where the entity has a list of
     users. A reference must therefore be a possible primary key of the entity, and one for which `is_known`, if given,
-    returns True.
+    returns True. A nested entity must have a primary key.
     """
     relations = {relation.in_json: relation.node for relation in model.relations}
     kinds = {model.to_json.get(name, name): kind for name, kind in model.kinds.items()}
@@ -102,15 +102,22 @@ def fitting_members(
 
 def _refers(schema: Schema | None, value: object, is_known: Callable[[EntitySchema, Any], bool] | None) -> bool:
     """Whether the scalars in place of entities can be primary keys of these."""
+    if isinstance(schema, Collection):
+        return _refers(schema.inner, value, is_known)
     if isinstance(schema, EntitySchema) and type(value) in (str, int):
         model = schema.model
         kind = model.kinds.get(model.to_python.get(model.pk_name or "", model.pk_name or ""))
         if type(value) is str and kind in (int, int | None) and not value.removeprefix("-").isdecimal():
             return False
         return is_known is None or is_known(schema, value)
-    if isinstance(schema, RecordSchema) and is_mapping(value):
+    if isinstance(schema, EntitySchema) and is_mapping(value) and schema.lenient_pk(value, ()) is None:
+        return False  # it is new: the server creates it, and chooses its primary key
+    if isinstance(schema, RecordSchema | EntitySchema) and is_mapping(value):
         relations = [relation for relation in schema.model.relations if relation.in_json in value]
         return all(_refers(relation.node, value[relation.in_json], is_known) for relation in relations)
+    if isinstance(schema, Object) and is_mapping(value):
+        members = [(one, value[name]) for name, one in schema.members.items() if name in value]
+        return all(_refers(one, member, is_known) for one, member in members)
     if schema is not None and is_sequence(value):
         return all(_refers(child, item, is_known) for item in value for child in schema.children())
     return True
