@@ -74,6 +74,8 @@ def withdraw_values(tx: Transaction) -> None:
     siblings, schema = request.rules.siblings, as_entity(request.rules.schema)
     if siblings is None or schema is None or not is_mapping(response) or not isinstance(base, Tables):
         return
+    if not base.partial.get(schema.table_key):
+        return  # each record is as a response contained it
     if request.selects_representation or not siblings.is_item(request.url):
         return
     for one in named_entities(schema, response, params_of(request.rules, request.args), tx.writer):
