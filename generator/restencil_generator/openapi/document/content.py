@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from restencil_generator.openapi.document.json_schema import shape
+from restencil_generator.openapi.document.json_schema import malformed
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Content, ContentKind, Finding, Part, Where
 from restencil_generator.openapi.document.pointer import child, within
@@ -61,7 +61,7 @@ class Contents:
         if written is None:
             return []
         if not is_table(written):
-            self._found("malformed", f"expected an object of media types, not {shape(written)}", part.where)
+            self._report(malformed(part.where, "an object of media types", written))
             return []
         found: list[Content] = []
         for media, value in written.items():

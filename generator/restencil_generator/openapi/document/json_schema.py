@@ -9,7 +9,7 @@ from typing import Any, Final, TypeGuard, cast
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.json_types import is_list, is_table
-from restencil_generator.openapi.document.model import Part, Scalar, Schema, SchemaType, Where
+from restencil_generator.openapi.document.model import Finding, Part, Scalar, Schema, SchemaType, Where
 from restencil_generator.openapi.document.pointer import keys, token
 
 TYPES: Final = frozenset(("string", "integer", "number", "boolean", "array", "object"))
@@ -218,6 +218,11 @@ def shape(value: object) -> str:
     if is_table(value):
         return "an object"
     return "a list" if is_list(value) else f"the number {value}"
+
+
+def malformed(where: Where, expected: str, value: object) -> Finding:
+    """Return a finding about a part that is not what OpenAPI expects there."""
+    return Finding("malformed", f"expected {expected}, not {shape(value)}; it is ignored", where)
 
 
 def last_key(where: Where) -> str:

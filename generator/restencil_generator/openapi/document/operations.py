@@ -12,8 +12,8 @@ from urllib.parse import unquote_plus
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.content import Contents
-from restencil_generator.openapi.document.json_schema import OneOf, shape
-from restencil_generator.openapi.document.json_types import is_list, is_table
+from restencil_generator.openapi.document.json_schema import OneOf, malformed
+from restencil_generator.openapi.document.json_types import is_list, is_table, texts
 from restencil_generator.openapi.document.model import (
     Body,
     Content,
@@ -155,11 +155,8 @@ class Operations:
 
     def _written(self, part: Part, key: str) -> Iterator[_Written]:
         """Yield the operations of a path item."""
-        item = self._references.follow(part)
+        item = self._references.table(part, "a path item")
         if item is None:
-            return
-        if not is_table(item.value):
-            self._malformed(item.where, "a path item", item.value)
             return
         siblings = part.value if is_table(part.value) and item is not part else {}
         for name in [*METHODS, *_extra_methods(item.value)]:
@@ -171,7 +168,7 @@ class Operations:
             if not is_table(written.value):
                 self._malformed(written.where, "an operation", written.value)
                 continue
-            tags = tuple(tag for tag in _list(written.value, "tags") if isinstance(tag, str) and tag.strip())
+            tags = tuple(tag for tag in texts(written.value.get("tags")) if tag.strip())
             yield _Written(OperationKey(method, key, tags), item, written)
 
     def _operation(self, written: _Written) -> Operation:
@@ -232,11 +229,8 @@ class Operations:
                 self._malformed(within(holder.where, "parameters"), "a list of parameters", written)
                 continue
             for index, value in enumerate(written or ()):
-                each = self._references.follow(child(holder, value, "parameters", index))
+                each = self._references.table(child(holder, value, "parameters", index), "a parameter")
                 if each is None:
-                    continue
-                if not is_table(each.value):
-                    self._malformed(each.where, "a parameter", each.value)
                     continue
                 place, name = each.value.get("in"), each.value.get("name")
                 if place in ("body", "formData"):
@@ -360,10 +354,8 @@ class Operations:
         written = part.value.get("requestBody")
         if written is None:
             return None
-        body = self._references.follow(child(part, written, "requestBody"))
-        if body is None or not is_table(body.value):
-            if body is not None:
-                self._malformed(body.where, "a request body", body.value)
+        body = self._references.table(child(part, written, "requestBody"), "a request body")
+        if body is None:
             return None
         contents = self._contents.read(body)
         content = self._contents.sent(contents, body.where)
@@ -372,7 +364,7 @@ class Operations:
         return Body(content, body.value.get("required") is True, self._contents.file(contents))
 
     def _old_body(self, part: Part, held: list[Part]) -> Body | None:
-        types = _media_types(part.value.get("consumes")) or self._whole.consumes
+        types = texts(part.value.get("consumes")) or self._whole.consumes
         whole = next((each for each in held if each.value.get("in") == "body"), None)
         if whole is not None:
             schema = child(whole, whole.value.get("schema", {}), "schema")
@@ -408,17 +400,14 @@ class Operations:
         for status, value in written.items():
             if status.startswith("x-"):
                 continue
-            each = self._references.follow(child(part, value, "responses", status))
-            if each is None or not is_table(each.value):
-                if each is not None and each.value is not None:
-                    self._malformed(each.where, "a response", each.value)
-                each = Part({}, within(part.where, "responses", status))
+            each = child(part, {} if value is None else value, "responses", status)
+            each = self._references.table(each, "a response") or Part({}, within(part.where, "responses", status))
             found.append(self._response(part, status, each))
         return sorted(found, key=lambda response: response.status)
 
     def _response(self, part: Part, status: str, each: Part) -> Response:
         if self._whole.old:
-            types = _media_types(part.value.get("produces")) or self._whole.produces or ("application/json",)
+            types = texts(part.value.get("produces")) or self._whole.produces or ("application/json",)
             schema = child(each, each.value["schema"], "schema") if is_table(each.value.get("schema")) else None
             contents = [] if schema is None else self._contents.of(types, schema, each.where)
         else:
@@ -475,7 +464,7 @@ class Operations:
     # --------------------------------------------------------------------------------------------------------- findings
 
     def _malformed(self, where: Where, expected: str, value: object) -> None:
-        self._found("malformed", f"expected {expected}, not {shape(value)}; it is ignored", where)
+        self._report(malformed(where, expected, value))
 
     def _found(self, code: str, message: str, where: Where) -> None:
         self._report(Finding(code, message, where))
@@ -490,10 +479,6 @@ def requirements(value: object) -> tuple[Requirement, ...] | None:
         for each in value
         if is_table(each)
     )
-
-
-def _media_types(value: object) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if is_list(value) else ()
 
 
 def _extra_methods(item: Mapping[str, Any]) -> list[str]:
@@ -533,19 +518,11 @@ def _collection_style(value: Mapping[str, Any]) -> tuple[str, bool]:
 
 def _old_encoding(held: list[Part]) -> dict[str, dict[str, Any]]:
     """Return the encoding of the lists in a form of 2.0, by property."""
-    styles = {str(each.value.get("name")): _collection_style(each.value) for each in held if _is_list(each)}
+    lists = [each.value for each in held if each.value.get("type") == "array"]
+    styles = {str(value.get("name")): _collection_style(value) for value in lists}
     return {name: {"style": style, "explode": explode} for name, (style, explode) in styles.items()}
-
-
-def _is_list(field: Part) -> bool:
-    return bool(field.value.get("type") == "array")
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
     found = value.get(key)
     return found if isinstance(found, str) else ""
-
-
-def _list(value: Mapping[str, Any], key: str) -> list[Any]:
-    found = value.get(key)
-    return found if is_list(found) else []

@@ -15,8 +15,8 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.coverage import count, references_in
 from restencil_generator.openapi.document.files import File, Files
-from restencil_generator.openapi.document.json_schema import shape
-from restencil_generator.openapi.document.json_types import is_list, is_table
+from restencil_generator.openapi.document.json_schema import malformed, shape
+from restencil_generator.openapi.document.json_types import is_list, is_table, texts
 from restencil_generator.openapi.document.model import (
     Document,
     Finding,
@@ -129,7 +129,7 @@ class _Reader:
         tree, root = self._tree, self._root
         info = tree.get("info")
         info = info if is_table(info) else {}
-        whole = Whole(self._old, _texts(tree.get("consumes")), _texts(tree.get("produces")), self._servers)
+        whole = Whole(self._old, texts(tree.get("consumes")), texts(tree.get("produces")), self._servers)
         operations = Operations(self._references, self._schemas, self._report, whole, choice)
         read = operations.read(child(root, tree.get("paths"), "paths"))
         counted = count(tree)
@@ -185,7 +185,7 @@ class _Reader:
         for index, value in enumerate(written if is_list(written) else ()):
             each = child(part, value, "servers", index)
             if not is_table(value) or not isinstance(value.get("url"), str):
-                self._report(Finding("malformed", f"expected a server with `url`, not {shape(value)}", each.where))
+                self._report(malformed(each.where, "a server with `url`", value))
                 continue
             for server in self._server(each):
                 if all(server.url != known.url for known in found):
@@ -237,7 +237,7 @@ class _Reader:
 
     def _old_servers(self) -> tuple[Server, ...]:
         host, base = _plain(self._tree.get("host")).strip(), _plain(self._tree.get("basePath")).strip()
-        schemes = [name.lower() for name in _texts(self._tree.get("schemes")) if name.lower() in ("http", "https")]
+        schemes = [name.lower() for name in texts(self._tree.get("schemes")) if name.lower() in ("http", "https")]
         base = f"/{base.strip('/')}" if base.strip("/") else ""
         if not host:
             why = f"the document has no host (basePath: {quoted(base or '/')})"
@@ -264,10 +264,9 @@ class _Reader:
             table = child(root, written, "components", "securitySchemes")
         found: dict[str, SecurityScheme] = {}
         for name, value in table.value.items() if is_table(table.value) else ():
-            each = self._references.follow(child(table, value, name))
-            if each is None or not is_table(each.value):
-                continue
-            found[name] = _scheme(name, each)
+            each = self._references.table(child(table, value, name), "a security scheme")
+            if each is not None:
+                found[name] = _scheme(name, each)
         return found
 
 
@@ -323,10 +322,6 @@ def _tags(value: object) -> dict[str, str]:
         if is_table(each) and isinstance(each.get("name"), str):
             found.setdefault(each["name"], _plain(each.get("description")))
     return found
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if is_list(value) else ()
 
 
 def _plain(value: object) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urljoin
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.files import File, Files, Refused
+from restencil_generator.openapi.document.json_schema import malformed
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Finding, Part, Where
 from restencil_generator.openapi.document.pointer import keys, token
@@ -39,6 +40,14 @@ class References:
                 return None
             part = target
         return part
+
+    def table(self, part: Part, expected: str) -> Part | None:
+        """Follow references to an object; returns None, with a finding, if there is none."""
+        found = self.follow(part)
+        if found is None or is_table(found.value):
+            return found
+        self._report(malformed(found.where, expected, found.value))
+        return None
 
     def target(self, reference: str, where: Where) -> Part | None:
         """Resolve a reference by one step; returns None, with a finding, if its target does not exist."""

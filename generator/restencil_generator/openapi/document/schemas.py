@@ -41,9 +41,9 @@ from restencil_generator.openapi.document.json_schema import (
     is_structural,
     kind_of_value,
     last_key,
+    malformed,
     media_of,
     name_of,
-    shape,
     supposed,
 )
 from restencil_generator.openapi.document.json_types import is_list, is_table
@@ -513,7 +513,7 @@ class Schemas:
         return f"of {quoted(name_of(where) or last_key(where))}"
 
     def _malformed(self, where: Where, expected: str, value: object) -> None:
-        self._found("malformed", f"expected {expected}, not {shape(value)}; it is ignored", where)
+        self._report(malformed(where, expected, value))
 
     def _found(self, code: str, message: str, where: Where) -> None:
         self._report(Finding(code, message, where))
