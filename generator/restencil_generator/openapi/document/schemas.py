@@ -46,7 +46,7 @@ from restencil_generator.openapi.document.json_schema import (
     name_of,
     supposed,
 )
-from restencil_generator.openapi.document.json_types import is_list, is_table
+from restencil_generator.openapi.document.json_types import is_list, is_table, texts
 from restencil_generator.openapi.document.model import (
     Discriminator,
     Finding,
@@ -241,7 +241,7 @@ class Schemas:
         required = value.get("required")
         if required is not None and not is_list(required):
             self._malformed(within(part.where, "required"), "a list of names", required)
-        names = frozenset(name for name in required if isinstance(name, str)) if is_list(required) else frozenset[str]()
+        names = frozenset(texts(required))
         return {"properties": properties, "required": names, "values": self._values(part, value)}
 
     def _values(self, part: Part, value: dict[str, Any]) -> Part | None:

@@ -109,7 +109,7 @@ class Endpoints:
         assert resource.place is not None
         if call.method == "GET":
             return ".".join(resource.envelope)
-        one = self.context.found.locate(call, resource)
+        one = self.context.found.finder.located(call, resource.entity, resource.place)
         return None if one is None else ".".join(one.path)
 
     def own(self, resource: Resource, own: Own) -> Endpoint:
@@ -230,7 +230,7 @@ class Endpoints:
     def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
         """Return the entity in an envelope, if all other members only describe the response."""
         schema = self.context.shapes.of(part)
-        layout = self.context.found.layout
+        layout = self.context.found.finder.layout
         record = self.context.shapes.record(schema) if schema.type == "object" else None
         if record is None or schema.at in self.context.types.entities:
             return part, ()

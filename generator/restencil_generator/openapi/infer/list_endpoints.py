@@ -302,7 +302,7 @@ class Lists:
             return None
         if self.context.found.finder.known_in(call.response) is not None:
             return None  # a record that contains a list
-        layout = self.context.found.layout
+        layout = self.context.found.finder.layout
 
         def fits(part: Part) -> bool:
             entity = self.context.found.by_schema.get(self.context.shapes.of(part).at)
@@ -323,7 +323,7 @@ class Lists:
         sent = None if body is None else body.content.schema
         if sent is not None and shapes.of(sent).at in self.context.found.by_schema:
             return False
-        layout = self.context.found.layout
+        layout = self.context.found.finder.layout
         many = layout.many(call.response, lambda part: shapes.record_of(part) is not None)
         if many is None or not layout.is_page(call.response):
             return False
@@ -343,7 +343,7 @@ class Lists:
     def _selected(self) -> dict[tuple[str, ...], list[frozenset[str]]]:
         """Return the members of the bodies of lists by POST, by the parent path."""
         found: dict[tuple[str, ...], list[frozenset[str]]] = {}
-        for call in self.context.found.calls:
+        for call in self.context.found.finder.calls:
             if self.reads(call):
                 found.setdefault(call.route.segments[:-1], []).append(self._sent(call))
         return found

@@ -162,26 +162,10 @@ class Found:
     guessed: int = 0
     """The number of these keys that are to be checked."""
 
-    def locate(self, call: Call, resource: Resource) -> One | None:
-        """Locate the entity of a resource in the response of a call; None if it is not there."""
-        assert resource.entity is not None
-        assert resource.place is not None
-        return self.finder.located(call, resource.entity, resource.place)
-
     def resource_of(self, candidate: _Candidate) -> Resource | None:
         """Return the resource of the entity that an item returns."""
         entity = self.by_schema.get(self.finder.shapes.of(candidate.one.part).at)
         return next((each for each in self.resources if each.entity is entity), None)
-
-    @property
-    def calls(self) -> list[Call]:
-        """All operations of the document."""
-        return self.finder.calls
-
-    @property
-    def layout(self) -> ResponseLayout:
-        """Find records and lists in responses."""
-        return self.finder.layout
 
 
 def find(document: Document, shapes: Shapes) -> Found:
