@@ -688,3 +688,28 @@ resources:
         session.call("users.partial_update", id=1, body={"active": False})
         assert [one.active for one in session.bound("users.get_list").cached(active=True)] == [False]
         assert session.call("users.get_list", active=True) == []
+
+
+@pytest.mark.parametrize("change", ["files.update", "files.upload"])
+def test_change_of_an_unknown_record_without_a_response_may_have_created_it(change: str) -> None:
+    """A list without an argument is requested again, as it may have the record now."""
+    spec = """
+entities: {File: {pk: path, fields: {path: string, size: integer}}}
+resources:
+  files:
+    path: /files/:path
+    schema: File
+    endpoints: {upload: {method: PUT, path: "/files/:path", body: any, schema: null}}
+"""
+    files = {"a": 1}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PUT":
+            files[target.rpartition("/")[2]] = body["size"]
+            return NOTHING
+        return [{"path": path, "size": size} for path, size in files.items()]
+
+    with small(spec, answer) as session:
+        session.call("files.get_list")
+        session.call(change, path="b", body={"path": "b", "size": 2})
+        assert len(session.call("files.get_list")) == 2

@@ -156,9 +156,12 @@ class _Effects:
         return {schema.table_key for _, schema in entities if schema.model.pk_optional}
 
     def mark_named(self, *, existence: bool) -> None:
-        """Mark the records that the mutation names, and the results below their paths."""
+        """Mark the records that the mutation names, and the results below their paths.
+
+        One that was not known may be new: a PUT may create it.
+        """
         for cell in self._named:
-            self.mark_record(cell, existence=existence)
+            self.mark_record(cell, existence=existence or self._writer.record_before(*cell) is None)
         self._mark_subpaths(self._named)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
@@ -249,10 +252,9 @@ class _Effects:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
         is_creation = schema is not None and schema.is_creation
-        created = new.difference(self._named)
         uncertain = [cell for cell in present if cell not in whole]
         for cell in uncertain:
-            self.mark_record(cell, existence=is_creation or cell in created or bool(gone))
+            self.mark_record(cell, existence=is_creation or cell in new or bool(gone))
         if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
