@@ -666,6 +666,17 @@ def test_live_read_requests_a_stale_reference_beside_what_was_evicted() -> None:
     assert run(program).differences == []
 
 
+def test_iteration_does_not_end_where_a_page_after_the_last_one_was_loaded_before() -> None:
+    """The empty page says that the list has ended, which the first page, with which the iteration begins, does not."""
+    program = parse("""
+        world
+        items.by_last()
+        items.by_last.get_page(after=4)
+        run 1: items.by_last.iterate()
+        """)
+    assert run(program).differences == []
+
+
 @pytest.mark.parametrize("style", ["{style: url, next: next}", "{style: page}"])
 def test_iteration_gives_each_item_of_a_filtered_list_that_it_takes_out_of_it(style: str) -> None:
     """`for issue in issues.get_list.iterate(state="open"): close(issue)` closes all of them."""

@@ -290,6 +290,8 @@ class Tables:
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         for cell in change.full_lists:
             self.answered_lists[cell] = self.get(*cell)
+        for cell in change.pages:  # also of an empty page, which shows that the list has ended
+            self.answered_lists.pop(cell, None)
         for listing in change.list_bindings:
             self.note_listing(listing)
         self.results.update(change.results)
