@@ -137,6 +137,19 @@ def test_list_endpoints_parameters_of_the_list_are_of_the_resource() -> None:
     assert found["endpoints"] == {"get": {"search_params": {"expand": "string?"}}}
 
 
+def test_list_endpoints_default_that_is_another_than_that_of_get_is_sent() -> None:
+    """A list that leaves something out by default, which `get` has, does not return the records of `get`."""
+    hydrate = {"type": "boolean", "default": False}
+    paths = {
+        "/orders": {"get": operation(many(ORDER), query={"hydrate": hydrate})},
+        "/orders/{id}": {"get": operation(ORDER, query={"hydrate": {**hydrate, "default": True}})},
+    }
+    found = spec(paths)["resources"]["orders"]
+    assert found["search_params"] == {"hydrate": {"type": "boolean?", "default": False}}
+    described = {"type": "boolean?", "description": "The server's default: true."}
+    assert found["endpoints"] == {"get": {"search_params": {"hydrate": described}}}
+
+
 @pytest.mark.parametrize(
     ("path", "sent", "reads"),
     [
@@ -211,6 +224,16 @@ def test_list_endpoints_list_below_no_parent_follows_nothing() -> None:
     found = written(made(paths, {"Card": card}), "resources")
     settings = {resource["path"]: resource.get("collection") for resource in found.values()}
     assert settings == {"/account/cards/:id": {"follow": False}, "/accounts/:account/cards/:id": None}
+
+
+def test_list_endpoints_filter_by_a_member_set_sometimes_is_unknown() -> None:
+    """A subscription to several plans has no `plan`, and is selected by each of them."""
+    text = "Only set if the subscription has a single plan."
+    item = record("id", "done", id="integer", done={"type": "boolean", "description": text})
+    assert written(listed(item, query={"done": "boolean"}), "resources", "items", "search_params", "done") == {
+        "type": "boolean?",
+        "filter": "unknown",
+    }
 
 
 def test_list_endpoints_list_that_follows_nothing_is_requested_again(package: Any) -> None:

@@ -220,3 +220,10 @@ def test_pagination_cursor_that_has_to_be_asked_for_gives_way_to_an_offset() -> 
     result = made({"/items": {"get": get}, "/items/{id}": {"get": operation(ref("Item"))}}, {"Item": ITEM})
     assert written(result, "resources", "items", "pagination") == {"style": "offset"}
     assert comment(result, "resources.items.pagination") == "check: cursor is a parameter too"
+
+
+def test_pagination_pages_that_are_not_full_are_to_be_checked() -> None:
+    """An offset that counts what was looked at, and not what was returned, is to be checked."""
+    text = "This usually returns fewer items than specified in `limit`."
+    result = listed(ITEM, query={"offset": "integer"}, description=text)
+    assert "check: a page that is not full" in comment(result, "resources.items.pagination")

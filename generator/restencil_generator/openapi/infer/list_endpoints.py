@@ -46,6 +46,9 @@ VAGUE: Final = re.compile(
 EVERY: Final = frozenset(("all", "any", "both", "every", "none", "*"))
 """Enum values that do not filter by a field."""
 
+SOMETIMES: Final = re.compile(r"\bonly (?:set|present|returned|included|available)\b", re.IGNORECASE)
+"""Words in descriptions of members that not all records have."""
+
 NARROWED: Final = re.compile(
     r"\bby default\b|\bdefaults? (?:to|is|value)\b|\bif (?:none|omitted|unspecified|empty|not)\b"
     r"|\b(?:not|isn't) (?:provided|specified|set|given|passed|present)\b|\bunless\b",
@@ -72,16 +75,38 @@ class Lists:
         fields = set[str]() if listed is None else set(listed.names.values())
         for query in queries:
             name = names[query.wire]
-            if name in fields and self._is_vague(query):
+            if name in fields and (self._is_vague(query) or self._is_set_sometimes(listed, name)):
                 found[name] = _with(found[name], "filter", "unknown")
+            elif self._is_shown_otherwise(endpoint, listed, query):
+                found[name] = self.context.parameters.search_param(query, name, sends_default=True)
         if found:
             endpoint.values["search_params"] = found
         return names
+
+    def _is_shown_otherwise(self, endpoint: Endpoint, listed: Entity | None, query: Query) -> bool:
+        """Return whether a parameter has another default in `get` of the listed records, which it shows in another way.
+
+        A list sends its own, so that a client knows of it: the records that it shows are none of those that `get` does.
+        """
+        resources = [] if listed is None else [each for each in self.context.resources if each.entity is listed]
+        get = next((each.members["get"] for each in resources if "get" in each.members), None)
+        if get is None or get is endpoint.call:
+            return False
+        same = [each for each in self.context.parameters.of(get.operation) if each.wire == query.wire]
+        own, *others = (self.context.shapes.of(each.part).default for each in (query, *same))
+        return own is not None and any(other not in (None, own) for other in others)
 
     def _is_vague(self, query: Query) -> bool:
         """Return whether a parameter with the name of a field does not filter by equality."""
         schema = self.context.shapes.of(query.part)
         return is_vague(query.description or schema.description) or _may_select_all(schema)
+
+    def _is_set_sometimes(self, listed: Entity | None, name: str) -> bool:
+        """Return whether records that match a value may lack the field, as subscriptions with several plans do."""
+        record = None if listed is None else listed.record
+        member = None if record is None else record.members.get(record.by_name.get(name, ""))
+        text = "" if member is None else self.context.shapes.of(member.parts[0]).description
+        return member is not None and SOMETIMES.search(text) is not None
 
     def _has_all_records(self, resource: Resource, endpoint: Endpoint, queries: list[Query], listed: Entity) -> bool:
         """Return whether a list contains all records under its path, if nothing else filters it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -57,6 +58,9 @@ TOTAL: Final = (
     "total_entries",
     "count_total",
 )
+_FEWER: Final = re.compile(r"\bfewer\b[^.]*\bthan\b", re.IGNORECASE)
+"""Words in descriptions of pages that may have fewer items than requested."""
+
 AROUND: Final = frozenset(
     [
         "meta",
@@ -112,6 +116,8 @@ def pages_of(
         written |= _ends(signs)
         comments += [f"check: {other.name} is a parameter too" for other in positions(signs) if other != guess.field]
         comments.append(_doubt(members))
+        if guess.field is not None and style.is_counted and _FEWER.search(operation.description):
+            comments.append("check: a page that is not full may not be the last one")
     return Pages("" if guess.field is None else guess.field.name, written, "; ".join(filter(None, comments)))
 
 

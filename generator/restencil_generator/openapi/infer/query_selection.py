@@ -14,6 +14,11 @@ from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_cas
 from restencil_generator.openapi.infer.primary_keys import NO_PARENTS, Key
 from restencil_generator.openapi.infer.records import Record, Shapes
 from restencil_generator.openapi.infer.response_layout import ResponseLayout
+from restencil_generator.openapi.infer.routes import Route
+
+_ALIAS: Final = re.compile(r"[`'\"]me[`'\"]|\bor (?:just )?[`'\"]\w+[`'\"]")
+"""Words in descriptions of parameters that accept fixed values in addition to keys of records."""
+
 
 _SPELLINGS: Final = re.compile(
     r"\bsubstitute\b|\bnot case[- ]sensitive|\bcase[- ]insensitive"
@@ -31,7 +36,7 @@ class Selection:
         self.layout = layout
         self.shapes = shapes
 
-    def doubted(self, key: Key, record: Record, at: Mapping[str, Call]) -> Key:
+    def doubted(self, key: Key, record: Record, found: Route, at: Mapping[str, Call]) -> Key:
         """Return the key of a record with a comment if its operations make it doubtful."""
         get = at.get("GET") or next(iter(at.values()))
         mutations = [call for method, call in at.items() if method in MUTATIONS]
@@ -39,6 +44,10 @@ class Selection:
             return key.doubted(f"it may count per {{{query}}}")
         parts = {part.parameter for part in key.parts}
         for each in get.operation.parameters:
+            if each.place != "path":
+                continue
+            if each.name == found.parameters[-1] and _ALIAS.search(each.description):
+                return key.doubted(f"{{{each.name}}} may be another name of a record")
             if each.name in parts and ("_or_" in snake_case(each.name) or _SPELLINGS.search(each.description)):
                 return key.doubted(f"{{{each.name}}} has several spellings of one value")
         return key

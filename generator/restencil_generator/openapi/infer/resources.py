@@ -300,7 +300,7 @@ class _Finder:
             one = One((), many.items, items, key) if key is not None else None
         if one is None or one.key is None:
             return
-        one = dataclasses.replace(one, key=self.selection.doubted(one.key, one.record, at))
+        one = dataclasses.replace(one, key=self.selection.doubted(one.key, one.record, found, at))
         assert one.key is not None
         if get is not None:
             self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
@@ -607,7 +607,7 @@ class _Finder:
             ):
                 return
             key = Key(0, tuple(KeyPart((), parameter) for parameter in found.parameters), "")
-            key = self.selection.doubted(key, record, {"GET": get})
+            key = self.selection.doubted(key, record, found, {"GET": get})
             schema = self.shapes.of(response)
             identity = f"{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}" if taken is None else found.path
             entity = Entity(key, [record], f"type:{identity}", schema.name if taken is None else "", home=found)
