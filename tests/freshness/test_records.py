@@ -690,23 +690,25 @@ resources:
         assert session.call("users.get_list", active=True) == []
 
 
-@pytest.mark.parametrize("change", ["files.update", "files.upload"])
+@pytest.mark.parametrize("change", ["files.update", "files.upload", "files.save"])
 def test_change_of_an_unknown_record_without_a_response_may_have_created_it(change: str) -> None:
     """A list without an argument is requested again, as it may have the record now."""
     spec = """
-entities: {File: {pk: path, fields: {path: string, size: integer}}}
+entities: {File: {pk: path, fields: {path: string, size: integer}}, Job: {fields: {id: integer}}}
 resources:
   files:
     path: /files/:path
     schema: File
-    endpoints: {upload: {method: PUT, path: "/files/:path", body: any, schema: null}}
+    endpoints:
+      upload: {method: PUT, path: "/files/:path", body: any, schema: null}
+      save: {method: PUT, path: "/files/:path", body: any, schema: Job}
 """
     files = {"a": 1}
 
     def answer(method: str, target: str, body: Any) -> Any:
         if method == "PUT":
             files[target.rpartition("/")[2]] = body["size"]
-            return NOTHING
+            return {"id": 1} if change == "files.save" else NOTHING
         return [{"path": path, "size": size} for path, size in files.items()]
 
     with small(spec, answer) as session:

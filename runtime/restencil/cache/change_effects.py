@@ -388,10 +388,11 @@ class _Effects:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)
                 stale.spared[listing.key] = number if meta is None else meta.number
-        for _, cells, _ in self._above:
+        for place, cells, _ in self._above:
             for cell in cells:
                 if cell not in whole and cell not in gone:
-                    self.mark_record(cell, existence=False)
+                    is_unknown = place == path and self._writer.record_before(*cell) is None
+                    self.mark_record(cell, existence=is_unknown)
 
     @cached_property
     def _above(self) -> list[tuple[str, list[EntityPath], bool]]:
