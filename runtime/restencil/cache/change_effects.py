@@ -143,9 +143,9 @@ class _Effects:
         self.stale.tables |= tables
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
-        existence = existence or cell[0] in self._unidentified  # lists may contain it without its primary key
-        if self._request.rules.mutation.method == "PUT" and cell in self._named:
-            existence = existence or self._writer.record_before(*cell) is None  # it may have created the record
+        is_new = self._writer.record_before(*cell) is None  # possibly
+        is_unidentified = cell[0] in self._unidentified  # lists may contain it without its primary key
+        existence = existence or is_new or is_unidentified
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
 
     @cached_property
@@ -156,12 +156,9 @@ class _Effects:
         return {schema.table_key for _, schema in entities if schema.model.pk_optional}
 
     def mark_named(self, *, existence: bool) -> None:
-        """Mark the records that the mutation names, and the results below their paths.
-
-        One that was not known may be new: a PUT may create it.
-        """
+        """Mark the records that the mutation names, and the results below their paths."""
         for cell in self._named:
-            self.mark_record(cell, existence=existence or self._writer.record_before(*cell) is None)
+            self.mark_record(cell, existence=existence)
         self._mark_subpaths(self._named)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
@@ -388,11 +385,10 @@ class _Effects:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)
                 stale.spared[listing.key] = number if meta is None else meta.number
-        for place, cells, _ in self._above:
+        for _, cells, _ in self._above:
             for cell in cells:
                 if cell not in whole and cell not in gone:
-                    is_unknown = place == path and self._writer.record_before(*cell) is None
-                    self.mark_record(cell, existence=is_unknown)
+                    self.mark_record(cell, existence=False)
 
     @cached_property
     def _above(self) -> list[tuple[str, list[EntityPath], bool]]:
