@@ -142,6 +142,15 @@ def test_resources_singleton_is_found_in_responses_to_changes() -> None:
     }  # fmt: skip
 
 
+def test_resources_post_to_a_singleton_may_return_what_was_added_alone() -> None:
+    """Documents give the component of `get` as its response, also where it contains only the members of the body."""
+    urls = ref("Urls")
+    paths = {"/urls": {"get": operation(urls), "put": operation(urls, body=urls), "post": operation(urls, body=urls)}}
+    found = spec(paths, {"Urls": record("urls", urls="string", note="string")})
+    (added,) = found["resources"]["urls"]["endpoints"].values()
+    assert (added["method"], added["expires"]) == ("POST", ["self"])
+
+
 def test_resources_singleton_may_be_in_an_envelope() -> None:
     """`{"data": {...}}` around what has no key is an envelope, in responses and requests."""
     wrapped = record(data=ref("Settings"))

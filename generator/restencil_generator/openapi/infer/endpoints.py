@@ -244,9 +244,11 @@ class Endpoints:
         """Add `expires` to a call that may change something."""
         if not own.call.changes or "side_effect" in endpoint.values:
             return
-        lists = ("get_list",) if resource.lists_objects and "get_list" not in own.expires else ()
-        if expires := [*own.expires, *lists]:
-            endpoint.values["expires"] = list(expires)
+        # A POST to a singleton adds to it, and its response may contain only what was added.
+        adds = resource.kind == "singleton" and own.call.method == "POST" and own.call.route == resource.route
+        others = {"get_list": resource.lists_objects, "self": adds}
+        if expires := [*own.expires, *(name for name in others if others[name] and name not in own.expires)]:
+            endpoint.values["expires"] = [*expires]
         if own.check:
             endpoint.comments[("expires",)] = own.check
 
