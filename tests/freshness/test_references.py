@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.freshness.driver import Session
-from tests.freshness.programs import World
+from tests.freshness.driver import Session, run
+from tests.freshness.programs import World, parse
 from tests.freshness.server import NOTHING, Response
+from tests.freshness.shapes import SHAPES
 from tests.freshness.small import small
 
 import restencil
@@ -337,3 +338,15 @@ def test_create_of_a_union_answered_by_nothing_is_of_the_class_that_the_body_nam
     with small(TITLED_ONE_TABLE, TitledThings().answer) as session:
         found = session.call("things.create", body={"id": 2, "kind": "post", "title": "b", "text": "n"})
         assert described(found) == ("Post", 2, "b", "n")
+
+
+def test_list_is_requested_after_a_deletion_between_it_and_an_earlier_request_of_its_reference() -> None:
+    """The 404 was requested before the list, and is newer than it: the list refers to a record that was there then."""
+    program = parse("""
+        world
+        start 6: overview.deep()
+        start 19: users.delete(id=2) -> lost
+        start 25: users.get(id=2)
+        watch members.get_list(team=1)
+        """)
+    assert run(program, SHAPES).differences == []

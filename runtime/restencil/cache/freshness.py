@@ -434,7 +434,7 @@ class _Judge:
         known = self._base.meta(*cell)
         is_newest = requested is not None and (known is None or known.fetched_at < requested.fetched_at)
         if requested is not None and is_newest and getattr(requested.error, "status", None) in _GONE:
-            return self._gone(cell, number, requested.number, mark, received)
+            return self._gone(cell, number, max(requested.number, event.number), mark, received)
         if (
             requested is not None
             and requested.error is None
@@ -448,9 +448,10 @@ class _Judge:
         return self._by_request(get, mark)
 
     def _gone(self, cell: EntityPath, number: float, gone: float, mark: Mark, received: Received) -> _Part:
-        """Return the freshness of a record that does not exist according to its own request (number `gone`).
+        """Return the freshness of a record that does not exist according to its own request.
 
-        It is fresh for results that were requested later and refer to it. Otherwise a new response is needed, of the
+        It is fresh for results that refer to it and were requested after `gone`: that request and the last event of the
+        record, which may have deleted it between the two responses. Otherwise a new response is needed, of the
         result or of the record that refers to it.
         """
         for place in self._cells[cell]:
