@@ -20,7 +20,7 @@ from .denormalize_compiled import reader_of
 from .normalize import Normalization
 from .responses import freshen, hear, set_error, set_response
 from .stages.normalization import fitting
-from .staleness import StaleSet
+from .staleness import EXPIRED, StaleSet
 from .tables import ResultMeta
 from .transition import NoWrite, QueueOptimistic, RecordKeys, RemoveEntries, StartOver, WriteChange
 
@@ -95,7 +95,7 @@ def expire_all(reader: CacheReader, action: actions.ExpireAll) -> Transition:
     with store_state.hooks:
         found = list(store_state.base.key_metas.items())
         transition = RecordKeys({key: meta.with_expiry(1) for key, meta in found if action.test(key)})
-    transition.stale = StaleSet("it was expired")
+    transition.stale = StaleSet(EXPIRED)
     transition.stale.tests.append(action.test)
     return transition
 

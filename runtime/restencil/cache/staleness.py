@@ -37,6 +37,9 @@ ANY_RESOURCE: Final = ""
 EVERY_RECORD: Final = "*"
 """In place of a path or primary key, a mark on every record."""
 
+EXPIRED: Final = "it was expired"
+"""The event of `expire_all`, and of what a mutation expires."""
+
 ELSEWHERE: Final = "another process has changed it"
 """The event of marks that other stores of a storage have set."""
 

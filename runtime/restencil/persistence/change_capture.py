@@ -14,7 +14,7 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..cache.marking import mark_record
-from ..cache.staleness import ELSEWHERE, StaleSet
+from ..cache.staleness import ELSEWHERE, EXPIRED, StaleSet
 from ..cache.tables import EMPTY, ResultMeta
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..cache.write_set import PutList
@@ -71,7 +71,7 @@ class ChangeCapture:
         if write_set is not None and write_set.stale:
             moment = self._store_state.clock()
             pending.bulk_invalidations = [BulkInvalidation(test, False, moment) for test in write_set.stale]
-            pending.stale = pending.stale or StaleSet("it was expired")
+            pending.stale = pending.stale or StaleSet(EXPIRED)
         pending.tables = [*self._tables(change)]
         pending.rows = sum(len(written) for _, written in pending.tables)
         results, metas, were, had = change.results, change.key_metas, base.key_metas, base.results
@@ -305,5 +305,5 @@ def _complete_lists(pending: PendingWrite) -> Iterator[EntityPath]:
 def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:
     pending = PendingWrite(Meta(moment, moment, 1))
     pending.bulk_invalidations = [BulkInvalidation(test, invalidates, moment)]
-    pending.stale = None if invalidates else StaleSet("it was expired")
+    pending.stale = None if invalidates else StaleSet(EXPIRED)
     return pending

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta
-from ..cache.staleness import StaleSet
+from ..cache.staleness import EXPIRED, StaleSet
 from ..cache.tables import EMPTY, ResultMeta, Whole
 from ..cache.write_set import DeleteRecord, EditList, Expire, MergeRecord, Operation, ReplaceRecord
 from ..schema.stored import record_of
@@ -183,7 +183,7 @@ class PendingWrite:
 
     def add_keys(self, keys: Iterable[str]) -> None:
         """Add the stored results among these keys that its bulk invalidations concern, except those that it wrote."""
-        results, stale = {**self.results}, StaleSet("it was expired")
+        results, stale = {**self.results}, StaleSet(EXPIRED)
         for key in keys:
             found = [one for one in self.bulk_invalidations if key not in self.results and one.accepts(key)]
             if any(one.invalidates for one in found):
