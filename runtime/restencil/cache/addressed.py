@@ -83,10 +83,10 @@ def entities_of_creation(request: Request, writer: Normalization) -> list[Addres
     """Return the entities whose primary keys a creation sends: they may exist already, and be replaced (an upsert)."""
     rules = request.rules
     body = request.args[-1] if rules.mutation.has_body and request.args else None
+    params = rules.params_to_fields(own_params(rules, request.args))
     found: list[AddressedEntity] = []
     for value in body if is_list(body) else (body,):
         if is_mapping(value):
-            params = rules.params_to_fields(own_params(rules, request.args))
             found += named_entities(rules.item, {**params, **value}, {}, writer)
     return found
 

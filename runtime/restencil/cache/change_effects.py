@@ -143,9 +143,9 @@ class _Effects:
         self.stale.tables |= tables
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
-        is_new = self._writer.record_before(*cell) is None  # possibly
+        may_be_new = self._writer.record_before(*cell) is None
         is_unidentified = cell[0] in self._unidentified  # lists may contain it without its primary key
-        existence = existence or is_new or is_unidentified
+        existence = existence or may_be_new or is_unidentified
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
 
     @cached_property
@@ -251,7 +251,7 @@ class _Effects:
         is_creation = schema is not None and schema.is_creation
         uncertain = [cell for cell in present if cell not in whole]
         for cell in uncertain:
-            self.mark_record(cell, existence=is_creation or cell in new or bool(gone))
+            self.mark_record(cell, existence=is_creation or self._tx.is_created or bool(gone))
         if schema is not None and schema.adds and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
