@@ -194,11 +194,11 @@ class Rules:
     `raw_schema` is the schema as it was declared; `raw_returns` is, if there is no schema, the declared type that
     responses are decoded to without normalization. `siblings` are the other endpoints of the same resource.
 
-    An endpoint is `strict` if what is uncertain is requested again, as in all generated packages: the
-    freshness of a record is that of its last complete response; only its own response provides members besides lists,
-    and which entity of several tables a record is; lists follow a mutation only by exact filters, and are stale
-    otherwise; what a mutation and an overlapping request both touched is stale; a call returns the data of its own
-    response; an open live read refetches data when it expires.
+    An endpoint is `strict` if what is uncertain is requested again, as in all generated packages: the freshness of a
+    record is that of its last complete response; only its own response provides members besides lists, and which entity
+    of several tables a record is; lists follow a mutation only by exact filters, and are stale otherwise; what a
+    mutation and an overlapping request both touched is stale; a call returns the data of its own response; an open live
+    read refetches data when it expires.
     """
 
     def __init__(

@@ -256,11 +256,8 @@ class LogConsumer:
             return None
         base = self._store_state.base
         meta = base.meta(table, pk)
-        return (
-            NEVER
-            if meta is None or self._write_behind.queue.is_pending((table, pk))
-            else base.number((table, pk), meta)
-        )
+        is_pending = self._write_behind.queue.is_pending((table, pk))
+        return NEVER if meta is None or is_pending else base.number((table, pk), meta)
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
 

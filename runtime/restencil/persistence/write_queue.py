@@ -237,10 +237,11 @@ class WriteQueue:
     def invalidated(self, result: StoredResult, times: Meta | None) -> tuple[StoredResult, Meta | None]:
         """Apply pending bulk invalidations to a loaded result and its times in memory, None if it is too old."""
         pending = [one for action in self.actions for one in action.bulk_invalidations]
-        for invalidation in pending:
-            with self._store_state.hooks:
-                if times is not None:
-                    result, times = invalidation.applied(result, times)
+        if times is None or not pending:
+            return result, times
+        with self._store_state.hooks:
+            for invalidation in pending:
+                result, times = invalidation.applied(result, times)
         return result, times
 
     # -- rebase onto stored rows
