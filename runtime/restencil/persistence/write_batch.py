@@ -416,14 +416,15 @@ class ConflictReads:
         return version, members
 
     def _load(self, cells: list[EntityPath]) -> bool:
-        for start in range(0, len(cells), MOST_PLACES):
-            part = cells[start : start + MOST_PLACES]
-            loaded = self._connection.work(lambda storage, part=part: storage.load(part))  # type: ignore[misc]
-            if loaded is None:
-                return False
-            found = {(row.table, row.pk): row for row in loaded.rows}
-            with self._connection.lock:
-                for cell in part:
-                    if cell not in self._queue.bases:
-                        self._queue.met(cell, found.get(cell))
+        return all(self._load_some(cells[at : at + MOST_PLACES]) for at in range(0, len(cells), MOST_PLACES))
+
+    def _load_some(self, cells: list[EntityPath]) -> bool:
+        loaded = self._connection.work(lambda storage: storage.load(cells))
+        if loaded is None:
+            return False
+        found = {(row.table, row.pk): row for row in loaded.rows}
+        with self._connection.lock:
+            for cell in cells:
+                if cell not in self._queue.bases:
+                    self._queue.met(cell, found.get(cell))
         return True
