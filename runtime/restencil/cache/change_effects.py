@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection as Sized
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ..base.values import INVALID, text_of
 from ..schema.collection import identity_of_text
 from ..schema.entity import as_entity
 from ..schema.stored import entries_of, entry_pk, is_collection, known_record
-from .addressed import entities_of, entities_of_creation, entity_of_result, entity_schema
+from .addressed import cell_of, entities_of, entities_of_creation, entity_of_result, entity_schema
 from .marking import mark_lists, mark_record
 from .reach import tables_of
-from .staleness import ANY_RESOURCE, EVERY_RECORD, StaleSet, paths_above
+from .staleness import ANY_RESOURCE, EVERY_RECORD, paths_above
 
 if TYPE_CHECKING:
     from .request import Rules
@@ -36,62 +36,65 @@ SELF: Final = "self"
 """The name in `expires` of the entity that a mutation addresses."""
 
 
-class ChangeEffects(NamedTuple):
-    """The tables and records that a mutation touched, and the data that it makes stale."""
-
-    tables: tuple[str, ...]
-    records: frozenset[EntityPath]
-    stale: StaleSet
-
-
-def changed(tx: Transaction) -> ChangeEffects:
-    """Return the effects of a mutation whose response was written."""
+def changed(tx: Transaction) -> None:
+    """Mark what a mutation makes stale whose response was written."""
     effects = _Effects(tx)
     effects.mark_expired()
-    return effects.of_response(tx.followed) if tx.request.rules.mutation.marks_changes else effects.done()
+    if effects.marks_changes:
+        effects.of_response(tx.followed)
+        effects.mark_values()
 
 
-def failed(tx: Transaction, status: int | None) -> ChangeEffects:
-    """Return the effects of a mutation that was refused with this status; None: the server may have processed it."""
+def failed(tx: Transaction, status: int | None) -> None:
+    """Mark what a mutation makes stale that was refused with this status; None: the server may have processed it."""
     effects = _Effects(tx)
     if status is None:
         effects.mark_expired()
-    if not tx.request.rules.mutation.marks_changes:
-        return effects.done()
-    if status is None:
-        return effects.of_nothing(is_certain=False)
-    if status in _GONE:
-        effects.mark_named(existence=True)
-    return effects.done()
+    if effects.marks_changes and (status is None or status in _GONE):
+        if status is None:
+            effects.of_nothing(is_certain=False)
+        else:
+            effects.mark_named(existence=True)
+        effects.mark_values()
 
 
-def unread(tx: Transaction) -> ChangeEffects:
-    """Return the effects of a successful mutation whose response could not be read."""
+def unread(tx: Transaction) -> None:
+    """Mark what a successful mutation makes stale whose response could not be read."""
     effects = _Effects(tx)
     effects.mark_expired()
-    return effects.of_nothing(is_certain=True) if tx.request.rules.mutation.marks_changes else effects.done()
+    if effects.marks_changes:
+        effects.of_nothing(is_certain=True)
+        effects.mark_values()
 
 
-def gone(tx: Transaction) -> StaleSet:
-    """Return what becomes stale because the URL of a record had a 404 or 410 response."""
-    effects = _Effects(tx, event=f"its record does not exist: {tx.request.label}")
-    if tx.request.rules.mutation.marks_changes:
+def gone(tx: Transaction) -> None:
+    """Mark what becomes stale because a read had a 404 or 410 response, if its URL is that of a record."""
+    siblings = tx.request.rules.siblings
+    effects = _Effects(tx)
+    if effects.marks_changes and siblings is not None and siblings.is_item(tx.request.url):
+        tx.stale.event = f"its record does not exist: {tx.request.label}"
         effects.mark_named(existence=True)
-    return effects.stale
 
 
-def elsewhere(tx: Transaction) -> ChangeEffects:
-    """Return the effects of a mutation on another store: all data that it touched, as if the response was empty."""
+def elsewhere(tx: Transaction) -> None:
+    """Mark what a mutation makes stale in another store: all data that it touched, as if the response was empty."""
     effects = _Effects(tx)
     effects.mark_expired()
-    if tx.request.rules.mutation.marks_changes:
+    if effects.marks_changes:
         effects.of_nothing(is_certain=False)
-        effects.stale.lists.update(effects.tables)  # also lists whose requests are in flight
+        effects.mark_values()
+        tx.stale.lists.update(effects.tables)  # also lists whose requests are in flight
     written = [(table, pk) for table, records in tx.change.entities.items() for pk in records]
     lists = [cell for cell in written if is_collection(cell[0])]
     for cell in [*(cell for cell in written if not is_collection(cell[0])), *effects.left_out(lists)]:
         effects.mark_record(cell, existence=True)
-    return effects.done()
+
+
+def named_cells(tx: Transaction) -> list[EntityPath]:
+    """Return the records that a request names; none if it creates records, or marks no changes."""
+    rules = tx.request.rules
+    creates = rules.schema is not None and rules.schema.is_creation
+    return [] if creates or not rules.mutation.marks_changes else [*map(cell_of, tx.addressed)]
 
 
 def tables_changed(rules: Rules) -> tuple[str, ...]:
@@ -109,22 +112,14 @@ def _moved(listing: ListBinding, before: Mapping[str, object], now: Mapping[str,
 
 
 class _Effects:
-    def __init__(self, tx: Transaction, event: str | None = None) -> None:
+    def __init__(self, tx: Transaction) -> None:
         request, rules, writer = tx.request, tx.request.rules, tx.writer
         self._tx, self._request, self._writer = tx, request, writer
         self._siblings = rules.siblings
         self.tables = tables_changed(rules)
-        self.stale = StaleSet(event or f"a change was sent since: {request.label}")
-        creates = rules.schema is not None and rules.schema.is_creation
-        named = [] if creates or not rules.mutation.marks_changes else tx.addressed
-        self._named: list[EntityPath] = [(gone.schema.table_key, gone.pk) for gone in named]
-        self._path = request.path
-
-    def done(self, records: Iterable[EntityPath] = ()) -> ChangeEffects:
-        if self.stale and self._request.rules.mutation.marks_changes:
-            self.stale.errors.update(self.tables)
-            self._mark_values()
-        return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
+        self.marks_changes = rules.mutation.marks_changes
+        self._stale, self._path = tx.stale, request.path
+        self._named = named_cells(tx)
 
     # -- marks ---------------------------------------------------------------------------------------------------------
 
@@ -134,26 +129,26 @@ class _Effects:
         if siblings is None or not names:
             return
         if SELF in names:
-            self.stale.cells.update((gone.schema.table_key, gone.pk) for gone in self._tx.addressed)
+            self._stale.cells.update(map(cell_of, self._tx.addressed))
             if request.item_key is not None:
-                self.stale.keys.add(request.item_key)
+                self._stale.keys.add(request.item_key)
         others = [name for name in names if name != SELF]
         places, tables = siblings.expired_reads(request.args, others, request.locator)
-        self.stale.reads |= places
-        self.stale.tables |= tables
+        self._stale.reads |= places
+        self._stale.tables |= tables
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         may_be_new = self._writer.record_before(*cell) is None
         is_unidentified = cell[0] in self._unidentified  # lists may contain it without its primary key
         existence = existence or may_be_new or is_unidentified
-        mark_record(self.stale, self._writer.underlying, cell, existence=existence)
+        mark_record(self._stale, self._writer.underlying, cell, existence=existence)
 
     @cached_property
     def _unidentified(self) -> set[str]:
         """The tables of the entities whose records may have no primary key."""
         rules = self._request.rules
         entities = [*entities_of(rules.resource_item), *entities_of(rules.schema)]
-        return {schema.table_key for _, schema in entities if schema.model.pk_optional}
+        return {schema.table_key for schema in entities if schema.model.pk_optional}
 
     def mark_named(self, *, existence: bool) -> None:
         """Mark the records that the mutation names, and the results below their paths."""
@@ -163,7 +158,7 @@ class _Effects:
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
         """Mark all lists of an entity as stale, except those that were updated with the mutation."""
-        mark_lists(self.stale, self._writer.underlying, table, followed=followed)
+        mark_lists(self._stale, self._writer.underlying, table, followed=followed)
 
     def _mark_nested(self, followed: Sized[EntityPath]) -> None:
         """Mark what records of other entities in the response, new, changed or left out, may have joined or left."""
@@ -183,9 +178,9 @@ class _Effects:
                 continue
             changes = [(before, now) for before, now in records if before is not None and now is not None]
             left = [one.cell for one in self._listings(table) if any(_moved(one, *change) for change in changes)]
-            self.stale.cells.update(cell for cell in left if cell not in known)
+            self._stale.cells.update(cell for cell in left if cell not in known)
         for cell in self.left_out(received):
-            self.stale.cells.add(cell)  # the mutation has deleted or moved it
+            self._stale.cells.add(cell)  # the mutation has deleted or moved it
             self._mark_lists(cell[0], known)
 
     def left_out(self, received: Iterable[EntityPath]) -> Iterator[EntityPath]:
@@ -204,15 +199,16 @@ class _Effects:
     def _listings(self, table: str) -> list[ListBinding]:
         return self._writer.underlying.listings(table)
 
-    def _mark_values(self) -> None:
-        """Mark errors of the resource as stale, and results without entities that are below no other record's path.
+    def mark_values(self) -> None:
+        """Mark recorded errors as stale, and results without entities that are below no other record's path.
 
         Those above the path of the mutation are stale as well, whatever their resource.
         """
+        self._stale.errors.update(self.tables)
         siblings, schema, resource = self._siblings, self._request.rules.schema, self._request.rules.resource
         if siblings is None or resource is None:
             return
-        self.stale.errors.add(resource)
+        self._stale.errors.add(resource)
         own = self._record_path
         known = [cell for place, cells, _ in self._above if place == own for cell in cells]
         records = {own} if own is not None else set[str]()
@@ -221,15 +217,16 @@ class _Effects:
                 records |= self._path_of(cell, self._writer.record_before(*cell))
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
-        self.stale.values.update((resource, place) for place in (None, *records))
-        self.stale.values.update((ANY_RESOURCE, place) for place, *_ in self._above[1:])
+        self._stale.values.update((resource, place) for place in (None, *records))
+        self._stale.values.update((ANY_RESOURCE, place) for place, *_ in self._above[1:])
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
-    def of_response(self, followed: Sized[EntityPath]) -> ChangeEffects:
+    def of_response(self, followed: Sized[EntityPath]) -> None:
         writer, schema = self._writer, self._request.rules.schema
         if schema is not None and schema.removes:
-            return self._of_deletion()
+            self._of_deletion()
+            return
         self._mark_nested(followed)
         received = {
             (table, pk): stored for table in self.tables for pk, stored in writer.change.entities.get(table, {}).items()
@@ -238,10 +235,11 @@ class _Effects:
         present = [cell for cell, stored in received.items() if stored is not INVALID]
         self._mark_removed(gone)
         if not present:
-            if not gone:
-                return self.of_nothing(is_certain=True)
-            self._same_address(gone=gone)
-            return self.done(gone)
+            if gone:
+                self._same_address(gone=gone)
+            else:
+                self.of_nothing(is_certain=True)
+            return
         new = {cell for cell in present if self._tx.is_created or writer.record_before(*cell) is None}
         whole = frozenset(cell for cell in present if self._is_whole(cell))
         self._mark_subtrees(new & whole)  # a list below a record that did not exist had a 404, or was empty
@@ -263,7 +261,6 @@ class _Effects:
             self._all()  # a response with several records does not tell about others
             followed = ()
         self._same_address(whole, followed, gone)
-        return self.done(received)
 
     def _is_whole(self, cell: EntityPath) -> bool:
         """Return whether the response has all known fields of a record that the item of the resource declares.
@@ -276,57 +273,56 @@ class _Effects:
         if before is None or received is None:
             return True
         rules = self._request.rules
-        for _, schema in entities_of(rules.resource_item):
+        for schema in entities_of(rules.resource_item):
             if schema.table_key == cell[0]:
                 required = rules.required_fields(schema.model)
                 if not required & before.keys() <= received.keys():
                     return False
         return True
 
-    def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
-        """Return the effects without response data; if not `is_certain`, the server may not have applied it."""
+    def of_nothing(self, *, is_certain: bool) -> None:
+        """Mark what is stale without response data; if not `is_certain`, the server may not have applied it."""
         schema = self._request.rules.schema
         if schema is not None and schema.removes and is_certain:
-            return self._of_deletion()
+            self._of_deletion()
+            return
         adds = self._tx.is_created or (schema is not None and schema.adds)
         if self._named:
             self.mark_named(existence=adds or not is_certain)
             if not is_certain:
-                self.stale.arguments.update(pk for _, pk in self._named)
+                self._stale.arguments.update(pk for _, pk in self._named)
         if adds:
             for table in self.tables:
                 self._mark_lists(table, ())
-            sent = [(one.schema.table_key, one.pk) for one in entities_of_creation(self._request, self._writer)]
-            self.stale.cells.update(sent)  # they may have existed, so that it replaced them
+            sent = [*map(cell_of, entities_of_creation(self._request, self._writer))]
+            self._stale.cells.update(sent)  # they may have existed, so that it replaced them
             self._mark_subtrees(sent)
         elif not self._named:
             self._all()
         self._same_address()
-        return self.done()
 
     def _all(self) -> None:
         """Mark all records, as the mutation identifies none."""
-        self.stale.tables.update(self.tables)
+        self._stale.tables.update(self.tables)
         for table in self.tables:
             self._mark_lists(table, ())
         if self._siblings is not None:
-            self.stale.resources.add(self._siblings.resource)
+            self._stale.resources.add(self._siblings.resource)
         if self._path is not None:
-            self.stale.trees.update(paths_above(self._path)[:1])  # it may have deleted any of them
+            self._stale.trees.update(paths_above(self._path)[:1])  # it may have deleted any of them
 
-    def _of_deletion(self) -> ChangeEffects:
-        deleted = [(schema.table_key, pk) for schema, pk in self._tx.deleted]
+    def _of_deletion(self) -> None:
+        deleted = [*map(cell_of, self._tx.deleted)]
         self._mark_removed(deleted)
         if not deleted and self._named:
             self.mark_named(existence=True)
         elif not deleted:
             self._all()
         self._same_address(gone=deleted)
-        return self.done(deleted)
 
     def _mark_removed(self, cells: Sized[EntityPath]) -> None:
         """Mark what shows deleted records, or is below their paths, except collections that they were removed from."""
-        stale = self.stale
+        stale = self._stale
         for table, pk in cells:
             stale.cells.add((table, pk))
             left = {listing.cell for listing in self._listings(table)}
@@ -341,9 +337,9 @@ class _Effects:
             return
         self._mark_subtrees(cells)
         if self._path is not None:
-            self.stale.trees.add(self._path)
+            self._stale.trees.add(self._path)
         if self._record_path is not None and not set(cells).isdisjoint(self._named):
-            self.stale.trees.add(self._record_path)
+            self._stale.trees.add(self._record_path)
 
     def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
         """Mark results below the paths of these records, and of their siblings if they are many."""
@@ -352,7 +348,7 @@ class _Effects:
             paths |= self._path_of(cell, writer.record_before(*cell) or writer.record_in_response(*cell))
         if len(paths) > _MANY:  # a store keeps a limited number of marks, so many records share one
             paths = {above for path in paths for above in paths_above(path)[:1]}
-        self.stale.trees |= paths
+        self._stale.trees |= paths
 
     def _path_of(self, cell: EntityPath, record: Mapping[str, object] | None) -> set[str]:
         """Return the path of the `get` of a record; none if there is no such request."""
@@ -373,7 +369,7 @@ class _Effects:
         path = self._path
         if path is None:
             return
-        stale, number = self.stale, self._writer.meta.fetched_at
+        stale, number = self._stale, self._writer.meta.fetched_at
         stale.paths.add(path)
         schema = self._request.rules.schema
         if not whole and not (schema is not None and schema.adds):
@@ -405,7 +401,7 @@ class _Effects:
             is_item = False
             for get, named in siblings.items_at(place):
                 returned = entity_of_result(entity_schema(get.rules.schema), self._writer.underlying.result(get.key))
-                records += [(one.schema.table_key, one.pk) for one in returned] or named
+                records += [*map(cell_of, returned)] or named
                 is_item = is_item or get.rules.resource == siblings.resource
             found.append((place, records, is_item))
         return found

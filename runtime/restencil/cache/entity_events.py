@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import Meta
-from .addressed import entities_of_url
+from .addressed import cell_of, entities_of_url
 from .change_effects import tables_changed
 from .normalize import Normalization
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .addressed import AddressedEntity
+    from ..schema.protocol import Subject
     from .request import Request
     from .staleness import EntityPath
     from .store_state import StoreState
@@ -48,7 +48,7 @@ def events_of(store_state: StoreState, cells: Iterable[EntityPath]) -> dict[Enti
     return {cell: of(cell) for cell in cells}
 
 
-def addressed_now(store_state: StoreState, request: Request) -> list[AddressedEntity]:
+def addressed_now(store_state: StoreState, request: Request) -> list[Subject]:
     """Return the entities that a request addresses before it has a response, from the stored data."""
     now = store_state.clock()
     with store_state.hooks:
@@ -62,5 +62,5 @@ def _mutations_in_flight(store_state: StoreState) -> Iterator[_Mutation]:
         request: Request = store_state.in_flight.by_id[fetch_id].request
         schema = request.rules.schema
         if request.rules.mutation.marks_changes and not (schema is not None and schema.is_creation):
-            named = frozenset((one.schema.table_key, one.pk) for one in addressed_now(store_state, request))
+            named = frozenset(map(cell_of, addressed_now(store_state, request)))
             yield _Mutation(fetch_id, tables_changed(request.rules), named)

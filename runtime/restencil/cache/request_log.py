@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .marking import mark_record
-from .staleness import StaleSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from .staleness import StaleSet
     from .tables import EntityPath, State
 
 
@@ -49,14 +49,14 @@ class RequestLog:
         """Forget all requests, because the store was reset."""
         self._answered.clear()
 
-    def overlaps(self, this: Answered, state: State) -> StaleSet:
-        """Return what is stale because earlier responses belong to requests that overlapped with this one."""
-        stale = StaleSet("")
+    def mark_overlaps(self, stale: StaleSet, this: Answered, state: State) -> None:
+        """Mark what is stale because earlier responses belong to requests that overlapped with this one."""
+        has_event = bool(stale)
         for at, other in self._answered:
             if at >= this.number and (this.is_change or other.is_change):
-                stale.event = f"a change overlapped with another request: {_change_of(this, other).label}"
+                if not has_event:
+                    stale.event = f"a change overlapped with another request: {_change_of(this, other).label}"
                 self._add(stale, this, other, state)
-        return stale
 
     def _add(self, stale: StaleSet, this: Answered, other: Answered, state: State) -> None:
         both = this.is_change and other.is_change

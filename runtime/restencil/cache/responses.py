@@ -15,14 +15,12 @@ from .response_record import recognized_by
 from .response_value import deleted_value, may_fail, overtaken_value, own_value
 from .snapshot import Snapshot
 from .stages.entity_tags import refuse_tag, tags_of
-from .stages.races import contents_of, note_change, note_freshness
-from .staleness import StaleSet
+from .stages.races import contents_of, note_freshness, note_overlaps
 from .tables import ChangeSet, ResultMeta, Tables
 from .transaction import Source, Transaction, without_response
 from .transition import Echo, Failure, FreshRecord, NewRecord, NoWrite, ReadBack, Value, WriteChange
 
 if TYPE_CHECKING:
-    from .change_effects import ChangeEffects
     from .reader import CacheReader
     from .request import Request
     from .store_state import StoreState
@@ -102,7 +100,7 @@ def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> 
     transition = WriteChange(change, outcome, ended=action.fetch_id)
     transition.write_set = tx.writer.write_set
     transition.is_stored = bool(rules.persistence.persist) and action.stored
-    transition.stale, transition.touched = tx.stale, tx.touched
+    tx.note(transition)
     is_known = action.fetch_id is not None and request.key in tx.store_state.response_records
     if action.mark is not None or validators is not None or is_known:
         result = change.results.get(request.key, UNDEFINED)
@@ -141,7 +139,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
         transition.tags = tags_of(tx, validators)
     tx.writer.change = tx.change = change
     note_freshness(tx)
-    transition.stale, transition.touched = tx.stale, tx.touched
+    tx.note(transition)
     return transition
 
 
@@ -173,8 +171,8 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
     base, request = reader.store_state.base, answer.request
     if isinstance(answer, actions.SetError):
         tx = without_response(reader, request, answer.meta)
-        failure = failure_effects(tx, answer)
-        return _stale_only(tx) if failure is not None and failure.stale else NoWrite(Value(False), notifies=False)
+        _mark_failed(tx, answer)
+        return _stale_only(tx) if tx.stale else NoWrite(Value(False), notifies=False)
     try:
         with reader.store_state.hooks:
             tx = Transaction(
@@ -202,18 +200,18 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
         meta = None if key == request.key else base.key_meta(key)
         if meta is not None:
             change.key_metas[key] = meta.with_expiry(1)
-    stale = elsewhere(tx).stale
+    elsewhere(tx)
     was_there = bool(known or change.key_metas)
-    transition = WriteChange(change, Value(was_there), notifies=was_there or bool(stale))
-    transition.stale = stale
+    transition = WriteChange(change, Value(was_there), notifies=was_there or bool(tx.stale))
+    tx.note(transition)
     return transition
 
 
 def _stale_only(tx: Transaction) -> Transition:
     """Return the effects of a mutation of another store if only its request is known."""
-    stale = elsewhere(tx).stale
-    transition = NoWrite(Value(bool(stale)), notifies=bool(stale))
-    transition.stale = stale
+    elsewhere(tx)
+    transition = NoWrite(Value(bool(tx.stale)), notifies=bool(tx.stale))
+    tx.note(transition)
     return transition
 
 
@@ -234,10 +232,14 @@ def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
             refused = without_response(reader, request, action.meta)
             refused.writer.change = refused.change = transition.change
             transition.untagged = refuse_tag(refused)
-            tx.stale = StaleSet(f"the server has another version: {request.label}")
+            tx.stale.event = f"the server has another version: {request.label}"
             tx.stale.cells.update(transition.untagged)
-    _note_failure(tx, action)
-    transition.stale, transition.touched = tx.stale, tx.touched
+    if request.rules.side_effect:
+        if _mark_failed(tx, action):
+            note_overlaps(tx)
+    elif response_status(error) in (404, 410):
+        gone(tx)
+    tx.note(transition)
     return transition
 
 
@@ -263,8 +265,9 @@ def note_unread(reader: CacheReader, action: actions.SetResponse, transition: Tr
     """Collect what a mutation makes stale whose response is not stored, as if the response was empty."""
     if action.request.rules.side_effect:
         tx = without_response(reader, action.request, action.meta, is_created=action.created)
-        note_change(tx, unread(tx))
-        transition.stale, transition.touched = tx.stale, tx.touched
+        unread(tx)
+        note_overlaps(tx)
+        tx.note(transition)
 
 
 def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetError) -> bool:
@@ -273,23 +276,13 @@ def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetErr
     return action.request.rules.read.is_stored and not is_old
 
 
-def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects | None:
-    """Return the effects of a failed mutation; None if it was never sent."""
-    status = response_status(action.error)
-    if action.may_be_done:
-        return failed(tx, None)
-    return None if status is None else failed(tx, status)
-
-
-def _note_failure(tx: Transaction, action: actions.SetError) -> None:
-    """Collect what a failed request makes stale."""
-    siblings = tx.request.rules.siblings
-    if tx.request.rules.side_effect:
-        made = failure_effects(tx, action)
-        if made is not None:
-            note_change(tx, made)
-    elif response_status(action.error) in (404, 410) and siblings is not None and siblings.is_item(tx.request.url):
-        tx.stale = gone(tx)
+def _mark_failed(tx: Transaction, action: actions.SetError) -> bool:
+    """Mark what a failed mutation makes stale; return False if it was never sent."""
+    status = None if action.may_be_done else response_status(action.error)
+    if status is None and not action.may_be_done:
+        return False
+    failed(tx, status)
+    return True
 
 
 def _recorded(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> ChangeSet:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AbortOptimistic
-from ..base.values import INVALID, Sentinel, is_dict
+from ..base.values import INVALID, Sentinel
 from ..schema.entity import without_lists
 from ..schema.notation import schema_of
 from ..schema.stored import record_of
-from .addressed import entities_of
+from .addressed import cell_of, entity_of_result
 from .before_images import BeforeImage, as_of
 from .denormalize import Denormalization
 from .dependency_graph import DependencyGraph
@@ -69,12 +69,11 @@ class Snapshot:
 
     def held(self, schema: object, key: str, /) -> Mapping[str, Any] | None:
         """Return the record that is the stored result of a key, without nested collections; None if there is none."""
-        stored = self._state.result(key)
-        name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
-        nodes = (node for other, node in entities_of(schema_of(schema)) if other == name)
-        node = next(nodes, None)
-        found = self._state.get(node.table_key, pk) if node is not None and isinstance(pk, str) else INVALID
-        return None if node is None or isinstance(found, Sentinel) else without_lists(node.model, record_of(found))
+        subject = next(iter(entity_of_result(schema_of(schema), self._state.result(key))), None)
+        found = INVALID if subject is None else self._state.get(*cell_of(subject))
+        if subject is None or isinstance(found, Sentinel):
+            return None
+        return without_lists(subject.schema.model, record_of(found))
 
     def get_response(self, endpoint: EndpointLike, /, *args: object, **kwargs: object) -> Reading:
         """Read a call of an endpoint from this state."""

@@ -7,20 +7,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED
-from .addressed import AddressedEntity, entities_of_url
+from .addressed import entities_of_url
 from .normalize import Normalization
+from .staleness import StaleSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
     from ..base.values import Meta
-    from ..schema.entity import EntitySchema
+    from ..schema.protocol import Subject
     from .reader import CacheReader
     from .request import Request
     from .request_log import Answered
-    from .staleness import StaleSet
     from .tables import EntityPath, State
+    from .transition import Transition
 
 
 class Source(Enum):
@@ -86,25 +86,24 @@ class Transaction:
         self.change = self.writer.change
         self.result: Any = UNDEFINED
         """The normalized result that is stored under the key of the request; UNDEFINED: none."""
-        self.deleted: list[tuple[EntitySchema, str]] = []
+        self.deleted: list[Subject] = []
         """The deleted entities."""
-        self.renamed: list[tuple[EntitySchema, str]] = []
+        self.renamed: list[Subject] = []
         """The old primary keys of entities that have another one now."""
         self.updated: set[str] = set()
         """The keys of the results that the `update` hook has written."""
         self.followed: AbstractSet[EntityPath] = frozenset()
         """The lists that were certainly updated with the change."""
-        self.stale_records: set[EntityPath] = set()
-        """The records that become stale because an empty response may concern them."""
-        self.outdated: set[str] = set()
-        """The keys of results that expired, or that have more members than a list that has changed."""
-        self.expire_tests: list[Callable[[str], bool]] = []
-        """Tests of keys; matching results become stale."""
-        self.stale: StaleSet | None = None
         self.touched: Answered | None = None
+        """The data that the request touched, if another request may overlap with it."""
 
     @cached_property
-    def addressed(self) -> list[AddressedEntity]:
+    def stale(self) -> StaleSet:
+        """The data that the request makes stale, by the event of a mutation."""
+        return StaleSet(f"a change was sent since: {self.request.label}")
+
+    @cached_property
+    def addressed(self) -> list[Subject]:
         """The entities that the request addresses; use it only after the response has been normalized."""
         return entities_of_url(self.request.rules.item, self.request, self.writer)
 
@@ -112,6 +111,10 @@ class Transaction:
         """Run the stages of the endpoint in order."""
         for stage in self.request.rules.response.stages:
             stage(self)
+
+    def note(self, transition: Transition) -> None:
+        """Add to a transition what the request touched and made stale."""
+        transition.stale, transition.touched = self.__dict__.get("stale"), self.touched
 
 
 def without_response(reader: CacheReader, request: Request, meta: Meta, *, is_created: bool = False) -> Transaction:

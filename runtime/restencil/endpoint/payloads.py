@@ -45,7 +45,7 @@ def _models(endpoint: EndpointOptions) -> list[EntityModel]:
     model, node = entity_model(endpoint.schema), schema_of(endpoint.schema)
     if model is not None or node is None:
         return [] if model is None else [model]
-    return [schema.model for _, schema in entities_of(node.subject)]
+    return [schema.model for schema in entities_of(node.subject)]
 
 
 def _model_of(endpoint: EndpointOptions, record: Mapping[str, Any]) -> EntityModel | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ...base.freshness import is_strong
 from ...base.values import INVALID, UNDEFINED, Sentinel
 from ...schema.stored import record_of
-from ..addressed import entities_of, entities_of_url, entity_of_result, entity_schema
+from ..addressed import cell_of, entities_of, entities_of_url, entity_of_result, entity_schema
 from ..entity_events import addressed_now
 from .other_results import expire_self
 
@@ -49,19 +49,19 @@ def _paths_of_response(request: Request, writer: Normalization) -> list[EntityPa
     """Return the entity that a response describes: the one it contained, else that of its URL."""
     item = entity_schema(request.rules.schema)
     found = entity_of_result(item, writer.change.results.get(request.key, UNDEFINED))
-    return [(gone.schema.table_key, gone.pk) for gone in found or entities_of_url(item, request, writer)]
+    return [*map(cell_of, found or entities_of_url(item, request, writer))]
 
 
 def _created(schema: Schema | None, writer: Normalization) -> list[EntityPath]:
     """Return the entities in a response that a schema declares at its top."""
-    tables = [entity.table_key for _, entity in entities_of(entity_schema(schema))]
+    tables = [entity.table_key for entity in entities_of(entity_schema(schema))]
     return [(table, pk) for table in tables for pk in writer.change.entities.get(table, ())]
 
 
 def refuse_tag(tx: Transaction) -> list[EntityPath]:
     """Expire an entity and the result of its `get`, because the server has another version than the mutation."""
     expire_self(tx)
-    paths, change = [(gone.schema.table_key, gone.pk) for gone in tx.addressed], tx.change
+    paths, change = [*map(cell_of, tx.addressed)], tx.change
     for table, pk in paths:
         stored, meta = change.get(table, pk), change.meta(table, pk)
         if stored is not UNDEFINED and stored is not INVALID and meta is not None:
@@ -75,11 +75,10 @@ def tag_of_mutation(reader: CacheReader, request: Request) -> tuple[EntityPath |
     found = addressed_now(store_state, request)
     if len(found) != 1 or concurrency is None:
         return None, None
-    _, schema, pk = found[0]
-    path = schema.table_key, pk
+    path, model = cell_of(found[0]), found[0].schema.model
     if concurrency.field is None:
         return path, None if store_state.tags is None else store_state.tags.get(path)
     stored = store_state.base.get(*path)
-    name = schema.model.to_json.get(concurrency.field, concurrency.field)
+    name = model.to_json.get(concurrency.field, concurrency.field)
     tag = None if isinstance(stored, Sentinel) else record_of(stored).get(name)
     return path, tag if type(tag) is str and is_strong(tag) else None

@@ -21,7 +21,6 @@ from ...schema.collection import (
     search_text,
     without,
 )
-from ...schema.protocol import Subject
 from ...schema.stored import entries_of, known_record
 from ..tables import ListBinding, ResultMeta, Tables
 from .races import contents_of
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from ...schema.collection import Collection
     from ...schema.entity import EntitySchema
+    from ...schema.protocol import Subject
     from ..tables import EntityPath, State
     from ..transaction import Transaction
 
@@ -45,9 +45,8 @@ def update_lists(tx: Transaction) -> None:
     undecided: set[EntityPath] = set()
     is_exact = tx.request.rules.strict and type(tx.underlying) is Tables
     contradicted = cache(partial(_contradicted, tx.underlying))  # once for all records of the response
-    renamed = [Subject(*gone) for gone in tx.renamed]
     schema = tx.request.rules.schema
-    for subject in [*renamed, *(() if schema is None else schema.subjects(tx.result))]:
+    for subject in [*tx.renamed, *(() if schema is None else schema.subjects(tx.result))]:
         update = ExactListUpdate(tx, subject, contradicted) if is_exact else LenientListUpdate(tx, subject)
         update.run()
         followed |= update.followed
@@ -213,7 +212,7 @@ class ExactListUpdate(_ListUpdate):
             holds = False
         (self.undecided if is_sorted or is_page else self.followed).add(path)
         # A value beside the list may depend on all records of the entity.
-        self.tx.outdated.update(listing.key for listing in listings if listing.has_more)
+        self.tx.stale.keys.update(listing.key for listing in listings if listing.has_more)
         self.count(listings, int(holds) - int(held))
 
     def _is_unchanged(self) -> bool:

@@ -11,6 +11,7 @@ from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, as_entity, completed, usable_pk, without_lists
 from ...schema.stored import entries_of, entry_pk, known_record
 from ..addressed import (
+    cell_of,
     entities_of_url,
     entity_of_record,
     entity_of_result,
@@ -23,7 +24,7 @@ from ..addressed import (
 from ..merge import keep_received
 from ..tables import Tables
 from .list_membership import update_lists
-from .other_results import expire_lists, expire_records, expire_self
+from .other_results import expire_lists, expire_self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,8 +141,8 @@ def _rename(tx: Transaction) -> None:
             returned = result_of_get(item, tx.request, tx.writer)
             replaced += [one for one in returned if one.pk == now.pk and one.schema.table_key != table]
         for gone in replaced:
-            tx.writer.write_invalid(gone.schema.table_key, gone.pk)
-            tx.renamed.append((gone.schema, gone.pk))
+            tx.writer.write_invalid(*cell_of(gone))
+            tx.renamed.append(gone)
 
 
 def _updates_item(request: Request) -> bool:
@@ -197,7 +198,7 @@ def _class_of(item: Schema, tx: Transaction, assumed: Mapping[str, Any]) -> Enti
     request, writer = tx.request, tx.writer
     # In several tables, a record with the primary key may be one of another resource.
     named = (result_of_get if has_several_tables(item) else entities_of_url)(item, request, writer)
-    stored = writer.record_before(named[0].schema.table_key, named[0].pk) if named else None
+    stored = writer.record_before(*cell_of(named[0])) if named else None
     return entity_of_record(item, {**(stored or {}), **assumed})
 
 
@@ -216,7 +217,7 @@ def expire_unknown(tx: Transaction) -> None:
         request.key,
     )
     expire_self(tx)
-    expire_records(tx, tx.addressed)
+    tx.stale.cells.update(map(cell_of, tx.addressed))
     pks = {gone.pk for gone in tx.addressed}
 
     def holds(listing: ListBinding) -> bool:

@@ -26,11 +26,11 @@ from ...base.values import (
 )
 from ...schema.derived import Invalidate
 from ...schema.entity import value_at
-from ...schema.protocol import is_plain
+from ...schema.protocol import Subject, is_plain
 from ...schema.record import is_instance
 from ...schema.stored import record_of
 from ..addressed import (
-    AddressedEntity,
+    cell_of,
     entities_of,
     entities_of_url,
     has_several_tables,
@@ -159,20 +159,20 @@ def delete(tx: Transaction, schema: Invalidate) -> Any:
             expire(tx, siblings.lists_test(request.args), everywhere=True)
         return UNDEFINED
     for gone in found:
-        writer.write_invalid(gone.schema.table_key, gone.pk)
-    tx.deleted = [(gone.schema, gone.pk) for gone in found]
+        writer.write_invalid(*cell_of(gone))
+    tx.deleted = found
     return None if schema.item is None else schema.item.reference(found[0].schema, found[0].pk)
 
 
 def _by_fields(
     deletion: Invalidate, request: Request, params: Mapping[str, object], writer: Normalization
-) -> list[AddressedEntity]:
+) -> list[Subject]:
     """Return the only entity whose fields have the values of the path parameters; each parameter must be a field."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
     dotted = request.rules.params.fields or {}
-    found: list[AddressedEntity] = []
-    for name, schema in entities_of(deletion.item):
+    found: list[Subject] = []
+    for schema in entities_of(deletion.item):
         model = schema.model
         fields = {field.in_json for field in model.fields.values()}
         wanted = [(model.wire_path(dotted.get(param, param)), text_of(params[param])) for param in names]
@@ -185,14 +185,15 @@ def _by_fields(
             record = record_of(stored)
             values = [(value_at(record, path), text) for path, text in wanted]
             if all(value is not None and scalar_text(value) == text for value, text in values):
-                found.append(AddressedEntity(name, schema, pk))
+                found.append(Subject(schema, pk))
     return found if len(found) == 1 else []
 
 
 def known_before(tx: Transaction, response: object, read: Callable[[EntitySchema, str], object]) -> object:
     """Return the value of a delete: the entity as it was before, else as a complete response has it, else None."""
-    for schema, pk in tx.deleted:
-        found = read(schema, pk)
+    for gone in tx.deleted:
+        schema: EntitySchema = gone.schema
+        found = read(schema, gone.pk)
         if found is not None:
             return found
         if is_mapping(response) and response != params_of(tx.request.rules, tx.request.args):
