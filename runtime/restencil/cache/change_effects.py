@@ -204,11 +204,10 @@ class _Effects:
 
         Those above the path of the mutation are stale as well, whatever their resource.
         """
-        self._stale.errors.update(self.tables)
+        self._stale.values.update((table, None) for table in self.tables)
         siblings, schema, resource = self._siblings, self._request.rules.schema, self._request.rules.resource
         if siblings is None or resource is None:
             return
-        self._stale.errors.add(resource)
         own = self._record_path
         known = [cell for place, cells, _ in self._above if place == own for cell in cells]
         records = {own} if own is not None else set[str]()

@@ -60,7 +60,8 @@ def own_freshness(base: Tables, request: Request, meta: ResultMeta) -> Freshness
 def _error_mark(base: Tables, request: Request) -> Mark:
     """Return the mark of recorded errors of a request: of reads of its resource, and of the entities of its result."""
     reach, resource = request.rules.reach, request.rules.resource
-    return base.marks.of_errors([*(() if reach is None else reach.tables), *(() if resource is None else (resource,))])
+    tables = () if reach is None else reach.tables
+    return base.marks.of_values(lambda: ((name, None) for name in (resource, *tables)))
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:

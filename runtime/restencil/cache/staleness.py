@@ -67,8 +67,6 @@ class StaleSet:
         self.event = event
         self.cells: set[EntityPath] = set()
         """Records, and memberships of lists."""
-        self.errors: set[str] = set()
-        """Recorded errors of reads of an entity, or of a resource."""
         self.evicted: set[EntityPath] = set()
         """Evicted records and memberships of lists, which may be unchanged."""
         self.keys: set[str] = set()
@@ -100,7 +98,10 @@ class StaleSet:
         self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
         self.values: set[tuple[str, str | None]] = set()
-        """Results of a resource with values, below the path of a record or (None) below none; of any, at this path."""
+        """Results of a resource with values, below the path of a record or (None) below none; of any, at this path.
+
+        With None also recorded errors of reads, by their resource or by the table of an entity.
+        """
 
     def __bool__(self) -> bool:
         return bool(self.tests or self.represented or any(map(vars(self).__getitem__, _KINDS)))
@@ -330,15 +331,10 @@ class StaleMarks:
         return max([self._floor.number, *(found.get(kind, NEVER) for kind in kinds or found)])
 
     def of_values(self, places: Callable[[], Iterable[tuple[str | None, str | None]]]) -> Mark:
-        """Return the mark of a result with values at these places of `StaleSet.values`."""
+        """Return the mark of a result with values, or of an error, at these places of `StaleSet.values`."""
         if not (self.stored or self._marks["values"]):
             return NO_MARK
         return max(self._of("values", place) for place in places())
-
-    def of_errors(self, names: Iterable[str]) -> Mark:
-        """Return the mark of recorded errors of reads of these entities and resources."""
-        marks = self._marks["errors"]
-        return max([self._floor, *(marks[name] for name in names if name in marks)])
 
     def newest_of(self, tables: Iterable[str]) -> float:
         """Return the highest number of a mark on anything in these tables."""

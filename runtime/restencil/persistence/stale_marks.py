@@ -22,7 +22,6 @@ ANYTHING: Final[Mark] = "anything", "", ""
 
 _KINDS: Final[Mapping[str, str]] = {
     "arguments": "argument",
-    "errors": "errors",
     "filtered_lists": "filtered lists",
     "keys": "key",
     "lists": "lists",
