@@ -44,8 +44,6 @@ class ReadPolicy(NamedTuple):
 class ResponsePlan(NamedTuple):
     """How a response is stored, and what its call returns."""
 
-    stages: tuple[Callable[[Any], None], ...]
-    """The stages of a response; each accepts a `Transaction`, which this module cannot import."""
     owns_response: bool = False
     """Whether no one else uses a decoded response, so that its objects may become records without a copy."""
     validate: str | None = None

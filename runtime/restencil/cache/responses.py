@@ -14,6 +14,7 @@ from .request import call_args
 from .response_record import recognized_by
 from .response_value import deleted_value, may_fail, overtaken_value, own_value
 from .snapshot import Snapshot
+from .stages import process
 from .stages.entity_tags import refuse_tag, tags_of
 from .stages.races import contents_of, note_freshness, note_overlaps
 from .tables import ChangeSet, ResultMeta, Tables
@@ -54,7 +55,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
                 is_assumed=action.assumed,
                 is_created=action.created,
             )
-            tx.run()
+            process(tx)
             known = deleted_value(tx, response) if request.rules.deletes else UNDEFINED
     except Exception as error:
         return misfit(reader, action, response, error)
@@ -154,7 +155,7 @@ def expected_change(reader: CacheReader, action: actions.Fetch, underlying: Stat
     tx = Transaction(
         reader, request, response, action.meta, underlying, source=Source.EXPECTED, fetch_id=action.fetch_id
     )
-    tx.run()
+    process(tx)
     before = underlying.key_meta(action.key)
     tx.change.key_metas[action.key] = ResultMeta(
         action.meta, prev_expires_at=None if before is None else before.expires_at
@@ -185,7 +186,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
                 is_assumed=answer.assumed,
                 is_created=answer.created,
             )
-            tx.run()
+            process(tx)
     except Exception as error:
         logger.debug("%s: its changes could not be applied to another store of the client: %s", request.key, error)
         return _stale_only(without_response(reader, request, answer.meta))

@@ -107,11 +107,6 @@ class Transaction:
         """The entities that the request addresses; use it only after the response has been normalized."""
         return entities_of_url(self.request.rules.item, self.request, self.writer)
 
-    def run(self) -> None:
-        """Run the stages of the endpoint in order."""
-        for stage in self.request.rules.response.stages:
-            stage(self)
-
     def note(self, transition: Transition) -> None:
         """Add to a transition what the request touched and made stale."""
         transition.stale, transition.touched = self.__dict__.get("stale"), self.touched

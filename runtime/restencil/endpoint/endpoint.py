@@ -21,7 +21,6 @@ from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
 from ..cache.plan import ListPlan, MutationPlan, PersistencePolicy, ReadPolicy, ResponsePlan
 from ..cache.request import PAGE, Arguments, EntityParams, Request, Rules
-from ..cache.stages import stages_of
 from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
@@ -251,12 +250,6 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 server_lifetime=freshness_of(self.freshness),
             ),
             response=ResponsePlan(
-                stages=stages_of(
-                    side_effect=self.side_effect,
-                    is_page=self.remove_cursor is not None,
-                    has_update=self.update is not None,
-                    strict=strict,
-                ),
                 owns_response=self.plan.decodes,
                 validate=self.validate,
                 strict_shape=bool(self.strict_shape),

@@ -1,8 +1,8 @@
-"""The stages that process a response before it is committed, chosen once when its endpoint is created."""
+"""The stages that process a response before it is committed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from .list_membership import extend_list
 from .mutation import complete_response, follow_change, withdraw_values
@@ -11,23 +11,23 @@ from .other_results import run_update
 from .races import note_freshness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..transaction import Transaction
 
-Stage: TypeAlias = "Callable[[Transaction], None]"
 
-
-def stages_of(*, side_effect: bool, is_page: bool, has_update: bool, strict: bool) -> tuple[Stage, ...]:
-    """Return the stages of an endpoint's responses, in order."""
-    stages = (
-        (validate_response, True),
-        (complete_response, side_effect),
-        (withdraw_values, strict and not side_effect),
-        (normalize_response, True),
-        (follow_change, side_effect),
-        (extend_list, is_page),
-        (run_update, has_update),
-        (note_freshness, side_effect or strict),
-    )
-    return tuple(stage for stage, applies in stages if applies)
+def process(tx: Transaction) -> None:
+    """Process a response: it is normalized, and everything that follows from it is added to the transaction."""
+    rules = tx.request.rules
+    validate_response(tx)
+    if rules.side_effect:
+        complete_response(tx)
+    elif rules.strict:
+        withdraw_values(tx)
+    normalize_response(tx)
+    if rules.side_effect:
+        follow_change(tx)
+    if rules.lists.list_key is not None:
+        extend_list(tx)
+    if rules.response.update is not None:
+        run_update(tx)
+    if rules.side_effect or rules.strict:
+        note_freshness(tx)
