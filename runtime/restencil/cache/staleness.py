@@ -325,10 +325,9 @@ class StaleMarks:
                     found = max([found, *(self._of("trees", above) for above in paths_above(place))])
         return found
 
-    def newest(self, *kinds: str) -> float:
-        """Return the highest number of a mark of these kinds, which are named as in `StaleSet`; without any, of all."""
-        found = self._newest_of_kind
-        return max([self._floor.number, *(found.get(kind, NEVER) for kind in kinds or found)])
+    def newest(self) -> float:
+        """Return the highest number of a mark."""
+        return max([self._floor.number, *self._newest_of_kind.values()])
 
     def of_values(self, places: Callable[[], Iterable[tuple[str | None, str | None]]]) -> Mark:
         """Return the mark of a result with values, or of an error, at these places of `StaleSet.values`."""
