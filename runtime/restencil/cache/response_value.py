@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..base.values import Meta, Sentinel, read_only
+from ..base.values import UNDEFINED, Meta, Sentinel, read_only
 from ..schema.containers import Array, List, Object, Values
 from ..schema.entity import EntitySchema, as_entity
 from ..schema.notation import Lazy
-from ..schema.protocol import Echo as EchoVisitor
+from ..schema.protocol import Echo
 from ..schema.relation import Relation
 from .compiling import resolved
 from .denormalize import Denormalization
@@ -17,7 +17,6 @@ from .dependency_graph import DependencyGraph
 from .normalize import Normalization
 from .policy import INFINITE
 from .stages.normalization import known_before
-from .transition import Echo, Failure, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,26 +26,13 @@ if TYPE_CHECKING:
     from .request import Request
     from .tables import ChangeSet
     from .transaction import Transaction
-    from .transition import Outcome, ReadBack
 
 _LISTS: Final = frozenset({List, Array, Values})
 """Schemas that omit values which cannot be decoded."""
 
 
-def outcome_of(reader: CacheReader, outcome: Outcome) -> object:
-    """Return or raise the outcome of an action after its transition is committed."""
-    if isinstance(outcome, Echo):
-        return echo(reader, outcome)
-    if isinstance(outcome, Value):
-        return outcome.value
-    if isinstance(outcome, Failure):
-        raise outcome.error
-    return read_back(reader, outcome)
-
-
-def echo(reader: CacheReader, outcome: Echo) -> Any:
-    """Return the response in its own shape, with the instances that a read returns as entities."""
-    request, writer, response = outcome
+def echo(reader: CacheReader, request: Request, writer: Normalization, response: object) -> Any:
+    """Return a response in its own shape, with the instances that a read returns as entities."""
     schema, store_state = request.rules.schema, reader.store_state
     if schema is None:
         return writer.change.results[request.key]
@@ -58,13 +44,12 @@ def echo(reader: CacheReader, outcome: Echo) -> Any:
             return stored
     objects = _objects_of(reader, request, writer.change, writer.result)
     with store_state.hooks:
-        value = EchoVisitor(writer, objects).visit(schema, response)
+        value = Echo(writer, objects).visit(schema, response)
     return None if isinstance(value, Sentinel) else value
 
 
-def read_back(reader: CacheReader, outcome: ReadBack) -> object:
-    """Return the value of a fetch with an unchanged response, from the store."""
-    request, change = outcome
+def read_back(reader: CacheReader, request: Request, change: ChangeSet) -> object:
+    """Return the value of a fetch whose response was unchanged and has refreshed the times, from the store."""
     store_state, schema = reader.store_state, request.rules.schema
     store_state.refresh()
     result = store_state.base.result(request.key)
@@ -86,18 +71,18 @@ def own_value(request: Request, writer: Normalization, response: object, objects
     """Return the value of a fetch built from its own response; `objects` reads the records that it refers to."""
     if request.rules.schema is None:
         return read_only(response)
-    value = EchoVisitor(writer, objects).visit(request.rules.schema, response)
+    value = Echo(writer, objects).visit(request.rules.schema, response)
     return None if isinstance(value, Sentinel) else value
 
 
-def overtaken_value(tx: Transaction) -> Value | None:
-    """Return the value of a call by its own response, if the store has data of a later request; else None."""
+def overtaken_value(tx: Transaction) -> object:
+    """Return the value of a call by its own response, if the store has data of a later request; else UNDEFINED."""
     base, started = tx.store_state.base, tx.writer.meta.fetched_at
     if all(base.latest.get(table, 0) <= started for table in tx.change.entities):
-        return None
+        return UNDEFINED
     times = (base.meta(*path) for path in tx.change.cells())
     if all(meta is None or meta.fetched_at <= started for meta in times):
-        return None
+        return UNDEFINED
     request, meta = tx.request, tx.writer.meta
     with tx.store_state.hooks:
         writer = Normalization(
@@ -105,7 +90,7 @@ def overtaken_value(tx: Transaction) -> Value | None:
         )
         writer.write(cast("Schema", request.rules.schema), tx.response)
         objects = tx.reader.reader_of_overtaken(request, writer.change, writer.result)
-        return Value(own_value(request, writer, tx.response, objects))
+        return own_value(request, writer, tx.response, objects)
 
 
 def deleted_value(tx: Transaction, response: object) -> object:

@@ -12,21 +12,23 @@ from .change_effects import elsewhere, failed, gone, unread
 from .denormalize import Denormalization
 from .request import call_args
 from .response_record import recognized_by
-from .response_value import deleted_value, may_fail, overtaken_value, own_value
+from .response_value import deleted_value, echo, may_fail, overtaken_value, own_value, read_back
 from .snapshot import Snapshot
 from .stages import process
 from .stages.entity_tags import refuse_tag, tags_of
 from .stages.races import contents_of, note_freshness, note_overlaps
 from .tables import ChangeSet, ResultMeta, Tables
 from .transaction import Source, Transaction, without_response
-from .transition import Echo, Failure, FreshRecord, NewRecord, NoWrite, ReadBack, Value, WriteChange
+from .transition import FreshRecord, NewRecord, NoWrite, WriteChange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .reader import CacheReader
     from .request import Request
     from .store_state import StoreState
     from .tables import State
-    from .transition import Outcome, Transition
+    from .transition import Transition
 
 
 def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition:
@@ -64,7 +66,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
             value = known
             if known is UNDEFINED:
                 value = own_value(request, tx.writer, tx.response, Denormalization(tx.change, request.args))
-        transition = NoWrite(Value(value), ended=action.fetch_id, notifies=False)
+        transition = NoWrite(lambda: value, ended=action.fetch_id, notifies=False)
         note_unread(reader, action, transition)
         return transition
     key, before = request.key, store_state.base.key_meta(request.key)
@@ -80,22 +82,17 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
     return _written(tx, action, _outcome(tx, action, known))
 
 
-def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Outcome:
-    """Return the outcome of the call; for a response set by hand, the value is built only if it is used or may fail."""
+def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Callable[[], object]:
+    """Return what returns the value of the call; if it was set by hand, it is built only if it is used or may fail."""
     request, rules = tx.request, tx.request.rules
-    if rules.schema is None:
-        return Value(tx.change.results[request.key])
-    if known is not UNDEFINED:
-        return Value(known)
-    if action.fetch_id is not None:
-        overtaken = overtaken_value(tx) if rules.strict else None
-        return Echo(request, tx.writer, tx.response) if overtaken is None else overtaken
-    if action.wanted or rules.analyze(may_fail):
-        return Echo(request, tx.writer, tx.response)
-    return Value()
+    if known is UNDEFINED and action.fetch_id is not None and rules.strict and rules.schema is not None:
+        known = overtaken_value(tx)
+    if known is UNDEFINED and action.fetch_id is None and not (action.wanted or rules.analyze(may_fail)):
+        known = None
+    return (lambda: echo(tx.reader, request, tx.writer, tx.response)) if known is UNDEFINED else (lambda: known)
 
 
-def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> WriteChange:
+def _written(tx: Transaction, action: actions.SetResponse, outcome: Callable[[], object]) -> WriteChange:
     """Return the transition that commits a received response."""
     request, rules, change, validators = tx.request, tx.request.rules, tx.change, action.validators
     transition = WriteChange(change, outcome, ended=action.fetch_id)
@@ -120,12 +117,12 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
     record = store_state.response_records.get(request.key)
     is_old = action.resets is not None and action.resets != store_state.resets
     if record is None or is_old or not record.is_of(action.mark):
-        return NoWrite(Value(UNDEFINED), notifies=False)
+        return NoWrite(lambda: UNDEFINED, notifies=False)
     change = record.freshened(request.key, store_state.base, action.meta, action.terms)
     if change is None:
-        return NoWrite(Value(UNDEFINED), notifies=False)
+        return NoWrite(lambda: UNDEFINED, notifies=False)
     validators = action.validators
-    transition = WriteChange(change, ReadBack(request, change), ended=action.fetch_id)
+    transition = WriteChange(change, lambda: read_back(reader, request, change), ended=action.fetch_id)
     transition.record = FreshRecord(
         record, validators if validators is not None and validators.condition is not None else None
     )
@@ -173,7 +170,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
     if isinstance(answer, actions.SetError):
         tx = without_response(reader, request, answer.meta)
         _mark_failed(tx, answer)
-        return _stale_only(tx) if tx.stale else NoWrite(Value(False), notifies=False)
+        return _stale_only(tx) if tx.stale else NoWrite(lambda: False, notifies=False)
     try:
         with reader.store_state.hooks:
             tx = Transaction(
@@ -203,7 +200,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
             change.key_metas[key] = meta.with_expiry(1)
     elsewhere(tx)
     was_there = bool(known or change.key_metas)
-    transition = WriteChange(change, Value(was_there), notifies=was_there or bool(tx.stale))
+    transition = WriteChange(change, lambda: was_there, notifies=was_there or bool(tx.stale))
     tx.note(transition)
     return transition
 
@@ -211,7 +208,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
 def _stale_only(tx: Transaction) -> Transition:
     """Return the effects of a mutation of another store if only its request is known."""
     elsewhere(tx)
-    transition = NoWrite(Value(bool(tx.stale)), notifies=bool(tx.stale))
+    transition = NoWrite(lambda: bool(tx.stale), notifies=bool(tx.stale))
     tx.note(transition)
     return transition
 
@@ -253,11 +250,11 @@ def misfit(reader: CacheReader, action: actions.SetResponse, response: object, e
     kind = type(error).__name__
     logger.warning("%s: the response cannot be stored (%s); the raised error has the reason", request.label, kind)
     if not is_current(reader, action):
-        dropped = NoWrite(Failure(failure), ended=action.fetch_id, notifies=False)
-        note_unread(reader, action, dropped)
-        return dropped
-    change = _recorded(store_state, request, failure, _error_times(action))
-    transition = WriteChange(change, Failure(failure), ended=action.fetch_id)
+        transition: NoWrite | WriteChange = NoWrite(ended=action.fetch_id, notifies=False)
+    else:
+        change = _recorded(store_state, request, failure, _error_times(action))
+        transition = WriteChange(change, ended=action.fetch_id)
+    transition.error = failure
     note_unread(reader, action, transition)
     return transition
 

@@ -23,7 +23,6 @@ from .entity_events import events_of
 from .freshness import unmarked_since
 from .persistence_port import persistence_of
 from .reader import CacheReader
-from .response_value import outcome_of
 from .responses import expected_change
 from .retention import Retention
 from .snapshot import Snapshot
@@ -267,7 +266,9 @@ class Store(Dumpable):
                             persistence.committed(captured)
                         finally:  # an interruption may have come before it; the second call does nothing
                             persistence.committed(captured)
-                return outcome_of(self._cache_reader, transition.outcome)
+                if transition.error is not None:
+                    raise transition.error
+                return transition.outcome()
         except BaseException as error:
             with self.lock:
                 store_state.interrupted(error)

@@ -1,59 +1,23 @@
-"""What a reducer decides, as data: how the store changes, and what the action returns.
+"""What a reducer decides: how the store changes, as data, and what the action returns.
 
 There is a class for each way in which a store changes. `StoreState.commit` carries them out.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ..base.freshness import Validators
     from ..schema.entity import EntitySchema
     from .actions import Fetch
-    from .normalize import Normalization
-    from .request import Request
     from .request_log import Answered
     from .response_record import ResponseRecord
     from .staleness import StaleSet
     from .tables import ChangeSet, EntityPath, ResultMeta
     from .write_set import WriteSet
-
-# -- what the action returns -------------------------------------------------------------------------------------------
-
-
-class Value(NamedTuple):
-    """The action returns this value."""
-
-    value: Any = None
-
-
-class Echo(NamedTuple):
-    """The action returns its response, with entities as a read returns them once the change is committed."""
-
-    request: Request
-    writer: Normalization
-    response: Any
-
-
-class ReadBack(NamedTuple):
-    """The action returns the data of a read of this request once this change is committed."""
-
-    request: Request
-    change: ChangeSet
-
-
-class Failure(NamedTuple):
-    """The action raises this error once the change is committed."""
-
-    error: Exception
-
-
-Outcome: TypeAlias = Value | Echo | ReadBack | Failure
-
-NOTHING: Final = Value()
 
 # -- what the store knows of a response --------------------------------------------------------------------------------
 
@@ -76,10 +40,15 @@ class FreshRecord(NamedTuple):
 # -- how the store changes ---------------------------------------------------------------------------------------------
 
 
+def _nothing() -> None:
+    return None
+
+
 class _Transition:
     """The common members of all transitions."""
 
-    outcome: Outcome = NOTHING
+    error: Exception | None = None
+    """The error that the action raises once the transition is committed."""
     ended: int | None = None
     """The fetch whose optimistic update is removed."""
     notifies: bool = True
@@ -89,8 +58,11 @@ class _Transition:
     stale: StaleSet | None = None
     """The data that the action makes stale."""
 
-    def __init__(self, outcome: Outcome = NOTHING, *, ended: int | None = None, notifies: bool = True) -> None:
+    def __init__(
+        self, outcome: Callable[[], Any] = _nothing, *, ended: int | None = None, notifies: bool = True
+    ) -> None:
         self.outcome = outcome
+        """Returns the value of the action once the transition is committed."""
         self.ended = ended
         self.notifies = notifies
 
@@ -116,7 +88,12 @@ class WriteChange(_Transition):
     """Entities whose ETag turned out to be outdated."""
 
     def __init__(
-        self, change: ChangeSet, outcome: Outcome = NOTHING, *, ended: int | None = None, notifies: bool = True
+        self,
+        change: ChangeSet,
+        outcome: Callable[[], Any] = _nothing,
+        *,
+        ended: int | None = None,
+        notifies: bool = True,
     ) -> None:
         super().__init__(outcome, ended=ended, notifies=notifies)
         self.change = change

@@ -16,7 +16,7 @@ from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..cache.marking import mark_record
 from ..cache.staleness import ELSEWHERE, EXPIRED, StaleSet
 from ..cache.tables import EMPTY, ResultMeta
-from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
+from ..cache.transition import RecordKeys, StartOver, WriteChange
 from ..cache.write_set import PutList
 from ..schema.stored import is_collection
 from .pending_write import BulkInvalidation, PendingWrite, Result
@@ -136,7 +136,7 @@ class ChangeCapture:
             return pending
         if isinstance(action, InvalidateAll | ExpireAll):
             return _bulk_invalidation(action.test, isinstance(action, InvalidateAll), moment)
-        if isinstance(transition, WriteChange) or isinstance(transition.outcome, Failure):
+        if isinstance(transition, WriteChange) or transition.error is not None:
             return self._marked(transition, Meta(moment, moment, 0))
         results = {
             key: Result(UNDEFINED, ResultMeta(Meta(meta.fetched_at, moment, 0), invalidated=True))

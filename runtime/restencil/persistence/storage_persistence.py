@@ -18,7 +18,7 @@ from ..base.logs import logger
 from ..base.values import described
 from ..cache.actions import Freshen, SetResponse
 from ..cache.persistence_port import StorageStats
-from ..cache.transition import Failure, WriteChange
+from ..cache.transition import WriteChange
 from ..storage.protocol import NamespaceStats, Storage
 from .connection import StorageConnection
 from .leases import Leases
@@ -143,7 +143,7 @@ class StoragePersistence:
         connection = self.connection
         if connection.state == "off":
             return None
-        if not isinstance(transition, WriteChange) or isinstance(transition.outcome, Failure):
+        if not isinstance(transition, WriteChange) or transition.error is not None:
             connection.drain_capture()
             return self._capture.taken(action, transition)
         change = transition.change
