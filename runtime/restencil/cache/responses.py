@@ -14,8 +14,11 @@ from .request import call_args
 from .response_record import recognized_by
 from .response_value import deleted_value, echo, may_fail, overtaken_value, own_value, read_back
 from .snapshot import Snapshot
-from .stages import process
 from .stages.entity_tags import refuse_tag, tags_of
+from .stages.list_membership import extend_list
+from .stages.mutation import complete_response, follow_change, withdraw_values
+from .stages.normalization import normalize_response, validate_response
+from .stages.other_results import run_update
 from .stages.races import contents_of, note_freshness, note_overlaps
 from .tables import ChangeSet, ResultMeta, Tables
 from .transaction import Source, Transaction, without_response
@@ -57,7 +60,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
                 is_assumed=action.assumed,
                 is_created=action.created,
             )
-            process(tx)
+            _process(tx)
             known = deleted_value(tx, response) if request.rules.deletes else UNDEFINED
     except Exception as error:
         return misfit(reader, action, response, error)
@@ -80,6 +83,25 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
         is_complete=contents is None or not contents.referred,
     )
     return _written(tx, action, _outcome(tx, action, known))
+
+
+def _process(tx: Transaction) -> None:
+    """Run the stages of a response: it is normalized, and what follows from it is added to the transaction."""
+    rules = tx.request.rules
+    validate_response(tx)
+    if rules.side_effect:
+        complete_response(tx)
+    elif rules.strict:
+        withdraw_values(tx)
+    normalize_response(tx)
+    if rules.side_effect:
+        follow_change(tx)
+    if rules.lists.list_key is not None:
+        extend_list(tx)
+    if rules.response.update is not None:
+        run_update(tx)
+    if rules.side_effect or rules.strict:
+        note_freshness(tx)
 
 
 def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Callable[[], object]:
@@ -152,7 +174,7 @@ def expected_change(reader: CacheReader, action: actions.Fetch, underlying: Stat
     tx = Transaction(
         reader, request, response, action.meta, underlying, source=Source.EXPECTED, fetch_id=action.fetch_id
     )
-    process(tx)
+    _process(tx)
     before = underlying.key_meta(action.key)
     tx.change.key_metas[action.key] = ResultMeta(
         action.meta, prev_expires_at=None if before is None else before.expires_at
@@ -183,7 +205,7 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
                 is_assumed=answer.assumed,
                 is_created=answer.created,
             )
-            process(tx)
+            _process(tx)
     except Exception as error:
         logger.debug("%s: its changes could not be applied to another store of the client: %s", request.key, error)
         return _stale_only(without_response(reader, request, answer.meta))
