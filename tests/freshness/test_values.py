@@ -293,16 +293,19 @@ def test_update_whose_body_has_no_member_of_the_record_replaces_none() -> None:
             "endpoint 'Note.partial_update' needs body=…, which the call does not pass",
         ),
         ("notes.search", {}, "endpoint 'Note.search' needs q=…, which the call does not pass"),
+        ("notes.mine", {}, "endpoint 'Note.mine' needs user=…, which the call does not pass"),
     ],
 )
 def test_call_without_a_required_argument_sends_nothing(call: str, arguments: dict[str, Any], text: str) -> None:
-    """A body or search parameter without a default is part of each call."""
+    """A body, search parameter or header parameter without a default is part of each call."""
     spec = """
 resources:
   notes:
     path: /notes/:id
     schema: {entity: Note, fields: {id: integer, text: string}}
-    endpoints: {search: {path: /notes/search, search_params: {q: string}, schema: [Note]}}
+    endpoints:
+      search: {path: /notes/search, search_params: {q: string}, schema: [Note]}
+      mine: {path: /notes/mine, header_params: {user: string}, schema: [Note]}
 """
     with small(spec, lambda method, target, body: []) as session:
         with pytest.raises(TypeError) as raised:

@@ -145,8 +145,8 @@ class Endpoint(EndpointOptions, Generic[P, R]):
         members["_keywords"] = known_keywords(self.signature) if only_known else None
         inherited = None if base is None or "signature" in given else base._required
         required = required_keywords(self.signature) if inherited is None else inherited
-        of_place = {*(self.path_names or ()), *(self.header_params or ())}  # they have separate errors
-        members["_required"] = required - of_place if self._keywords is not None else frozenset[str]()
+        in_path = self.path_names or frozenset[str]()  # its parameters have an error of their own
+        members["_required"] = required - in_path if self._keywords is not None else frozenset[str]()
         for name in ("key", "url"):
             if options.get(name) is not None:
                 members[name] = _option_with_keywords(self, name, options[name])
