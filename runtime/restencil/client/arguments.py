@@ -413,7 +413,7 @@ def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) 
         raise TypeError(
             f"{name} has no argument 'token'; pass its credentials: {', '.join(f'{one}=…' for one in names)}"
         )
-    _refuse(name, arguments, names)
+    _refuse(name, arguments, (*names, *api.params, *variables_of(api), *(("server",) if api.servers else ())))
     found = {scheme: value for scheme, value in given.items() if value is not None}
     for scheme, value in found.items():
         auth = api.schemes[scheme]

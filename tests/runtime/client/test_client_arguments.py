@@ -177,7 +177,7 @@ def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
             ValueError,
             "session of Shop cannot be sent: its value, not shown here, has a line b",
         ),
-        ({"tennant": "a"}, TypeError, "Shop has no argument 'tennant'"),
+        ({"tennant": "a"}, TypeError, "Shop has no argument 'tennant'; did you mean 'tenant'?"),
     ],
 )
 def test_client_arguments_what_cannot_be_is_rejected_when_the_client_is_made(
