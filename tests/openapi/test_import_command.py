@@ -128,6 +128,9 @@ def test_import_command_findings_are_told_with_their_lines(capsys: pytest.Captur
     at = int(place.split(":")[1])
     assert Path("openapi.json").read_text().splitlines()[at - 1].strip().startswith('"type": "potato"')
     assert message == "warning[type-unknown]: 'potato' is not a type of JSON Schema; read as any"
+    assert run(["import", "openapi.json", "--again", "--format", "json"]) == 0
+    found = [(each["line"], each["column"]) for each in json.loads(capsys.readouterr().out)["findings"]]
+    assert found == sorted(found)
 
 
 # ------------------------------------------------------------------------------------------------------- what is chosen

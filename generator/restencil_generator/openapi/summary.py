@@ -65,7 +65,7 @@ def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[s
             for each in document.left_out
         ],
         "checks": [{"node": node, "why": why} for node, why in _checks(made)],
-        "findings": [_finding(problem) for problem in problems_of(document.findings, place_of)],
+        "findings": [_finding(problem) for problem in in_order(problems_of(document.findings, place_of))],
     }
 
 
