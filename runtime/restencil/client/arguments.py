@@ -101,8 +101,9 @@ class Parameters:
         if text is None:
             raise self._missing(name, param)
         shown = scalar_text(text)
-        if not shown or (in_host and not _HOST(shown)):
-            expected = "letters, digits, '.' and '-'" if in_host else "a string that is not empty"
+        # HTTP libraries resolve "." and ".." as segments of a path to another one.
+        if not shown or (not _HOST(shown) if in_host else shown in (".", "..")):
+            expected = "letters, digits, '.' and '-'" if in_host else "a string other than '', '.' and '..'"
             raise ValueError(
                 f"{name} of {self._kind} is {shown!r}, which cannot be used in the URL of a server; expected {expected}"
             )

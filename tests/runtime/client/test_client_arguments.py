@@ -170,6 +170,7 @@ def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
             "region of Shop is 'a/b', which cannot be used in the URL of",
         ),
         ({"server": "region", "region": "ü"}, ValueError, "expected letters, digits, '.' and '-'"),
+        ({"server": "region", "path": ".."}, ValueError, "expected a string other than '', '.' and '..'"),
         ({"region": "us"}, TypeError, "region of Shop is a variable of the server 'region', which is not selected"),
         ({"tenant": "a\n"}, ValueError, "tenant of Shop cannot be sent: its value 'a.n' has a line break"),
         (
