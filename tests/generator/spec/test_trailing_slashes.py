@@ -66,3 +66,31 @@ def test_trailing_slashes_list_path_is_served_by_the_mock_as_the_spec_says(
     with mocked(spec) as address:
         assert httpx.get(address + path).status_code == 200
         assert httpx.get(address + other).status_code == 404
+
+
+JOINED = """\
+restencil: 1
+package: joined
+url_prefix: https://items.test/v1
+resources:
+  items:
+    path: items/:id
+    schema: {entity: Item, fields: {id: integer}}
+    endpoints:
+      top: {path: ":name", schema: null}
+      other: {path: 'https\\://other.test/:name', url_prefix: "", schema: null}
+  tags:
+    url_prefix: https://tags.test/
+    path: tags/:id
+    schema: {entity: Tag, fields: {id: integer}}
+"""
+
+
+def test_path_without_a_slash_at_its_start_is_separated_from_the_prefix_by_one() -> None:
+    """Whether the prefix ends with a slash or not; a path that is a URL stays as it is."""
+    package = generated(JOINED, "joined")
+    assert package.Items.get.url(id=1) == "https://items.test/v1/items/1"
+    assert package.Items.get_list.url() == "https://items.test/v1/items"
+    assert package.Items.top.url(name="a") == "https://items.test/v1/a"
+    assert package.Items.other.url(name="a") == "https://other.test/a"
+    assert package.Tags.get.url(id=1) == "https://tags.test/tags/1"

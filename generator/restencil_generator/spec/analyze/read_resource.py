@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import cast
+from typing import Final, cast
 
 from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.spec import model as d
@@ -23,6 +23,9 @@ from restencil_generator.spec.grammar.value_reader import JsonWithPlaces, Parsed
 from restencil_generator.spec.names import RESOURCE_MEMBERS, pascal_case, python_name
 from restencil_generator.spec.path_template import TemplateError, parse_path
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
+
+_IS_RELATIVE: Final = re.compile(r"(?!\w+\\:)[\w:]").match
+"""Whether a path begins with a name or a parameter, and is not a URL."""
 
 
 def read_resource(types: Types, name: str, key: ScalarNode, node: MappingNode) -> RawResource:
@@ -132,6 +135,8 @@ class _Reader:
             return None
         try:
             path = parse_path(text)
+            if _IS_RELATIVE(text):
+                path = parse_path(f"/{text}")  # one slash is between prefix and path
         except TemplateError as error:
             types.report("bad-path", f"{what}: {error}", node.part(error.position, error.length), error.hint)
             return None
