@@ -120,7 +120,7 @@ DOCUMENTS: Final = ("openapi", "swagger")
 
 _PAGED: Final = (
     "name a search parameter with 'wire: {name}': search_params: "
-    "{{{suggested}: {{type: integer?, wire: {name}}}}}, pagination_field: {suggested}"
+    "{{{suggested}: {{type: {type}?, wire: {name}}}}}, pagination_field: {suggested}"
 )
 
 

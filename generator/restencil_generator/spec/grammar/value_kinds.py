@@ -358,7 +358,7 @@ class Name(Value):
     """A Python name, or one that becomes valid with an underscore if `keyword` allows Python's keywords.
 
     `what` describes the named thing in messages, `otherwise` is the hint for an invalid name, with the placeholders
-    `name` and `suggested`.
+    `name` and `suggested`, and `type`, that of a parameter for pages with this name.
     """
 
     what: str

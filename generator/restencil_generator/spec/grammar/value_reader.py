@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from restencil_generator.diagnostics.model import Place, Problem, Related, quoted, visible
 from restencil_generator.spec.model import Json, Reference
 from restencil_generator.spec.names import KEYWORDS, is_identifier, suggested_identifier
+from restencil_generator.spec.page_styles import STYLES
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
 
 _REFERENCE: Final = re.compile(r"python:([^:]+):([^:]+)\Z")
@@ -250,5 +251,7 @@ class ValueReader(abc.ABC):
 def _name_hint(name: str, otherwise: str) -> str:
     suggested = suggested_identifier(name)
     if suggested and otherwise:
-        return otherwise.format(name=visible(name), suggested=suggested)
+        counts = any(style.is_integer and suggested in style.parameters for style in STYLES.values())
+        type = "integer" if counts else "string"
+        return otherwise.format(name=visible(name), suggested=suggested, type=type)
     return f"write for instance {quoted(suggested)}" if suggested and suggested != name else "choose another"
