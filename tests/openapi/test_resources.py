@@ -410,3 +410,31 @@ def test_resources_delete_does_what_its_summary_says(summary: str, member: bool,
     users = written(result, "resources", "users")
     assert ("delete" in users["members"]) is member
     assert [text for _, text in result.tree.comments.items() if text.startswith("check")] == [checked] * bool(checked)
+
+
+@pytest.mark.parametrize(
+    ("texts", "checked"),
+    [
+        ({"summary": "Get an order", "description": "Retrieve an order and set its state.\nMuted or not."}, True),
+        ({"operationId": "resetOrder"}, True),
+        ({"summary": "Get an order", "operationId": "createOrGet"}, False),
+        ({"summary": "Get an order", "description": "Its state is one of (open, set)."}, False),
+        ({"description": "To show an order, send a GET request to it."}, False),
+    ],
+)
+def test_resources_get_that_changes_its_record_is_to_be_checked(texts: dict[str, str], checked: bool) -> None:
+    """A GET whose words say that it changes something is a read with a mark."""
+    result = made({"/orders/{id}": {"get": operation(ref("Order"), **texts)}}, {"Order": ORDER})
+    found = [text.removesuffix(" (get)") for _, text in result.tree.checks()]
+    assert found == ["its words say that it changes something"] * checked
+
+
+def test_resources_marks_of_several_members_without_settings_all_stand() -> None:
+    """A read that may change something and a DELETE that may not delete are both marked at the path."""
+    get, delete = operation(ref("Order"), operationId="setOrder"), operation(status="204", operationId="cancelOrder")
+    paths = {"/orders/{id}": {"get": get, "delete": delete}}
+    result = made(paths, {"Order": ORDER})
+    (text,) = [text for _, text in result.tree.checks()]
+    assert text == (
+        "its words say that it changes something (get); check: its words do not say that the record is deleted (delete)"
+    )

@@ -11,6 +11,7 @@ from restencil_generator.openapi.document.model import Operation, Part, Response
 from restencil_generator.openapi.infer.auth_servers import is_usable
 from restencil_generator.openapi.infer.bodies import Bodies
 from restencil_generator.openapi.infer.calls import Call
+from restencil_generator.openapi.infer.change_verbs import may_change
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists, names_in
 from restencil_generator.openapi.infer.resources import VERSION_CHECK, Entity, Own, Resource
@@ -74,7 +75,8 @@ class Endpoints:
             if resource.lists_objects:
                 values["expires"] = ["get_list"]
         if name in resource.member_checks:
-            endpoint.comments[()] = resource.member_checks[name]
+            known = endpoint.comments.get(())
+            endpoint.comments[()] = "; ".join(filter(None, (known, resource.member_checks[name])))
         if name in resource.ignored:
             endpoint.ignore = True
         elif name == "delete" and operation.result.content is None:
@@ -91,6 +93,9 @@ class Endpoints:
         return listed is not None and any(query.required for query in self.context.parameters.of(listed.operation))
 
     def _common(self, endpoint: Endpoint, operation: Operation) -> None:
+        is_get = endpoint.member and endpoint.name == "get"
+        if operation.method == "GET" and may_change(operation, in_any_clause=is_get):
+            endpoint.comments[()] = "check: its words say that it changes something"
         text = (operation.description or operation.summary).strip()
         if text:
             endpoint.values["description"] = text

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from restencil_generator.openapi.document.model import Part, Schema
+from restencil_generator.openapi.infer import change_verbs
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, pascal_case, snake_case
@@ -26,11 +27,8 @@ READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "
 """Words in the names of POST operations that only read."""
 
 CHANGES: Final = frozenset(
-    ("add", "append", "approve", "archive", "assign", "batch", "bulk", "cancel", "change", "clear", "clone", "complete",
-     "copy", "create", "delete", "disable", "duplicate", "edit", "enable", "execute", "import", "insert", "invite",
-     "mark", "merge", "modify", "move", "new", "patch", "publish", "put", "register", "reject", "remove", "replace",
-     "reset", "restore", "revoke", "save", "send", "set", "submit", "subscribe", "sync", "trigger", "unassign",
-     "update", "upload", "upsert", "write")
+    (*change_verbs.CHANGES, "approve", "archive", "batch", "bulk", "change", "complete", "copy", "disable", "duplicate",
+     "enable", "execute", "import", "mark", "merge", "new", "put", "register", "subscribe", "sync", "trigger", "write")
 )  # fmt: skip
 """Words in such names which show that the operation changes something."""
 

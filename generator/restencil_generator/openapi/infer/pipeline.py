@@ -268,7 +268,8 @@ class _Writer:
             at = (*path, "endpoints", each.name)
             self._noted(at, each)
             if not each.values and () in each.comments:  # it is not written, so the path gets its comment
-                self.context.tree.comments.setdefault((*path, "path"), f"{each.comments[()]} ({each.name})")
+                found = (self.context.tree.comments.get((*path, "path")), f"{each.comments[()]} ({each.name})")
+                self.context.tree.comments[(*path, "path")] = "; ".join(filter(None, found))
             if each.values:
                 table[each.name] = _ordered(each.values, ENDPOINT_KEYS)
         if table:

@@ -16,7 +16,7 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Document, Part, Where
 from restencil_generator.openapi.infer.calls import MUTATIONS, Call
-from restencil_generator.openapi.infer.delete_verbs import effect_of
+from restencil_generator.openapi.infer.change_verbs import effect_of
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
 from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place, from_path
 from restencil_generator.openapi.infer.query_selection import Selection
