@@ -134,3 +134,57 @@ def test_auth_servers_undeclared_security_is_the_scheme_to_be_checked() -> None:
     few = {**{f"/b{index}": {"get": operation({"type": "string"}, security=[{"key": []}])} for index in range(9)}}
     few["/login"] = {"get": operation({"type": "string"})}
     assert "auth: none" in made(few, components={"securitySchemes": schemes}).text  # here it says that it is open
+
+
+def test_auth_servers_doubts_about_one_scheme_all_stand() -> None:
+    """That most operations say nothing of it hides no doubt about its prefix."""
+    paths = {f"/a{index}": {"get": operation()} for index in range(3)}
+    paths["/b"] = {"get": operation(security=[{"key": []}])}
+    schemes = {"key": {"type": "apiKey", "in": "header", "name": "Authorization"}}
+    text = comment(made(paths, components={"securitySchemes": schemes}), "auth")
+    assert text.split("; ") == [
+        "key",
+        "check: 3 operations do not say whether they ask for it",
+        "check: does a word such as 'Bearer ' stand before the key?",
+    ]
+
+
+@pytest.mark.parametrize("place", ["header", "query"])
+def test_auth_servers_parameter_that_is_the_key_of_a_scheme_is_not_sent_twice(place: Any) -> None:
+    """Authentication sends it; only an operation without authentication has it as an argument."""
+    key = {"name": "api_key", "in": place, "required": True, "schema": {"type": "string"}}
+    paths = {f"/a{index}": {"get": operation(parameters=[key])} for index in range(3)}
+    paths["/login"] = {"get": operation(parameters=[key], security=[])}
+    schemes = {"key": {"type": "apiKey", "in": place, "name": "api_key"}}
+    found = spec(paths, security=[{"key": []}], components={"securitySchemes": schemes})
+    endpoints = {name: each["endpoints"].popitem()[1] for name, each in found["resources"].items()}
+    params = "header_params" if place == "header" else "search_params"
+    assert [name for name, each in endpoints.items() if params in each] == ["login"]
+    assert params not in found
+
+
+def test_auth_servers_scope_that_cannot_be_sent_is_left_out() -> None:
+    """A scope has no space; one that has is a description."""
+    flow = {"tokenUrl": "https://x.example/token", "scopes": {"read": "", "read all": "", " ": ""}}
+    scheme = {"type": "oauth2", "flows": {"clientCredentials": flow}}
+    found = spec(
+        {"/a": {"get": operation()}}, security=[{"o": ["read all"]}], components={"securitySchemes": {"o": scheme}}
+    )
+    (declared,) = found["auth"]["schemes"].values()
+    assert declared["oauth2"]["scopes"] == ["read"]
+
+
+def test_auth_servers_variables_of_one_name_and_two_types_are_two() -> None:
+    """A variable is an argument of the client, so it has one type; servers with the same one share it."""
+
+    def server(url: str, *regions: str) -> dict[str, Any]:
+        return {"url": url, "variables": {"region": {"enum": regions, "default": regions[0]}}}
+
+    servers = [
+        server("https://a.{region}.example", "eu", "us"),
+        server("https://b.{region}.example", "eu", "us"),
+        server("https://c.{region}.example", "cn", "hk"),
+    ]
+    found = spec({"/a": {"get": operation()}}, servers=servers)["servers"]
+    assert [list(each["variables"]) for each in found.values()] == [["region"], ["region"], ["c_region"]]
+    assert found["c"]["url"] == "https://c.{c_region}.example"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from restencil_generator.openapi.document.model import Document, Finding, Requir
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names, spare_names
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.spec.grammar.patterns import HTTP_WORD
+from restencil_generator.spec.grammar.patterns import HTTP_WORD, SCOPE
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 
 _PLACES: Final = ("header", "query", "cookie")
@@ -34,18 +35,19 @@ class Access:
         self.package = package
         self.names: dict[str, str] = {}
         self.forms: dict[str, dict[str, Value]] = {}
-        self.check = ""
+        self.checks: list[str] = []
         self.top = self._top()
         used = [scheme for use in (self.top, *self._others()) for both in use for scheme in both]
         if not used and document.schemes and not self.top and not document.security:
             used = list(document.schemes)
-            self.check = "check: no operation asks for it"
-        self.used_by_none = bool(self.check)
+            self.checks.append("check: no operation asks for it")
+        self.used_by_none = bool(self.checks)
         declared = sum(operation.security is not None for operation in document.operations)
         self.silent = not document.security and 0 < declared < len(document.operations) - declared
         """Whether neither the document nor most operations declare security: then its absence means nothing."""
-        if self.silent and not self.check:
-            self.check = f"check: {len(document.operations) - declared} operations do not say whether they ask for it"
+        if self.silent and not self.used_by_none:
+            count = len(document.operations) - declared
+            self.checks.append(f"check: {count} operations do not say whether they ask for it")
         self._undeclared(used)
         kept = [scheme for scheme in document.schemes if scheme in used]
         for scheme in kept:
@@ -88,7 +90,8 @@ class Access:
                 if flow.kind == "clientCredentials" and safe:
                     oauth2: dict[str, Value] = {"token_url": flow.token_url, "grant": "client_credentials"}
                     wanted = self._scopes(scheme.name)
-                    if scopes := [scope for scope in flow.scopes if scope in wanted] or list(flow.scopes):
+                    valid = [scope for scope in flow.scopes if re.fullmatch(SCOPE.regex, scope)]
+                    if scopes := [scope for scope in valid if scope in wanted] or valid:
                         oauth2["scopes"] = list[Value](scopes)
                     return {"oauth2": oauth2}
             return {"bearer": True}
@@ -117,9 +120,15 @@ class Access:
             )
             if found is not None:
                 return _spaced(found[1])
-        if scheme.parameter.lower() == "authorization" and not self.check:
-            self.check = "check: does a word such as 'Bearer ' stand before the key?"
+        if scheme.parameter.lower() == "authorization":
+            self.checks.append("check: does a word such as 'Bearer ' stand before the key?")
         return ""
+
+    @functools.cached_property
+    def keys(self) -> frozenset[tuple[str, str]]:
+        """The places and names, in lower case, of the parameters in which schemes send their keys."""
+        schemes = (self.document.schemes[name] for name in self.forms)
+        return frozenset((each.place, each.parameter.lower()) for each in schemes if each.type == "apiKey")
 
     def _undeclared(self, used: Iterable[str]) -> None:
         """Report schemes that are required but not declared."""
@@ -143,8 +152,7 @@ class Access:
         if len(self.forms) == 1:
             scheme, form = next(iter(self.forms.items()))
             if "oauth2" not in form and all(len(both) <= 1 for both in use) and () not in use:
-                comment = scheme if not self.check else f"{scheme}; {self.check}"
-                return {**form, "env": f"{prefix}_TOKEN"}, comment
+                return {**form, "env": f"{prefix}_TOKEN"}, "; ".join([scheme, *self.checks])
         schemes: dict[str, Value] = {}
         for scheme, form in self.forms.items():
             name = self.names[scheme]
@@ -153,7 +161,7 @@ class Access:
             if "oauth2" in form:
                 env = {"client_id": f"{prefix}{middle}_CLIENT_ID", "client_secret": f"{prefix}{middle}_CLIENT_SECRET"}
             schemes[name] = {**form, "env": env}
-        return {"schemes": schemes, "use": self.written(use)}, self.check
+        return {"schemes": schemes, "use": self.written(use)}, "; ".join(dict.fromkeys(self.checks))
 
     def carried(self, use: Use) -> Use:
         """Return the supported alternatives, with an empty one at the end."""
@@ -210,9 +218,10 @@ def servers_of(document: Document) -> dict[str, Value]:
     if len(unique) == 1 and not unique[0].variables:
         return {"url_prefix": unique[0].url}
     named: dict[str, Value] = {}
+    types: dict[str, Value] = {}
     for server in unique:
         name = next(name for name in _server_names(server) if name not in named)
-        named[name] = server.url if not server.variables else _with_variables(server)
+        named[name] = server.url if not server.variables else _with_variables(server, name, types)
     return {"servers": named}
 
 
@@ -254,14 +263,16 @@ def _server_names(server: Server) -> Iterable[str]:
     yield from spare_names("default", "_other")
 
 
-def _with_variables(server: Server) -> dict[str, Value]:
+def _with_variables(server: Server, owner: str, types: dict[str, Value]) -> dict[str, Value]:
+    """Return a server with its variables. `types` are those of other servers: a name has one type in all of them."""
     names = member_names((variable.name for variable in server.variables), "parameter")
     url, variables = server.url, dict[str, Value]()
     for variable in server.variables:
         name = names[variable.name]
         name = f"{name}_part" if name in CLIENT_ARGUMENTS else name
-        url = url.replace(f"{{{variable.name}}}", f"{{{name}}}")
         type: Value = {"enum": list(variable.enum)} if len(variable.enum) > 1 else "string"
+        name = f"{owner}_{name}" if types.setdefault(name, type) != type else name
+        url = url.replace(f"{{{variable.name}}}", f"{{{name}}}")
         values: dict[str, Value] = {"type": type, "default": variable.default}
         if variable.enum and variable.default not in variable.enum:
             values["default"] = variable.enum[0]

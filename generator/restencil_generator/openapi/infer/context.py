@@ -70,7 +70,7 @@ class ImportContext:
     @functools.cached_property
     def parameters(self) -> Parameters:
         """The parameters; computed on first use, when all resources and entities have names."""
-        return Parameters(self.document, self.shapes, self.types, self.last)
+        return Parameters(self.document, self.shapes, self.types, self.access, self.last)
 
     @functools.cached_property
     def access(self) -> Access:

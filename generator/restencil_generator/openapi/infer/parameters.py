@@ -10,7 +10,15 @@ from typing import Final
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_types import is_list
-from restencil_generator.openapi.document.model import Document, Operation, Parameter, Part, Schema
+from restencil_generator.openapi.document.model import (
+    Document,
+    Operation,
+    Parameter,
+    ParameterPlace,
+    Part,
+    Schema,
+)
+from restencil_generator.openapi.infer.auth_servers import Access
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.pagination import SIZES
@@ -63,8 +71,9 @@ class Query:
 class Parameters:
     """Inference of parameters."""
 
-    def __init__(self, document: Document, shapes: Shapes, types: Types, last: PreviousChoices) -> None:
+    def __init__(self, document: Document, shapes: Shapes, types: Types, access: Access, last: PreviousChoices) -> None:
         self.document = document
+        self.access = access
         self.shapes = shapes
         self.types = types
         self.last = last
@@ -83,20 +92,23 @@ class Parameters:
 
     def _queries(self, operation: Operation) -> list[Query]:
         found: list[Query] = []
-        for parameter in operation.parameters:
-            if not parameter.name:
-                continue
-            if parameter.place == "querystring":
-                record = self.shapes.record_of(parameter.schema)
-                for wire, member in record.members.items() if record is not None else ():
-                    schema = self.shapes.of(member.parts[0])
-                    required = member.required and parameter.required
-                    style = "repeat" if schema.type == "array" else "form" if schema.type == "object" else ""
-                    found.append(Query(wire, member.parts[0], required, schema.description, schema.deprecated, style))
-            elif parameter.place == "query":
-                found += self._query(parameter)
+        for parameter in self._in(operation, "querystring"):
+            record = self.shapes.record_of(parameter.schema)
+            for wire, member in record.members.items() if record is not None else ():
+                schema = self.shapes.of(member.parts[0])
+                required = member.required and parameter.required
+                style = "repeat" if schema.type == "array" else "form" if schema.type == "object" else ""
+                found.append(Query(wire, member.parts[0], required, schema.description, schema.deprecated, style))
+        for parameter in self._in(operation, "query"):
+            found += self._query(parameter)
         unique = {query.wire: query for query in reversed(found)}
         return [unique[wire] for wire in dict.fromkeys(query.wire for query in found)]
+
+    def _in(self, operation: Operation, place: ParameterPlace) -> list[Parameter]:
+        """Return the parameters of an operation in a place, except keys that authentication sends."""
+        keys = frozenset[tuple[str, str]]() if self.access.own(operation.security) == "none" else self.access.keys
+        placed = [each for each in operation.parameters if each.place == place and each.name]
+        return [each for each in placed if (place, each.name.lower()) not in keys]
 
     def _query(self, parameter: Parameter) -> list[Query]:
         part = self.shapes.without_empty(parameter.schema)
@@ -242,21 +254,17 @@ class Parameters:
         """Return the header parameters of an operation that are arguments of calls."""
         return [
             parameter
-            for parameter in operation.parameters
-            if parameter.place == "header"
-            and parameter.name.lower() not in DROPPED
-            and parameter.name.lower() not in self.client_headers
+            for parameter in self._in(operation, "header")
+            if parameter.name.lower() not in DROPPED and parameter.name.lower() not in self.client_headers
         ]
 
     def _client_headers(self) -> dict[str, Parameter]:
         counted: Counter[str] = Counter()
         first: dict[str, Parameter] = {}
         for operation in self.document.operations:
-            for name in {each.name.lower() for each in operation.parameters if each.place == "header"} - DROPPED:
-                counted[name] += 1
-            for parameter in operation.parameters:
-                if parameter.place == "header":
-                    first.setdefault(parameter.name.lower(), parameter)
+            found = {each.name.lower(): each for each in self._in(operation, "header")}
+            counted.update(name for name in found if name not in DROPPED)
+            first = {**found, **first}
         if self.last.headers is not None:
             return {name: parameter for name, parameter in first.items() if name in self.last.headers}
         least = OFTEN * len(self.document.operations)
