@@ -438,3 +438,12 @@ def test_resources_marks_of_several_members_without_settings_all_stand() -> None
     assert text == (
         "its words say that it changes something (get); check: its words do not say that the record is deleted (delete)"
     )
+
+
+def test_resources_response_with_an_alternative_without_the_key_is_not_the_entity() -> None:
+    """A PUT that returns the record or an error is no `update`, whose response would need the key."""
+    either = {"anyOf": [ref("Order"), record("error", error="string")]}
+    order = members(put=operation(either, body=record(total="number")))
+    assert order["members"] == ["get", "get_list"]
+    (endpoint,) = order["endpoints"].values()
+    assert endpoint["expires"] == ["self"]

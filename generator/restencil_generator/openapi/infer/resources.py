@@ -458,11 +458,12 @@ class _Finder:
     def _has_part(self, record: Record, part: KeyPart) -> bool:
         if not part.wires:
             return True
-        if part.wires[0] not in record.members:
-            return False
+        member = record.members.get(part.wires[0])
+        if member is None or not member.everywhere:
+            return False  # an alternative without the key is another object, such as an error
         if len(part.wires) == 1:
             return self.shapes.has_scalar(record, snake_case(part.wires[0]))
-        inner = self.shapes.record_of(record.members[part.wires[0]].parts[0])
+        inner = self.shapes.record_of(member.parts[0])
         return inner is not None and self._has_part(inner, KeyPart(part.wires[1:]))
 
     def located(self, call: Call, entity: Entity, place: Place) -> One | None:
