@@ -56,6 +56,8 @@ def test_schema_types_alternatives_with_a_discriminator_are_a_union() -> None:
     [
         ({"type": "string", "format": "date-time"}, "datetime"),
         ({"type": "string", "format": "email"}, "string"),
+        ({"type": ["integer", "string"], "pattern": r"^-?(?:0|[1-9]\d*)$", "format": "int32"}, "integer"),
+        ({"type": ["integer", "string"], "pattern": r"^\d+$"}, {"one_of": ["integer", "string"]}),
         ({"type": "string", "format": "date-time-rfc-2822"}, {"type": "datetime", "format": "rfc2822"}),
         ({"type": "integer", "format": "unix-time"}, {"type": "datetime", "format": "unix"}),
         (

@@ -43,6 +43,9 @@ _BOUNDS: Final = (
     "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
 )  # fmt: skip
 
+NUMERAL: Final = r"(?:0|[1-9]\d*)"
+"""The part of a pattern by which ASP.NET says that a number may also be sent as its digits: it is a number."""
+
 STRUCTURE: Final = frozenset(
     ("$ref", "$dynamicRef", "type", "properties", "items", "prefixItems", "additionalProperties", "patternProperties",
      "enum", "const", "allOf", "oneOf", "anyOf", "format", "required", "discriminator")

@@ -21,6 +21,7 @@ from restencil_generator.openapi.document.json_schema import (
     MOST_ALTERNATIVES,
     MOST_JOINED,
     NOTHING,
+    NUMERAL,
     STRUCTURE,
     TYPES,
     UNCOUNTED,
@@ -202,6 +203,8 @@ class Schemas:
             found = []
         if "number" in found and "integer" in found:
             found.remove("integer")
+        if len(found) > 1 and NUMERAL in str(value.get("pattern")):
+            found = [kind for kind in found if kind != "string"]
         return found or [supposed(value)], nullable
 
     def _meant(self, part: Part, name: str) -> str:
