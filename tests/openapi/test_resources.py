@@ -422,7 +422,7 @@ def test_resources_delete_does_what_its_summary_says(summary: str, member: bool,
         ({"description": "To show an order, send a GET request to it."}, False),
     ],
 )
-def test_resources_get_that_changes_its_record_is_to_be_checked(texts: dict[str, str], checked: bool) -> None:
+def test_resources_get_that_changes_its_record_is_to_be_checked(texts: Any, checked: bool) -> None:
     """A GET whose words say that it changes something is a read with a mark."""
     result = made({"/orders/{id}": {"get": operation(ref("Order"), **texts)}}, {"Order": ORDER})
     found = [text.removesuffix(" (get)") for _, text in result.tree.checks()]
