@@ -353,8 +353,8 @@ def described(text: str, schema: Schema) -> str:
         ("minLength", "At least {} characters."), ("maxLength", "At most {} characters."),
         ("pattern", "Matches {}."), ("minItems", "At least {} items."), ("maxItems", "At most {} items."),
     ]  # fmt: skip
-    told = [(key, words) for key, words in sentences if key != "pattern" or schema.type == "string"]
-    more = [words.format(bounds[key]) for key, words in told if isinstance(bounds.get(key), str | int | float)]
+    relevant = [(key, words) for key, words in sentences if key != "pattern" or schema.type == "string"]
+    more = [words.format(bounds[key]) for key, words in relevant if isinstance(bounds.get(key), str | int | float)]
     if schema.default is not None and not isinstance(schema.default, dict):
         more.append(f"The server's default: {_shown(schema.default)}.")
     if more:
