@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import json
-import uuid
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from restencil_generator.openapi.document.json_types import is_list, is_table
@@ -14,7 +10,6 @@ from restencil_generator.openapi.document.model import Content, Operation, Part,
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.example_check import misfit_of
 from restencil_generator.openapi.infer.names.types import member_names
-from restencil_generator.openapi.infer.schema_types import STRINGS
 from restencil_generator.openapi.spec_tree import Value
 
 MOST: Final = 2048
@@ -22,14 +17,6 @@ MOST: Final = 2048
 
 DEEPEST: Final = 20
 """Maximum nesting of an example."""
-
-_PARSED: Final[Mapping[str, Callable[[str], object]]] = {
-    "datetime": datetime.datetime.fromisoformat,
-    "date": datetime.date.fromisoformat,
-    "time": datetime.time.fromisoformat,
-    "uuid": uuid.UUID,
-    "decimal": decimal.Decimal,
-}
 
 
 class _Misfit(Exception):
@@ -129,11 +116,6 @@ def _scalar(value: Any, schema: Schema) -> Value:
         raise _Misfit
     if (schema.enum and value not in schema.enum) or (schema.const is not None and value != schema.const):
         raise _Misfit
-    if isinstance(value, str) and (parse := _PARSED.get(STRINGS.get(schema.format.lower(), ""))) is not None:
-        try:
-            parse(value)
-        except (ValueError, ArithmeticError):
-            raise _Misfit from None
     return _plain(value)
 
 
