@@ -64,3 +64,41 @@ def test_choice_of_the_server_is_stale_after_a_create(
     session.call("notes.create", body={"state": False, "body": "two"})
     assert shown(session.call(read, **arguments)) == 2
     assert session.requests(read, **arguments) == []
+
+
+VERSIONS = """
+entities:
+  Version: {fields: {id: integer, text: string}}
+resources:
+  prompts:
+    path: /prompts/:name
+    schema: {entity: Prompt, pk: name, fields: {name: string}}
+    endpoints:
+      add: {method: POST, path: "/prompts/:name/versions", body: {text: string}, schema: Version}
+  versions: {path: "/versions/:id", schema: Version}
+  newest: {path: "/prompts/:prompt/newest", singleton: true, schema: Version, members: [get]}
+"""
+
+
+class Versions:
+    """A server of the versions of a prompt."""
+
+    def __init__(self) -> None:
+        self.versions = [{"id": 1, "text": "one"}]
+
+    def __call__(self, method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            self.versions.append({"id": len(self.versions) + 1, **body})
+        return self.versions[-1]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("change", [("prompts.add", {"name": "p"}), ("versions.create", {})])
+def test_choice_of_a_singleton_is_stale_after_a_create(change: tuple[str, dict[str, Any]], asynchronous: bool) -> None:
+    """A singleton whose path does not contain the primary key of its entity shows the record that the server chose."""
+    with small(VERSIONS, Versions(), World(asynchronous=asynchronous)) as session:
+        assert session.call("newest.get", prompt="p").id == 1
+        name, arguments = change
+        session.call(name, **arguments, body={"text": "two"})
+        assert session.call("newest.get", prompt="p").id == 2
+        assert session.requests("newest.get", prompt="p") == []

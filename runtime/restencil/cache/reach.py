@@ -27,16 +27,20 @@ class Reach(NamedTuple):
     """The tables of records and of collections."""
 
 
-def reach_of(schema: Schema | None, *, is_choice: bool = False) -> Reach | None:
+def reach_of(schema: Schema | None, *, is_choice: bool = False, params: frozenset[str] | None = None) -> Reach | None:
     """Return what results of a schema can show; None if a part of it is not defined yet.
 
-    With `is_choice`, the server chooses the entities, which are then like a list that is no collection.
+    With `is_choice`, the server chooses the entities, which are then like a list that is no collection. It also chooses
+    the record that a result is, if `params`, the path parameters, do not contain its primary key; None: they name it.
     """
     walk = _Walk()
     try:
         walk.visit(schema)
         if is_choice:
             walk.plain_lists.update(tables_of(schema, with_collections=False))
+        if schema is not None and params is not None:
+            chosen = (entity for entity in schema.entities.values() if not entity.model.is_named_by(params))
+            walk.plain_lists.update(entity.table_key for entity in chosen)
     except Exception:  # a class that is referred to by its name does not exist yet
         return None
     models = {table: tuple(found) for table, found in walk.models.items()}

@@ -293,7 +293,9 @@ class Rules:
     @cached_property
     def reach(self) -> Reach | None:
         """The entities and lists that results of the endpoint can show; None if they are not known in advance."""
-        return reach_of(self.schema, is_choice=not self.params.names_entity)
+        names_key = not self.strict or self.side_effect or bool(self.params.fields)
+        params = None if names_key else self.params.path_names
+        return reach_of(self.schema, is_choice=not self.params.names_entity, params=params)
 
     @cached_property
     def has_values(self) -> bool:

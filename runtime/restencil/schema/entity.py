@@ -603,6 +603,13 @@ class EntityModel(Model):
         known = {name.partition(".")[0] for name in names} | {*self.params.values()}
         return frozenset(known | {self.to_json.get(name, name) for name in known} | {*self.indexes})
 
+    def is_named_by(self, params: frozenset[str]) -> bool:
+        """Return whether path parameters contain the primary key; a function may compute it of any of them."""
+        return all(
+            not params.isdisjoint({name, self.to_json.get(name, name), self.params.get(self.to_json.get(name, name))})
+            for name in (part.partition(".")[0] for part in self.pk_parts or ())
+        )
+
     @cached_property
     def banned(self) -> frozenset[str]:
         """JSON names that cannot be attributes: names of class members, and of fields with another Python name."""
