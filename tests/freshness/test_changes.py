@@ -1419,6 +1419,38 @@ def test_change_below_a_record_reaches_it_whether_or_not_paths_end_with_a_slash(
         assert session.call("users.get", id=1).kids == 2
 
 
+PROJECTS = """
+resources:
+  projects:
+    path: /projects/:project
+    schema: {entity: Project, fields: {id: string, name: string, notes: integer}}
+  notes: {path: "/projects/:project/notes/:id", schema: {entity: Note, fields: {id: integer, text: string}}}
+"""
+
+
+@pytest.mark.parametrize("read", ["projects.get_list", "projects.get"])
+@pytest.mark.parametrize("change", ["notes.create", "notes.delete", "notes.partial_update"])
+def test_change_below_a_path_that_does_not_say_which_record_it_is_reaches_all(change: str, read: str) -> None:
+    """`/projects/blog/notes` may be below the path of any project: only the server knows which one has this name."""
+    project: dict[str, Any] = {"id": "p1", "name": "blog", "notes": 0}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return [project] if target == "/projects" else project
+        project["notes"] += 1
+        return NOTHING if method == "DELETE" else {"id": 1, "text": "x"}
+
+    arguments = {"project": "p1"} if read == "projects.get" else {}
+    with small(PROJECTS, answer) as session:
+        first = session.call(read, **arguments)
+        assert (first if read == "projects.get" else first[0]).notes == 0
+        own: dict[str, Any] = {} if change == "notes.create" else {"id": 1}
+        sent: dict[str, Any] = {} if change == "notes.delete" else {"body": {"text": "x"}}
+        session.call(change, project="blog", **own, **sent)
+        then = session.call(read, **arguments)
+        assert (then if read == "projects.get" else then[0]).notes == 1
+
+
 def test_change_answered_whole_is_a_response_of_get_at_a_path_with_a_slash() -> None:
     """`PATCH /users/1/` needs no further `GET /users/1/`."""
     with small(SLASHES, lambda method, target, body: {"id": 1, "kids": 0 if method == "GET" else 3}) as session:

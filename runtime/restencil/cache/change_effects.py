@@ -209,7 +209,7 @@ class _Effects:
         if siblings is None or resource is None:
             return
         own = self._record_path
-        known = [cell for place, cells, _ in self._above if place == own for cell in cells]
+        known = [cell for place, cells, *_ in self._above if place == own for cell in cells]
         records = {own} if own is not None else set[str]()
         for cell in self._named:
             if cell not in known:
@@ -380,32 +380,39 @@ class _Effects:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)
                 stale.spared[listing.key] = number if meta is None else meta.number
-        for _, cells, _ in self._above:
+        for place, cells, _, unknown in self._above:
             for cell in cells:
                 if cell not in whole and cell not in gone:
                     self.mark_record(cell, existence=False)
+            for table in unknown if place != path else ():
+                stale.tables.add(table)
+                mark_lists(stale, self._writer.underlying, table, filtered_only=True)
 
     @cached_property
-    def _above(self) -> list[tuple[str, list[EntityPath], bool]]:
+    def _above(self) -> list[tuple[str, list[EntityPath], bool, list[str]]]:
         """The path of the mutation and those above it, each with the records whose `get` has it.
 
-        The last member says whether one of them is a record of the resource.
+        The other members say whether one of them is a record of the resource, and name the tables of records that such
+        a path does not identify.
         """
         path, siblings = self._path, self._siblings
-        found: list[tuple[str, list[EntityPath], bool]] = []
+        found: list[tuple[str, list[EntityPath], bool, list[str]]] = []
         if path is None or siblings is None:
             return found
         for place in (path, *paths_above(path)):
             records: list[EntityPath] = []
+            unknown: list[str] = []
             is_item = False
             for get, named in siblings.items_at(place):
                 returned = entity_of_result(entity_schema(get.rules.schema), self._writer.underlying.result(get.key))
-                records += [*map(cell_of, returned)] or named
+                known = [*map(cell_of, returned)] or named
+                records += known
+                unknown += () if known else get.rules.tables
                 is_item = is_item or get.rules.resource == siblings.resource
-            found.append((place, records, is_item))
+            found.append((place, records, is_item, unknown))
         return found
 
     @cached_property
     def _record_path(self) -> str | None:
         """The path of the resource's record that the path of the mutation is, or is below."""
-        return next((place for place, _, is_item in self._above if is_item), None)
+        return next((place for place, _, is_item, _ in self._above if is_item), None)
