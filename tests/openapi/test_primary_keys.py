@@ -297,3 +297,28 @@ def test_primary_keys_parameter_with_several_spellings_is_checked(
     secret = operation(record("name", name="string"), parameters=[owner])
     result = made({f"/orgs/{{{name}}}/secrets/{{name}}": {"get": secret}})
     assert [text for _, text in result.tree.checks()] == ([] if doubt is None else [doubt])
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "key", "path"),
+    [
+        ("project_id", "Either project ID or project name.", "string", "/projects/:project_id"),
+        ("project_id", "The name or the `id` of a project", "string", "/projects/:project_id"),
+        ("project_name_or_id", "", "string", "/projects/:project_name_or_id"),
+        ("project_id", "The ID or URL-encoded path of the project", "integer", "/projects/:id"),
+        ("project_id", "The ID of the project, or of its name's owner", "string", "/projects/:id"),
+    ],
+)
+def test_primary_keys_parameter_that_accepts_a_name_is_not_the_key(
+    name: str, description: str, key: str, path: str
+) -> None:
+    """A name in place of a key that is a string would be the key of another record; a key is to be checked then."""
+    given = {"name": name, "in": "path", "required": True, "description": description, "schema": {"type": "string"}}
+    paths = {
+        "/projects": {"get": operation(many(ref("Project")))},
+        f"/projects/{{{name}}}": {"get": operation(ref("Project"), parameters=[given])},
+    }
+    result = made(paths, {"Project": record("id", id=key, name="string")})
+    assert written(result, "resources", "projects", "path") == path
+    is_named = " or " in description.replace(", or", "") or "_or_" in name
+    assert (f"{{{name}}} may be another name" in comment(result, "entities.Project.fields.id")) is is_named

@@ -5,6 +5,7 @@ from __future__ import annotations
 from restencil_generator.openapi.infer.context import ImportContext
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_case
 from restencil_generator.openapi.infer.primary_keys import KeyPart
+from restencil_generator.openapi.infer.query_selection import has_other_names
 from restencil_generator.openapi.infer.resources import Resource
 from restencil_generator.openapi.infer.routes import parameter_names, template
 from restencil_generator.openapi.spec_tree import NodePath, Value
@@ -28,7 +29,7 @@ class Paths:
             check = self._item_name(resource, fixed, fields)
             if check:
                 self.context.tree.comments[(*path, "path")] = check
-        elif resource.kind == "item" and entity.key.alone:
+        elif resource.kind == "item" and entity.key.alone and not self._has_other_names(resource):
             fixed[last] = snake_case(entity.key.alone)
         clashing = self.context.query_names(resource.members.values())
         if fixed.get(last) in clashing and not entity.choices:
@@ -65,6 +66,8 @@ class Paths:
             if own.parts[-1].wires:  # it is found by a field other than the key
                 fields[last] = self.context.field_name(entity, own.parts[-1])
             return ""
+        if self._has_other_names(resource):
+            return ""  # the cache would take a name for the key of another record
         key = self.context.key_fields(entity)
         rule = own.rule
         name, part = key[-1] if key else ("", KeyPart())
@@ -78,6 +81,18 @@ class Paths:
         elif rule in (1, 4, 5, 7) and part.wires:
             fields[last] = name
         return ""
+
+    def _has_other_names(self, resource: Resource) -> bool:
+        """Return whether the last parameter may be a name of the record in place of its key, which is no integer."""
+        assert resource.entity is not None
+        assert resource.route is not None
+        key = resource.entity.key.alone
+        if not key:
+            return False
+        typed, _ = self.context.types.member(resource.entity.record.members[key], resource.entity.name, key)
+        last = resource.route.parameters[-1]
+        found = [one for call in resource.members.values() for one in call.operation.parameters if one.name == last]
+        return typed.value not in ("integer", "number") and any(map(has_other_names, found))
 
     def _same_type(self, resource: Resource, wire: str) -> bool:
         assert resource.entity is not None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from restencil_generator.openapi.document.model import Part, Where
+from restencil_generator.openapi.document.model import Parameter, Part, Where
 from restencil_generator.openapi.infer.calls import MUTATIONS, Call
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_case
 from restencil_generator.openapi.infer.primary_keys import NO_PARENTS, Key
@@ -26,6 +26,20 @@ _SPELLINGS: Final = re.compile(
     re.IGNORECASE,
 )
 """Words in descriptions of parameters that accept several names for one record."""
+
+
+_NAMES: Final = "name|slug|path|key|code|alias|username|login|email"
+_ID_OR_NAME: Final = re.compile(
+    rf"\b(?:id|uuid)\b\W{{0,2}}(?:/|\bor\b) ?\W?(?:[\w-]+ ){{0,3}}\W?(?:{_NAMES})\b"
+    rf"|\b(?:{_NAMES})\b\W{{0,2}}(?:/|\bor\b) ?\W?(?:[\w-]+ ){{0,3}}\W?(?:id|uuid)\b",
+    re.IGNORECASE,
+)
+"""Words in descriptions of parameters that accept an id or another name of a record."""
+
+
+def has_other_names(parameter: Parameter) -> bool:
+    """Return whether a parameter accepts an id or another name of a record, by its own name or its description."""
+    return "_or_" in snake_case(parameter.name) or bool(_ID_OR_NAME.search(parameter.description))
 
 
 class Selection:
@@ -46,7 +60,8 @@ class Selection:
         for each in get.operation.parameters:
             if each.place != "path":
                 continue
-            if each.name == found.parameters[-1] and _ALIAS.search(each.description):
+            is_last = each.name == found.parameters[-1]
+            if is_last and (_ALIAS.search(each.description) or has_other_names(each)):
                 return key.doubted(f"{{{each.name}}} may be another name of a record")
             if each.name in parts and ("_or_" in snake_case(each.name) or _SPELLINGS.search(each.description)):
                 return key.doubted(f"{{{each.name}}} has several spellings of one value")
