@@ -7,6 +7,7 @@ identical body or a 304 would change nothing, so polling an unchanged list is ch
 
 from __future__ import annotations
 
+from copy import copy
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
@@ -56,13 +57,11 @@ class ResponseRecord:
         "validators",
     )
 
-    def __init__(
-        self, mark: bytes | None, validators: Validators | None, key: str, change: ChangeSet, base: Tables
-    ) -> None:
+    def __init__(self, mark: bytes | None, validators: Validators | None, change: ChangeSet, result: object) -> None:
         self.mark = mark
         self.validators = validators
         self._definitions = definitions.count
-        self._result = base.result(key)
+        self._result = result
         self._cells = [(table, (*written,), (*written.values(),)) for table, written in change.entities.items()]
         self._partial = {table: frozenset(wholes) for table, wholes in change.partial.items()}
         self._collections = change.collections
@@ -91,6 +90,12 @@ class ResponseRecord:
         """Return whether the response wrote to one of these tables."""
         return any(table in tables for table, _, _ in self._cells)
 
+    def with_validators(self, validators: Validators | None) -> ResponseRecord:
+        """Return the record of the same response with newer validators."""
+        found = copy(self)
+        found.validators = validators
+        return found
+
     def freshened(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> ChangeSet | None:
         """Return the change of times by the same response, except of data fetched later; None if data has changed."""
         if not self.holds(key, base):
@@ -114,22 +119,28 @@ class ResponseRecord:
         return change
 
 
-def recognized_by(action: SetResponse, change: ChangeSet, result: object) -> tuple[bytes | None, Validators | None]:
-    """Return the digest of the body and the validators to recognize the same response later; each may be None.
+def record_of_response(action: SetResponse, change: ChangeSet) -> ResponseRecord | None:
+    """Return the record by which the same response is recognized later, by its body or its validators.
 
-    Both are None if the store has newer data, or if other responses contribute to its lists. If code of users takes
-    part in normalization, each body is normalized; if that code merges, the response is not recognized at all.
+    None if it is not: if the store has newer data, or if other responses contribute to its lists. If code of users
+    takes part in normalization, each body is normalized; if that code merges, the response is not recognized at all.
     """
-    rules, validators = action.request.rules, action.validators
+    rules, result = action.request.rules, change.results.get(action.request.key, UNDEFINED)
     likeness = repeats(rules)
     if not likeness or result is UNDEFINED or change.metas or change.complete_tables or change.pages:
-        return None, None
+        return None
     if sum(map(len, change.entities.values())) > _CELLS:
-        return None, None
+        return None
     if any(Sentinel in map(type, written.values()) for written in change.entities.values()):
-        return None, None  # something was invalid
+        return None  # something was invalid
     mark = action.mark if likeness == EXACT and rules.response.owns_response else None
-    return mark, validators if validators is not None and validators.condition is not None else None
+    validators = conditional(action.validators)
+    return None if mark is None and validators is None else ResponseRecord(mark, validators, change, result)
+
+
+def conditional(validators: Validators | None) -> Validators | None:
+    """Return the validators of a response if a request can be made conditional by them; else None."""
+    return validators if validators is not None and validators.condition is not None else None
 
 
 def repeats(rules: Rules) -> int:

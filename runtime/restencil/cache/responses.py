@@ -11,7 +11,7 @@ from . import actions
 from .change_effects import elsewhere, failed, gone, unread
 from .denormalize import Denormalization
 from .request import call_args
-from .response_record import recognized_by
+from .response_record import conditional, record_of_response
 from .response_value import deleted_value, echo, may_fail, overtaken_value, own_value, read_back
 from .snapshot import Snapshot
 from .stages.entity_tags import refuse_tag, tags_of
@@ -22,7 +22,7 @@ from .stages.other_results import run_update
 from .stages.races import contents_of, note_freshness, note_overlaps
 from .tables import ChangeSet, ResultMeta, Tables
 from .transaction import Source, Transaction, without_response
-from .transition import FreshRecord, NewRecord, NoWrite, WriteChange
+from .transition import NoWrite, WriteChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,8 +123,7 @@ def _written(tx: Transaction, action: actions.SetResponse, outcome: Callable[[],
     tx.note(transition)
     is_known = action.fetch_id is not None and request.key in tx.store_state.response_records
     if action.mark is not None or validators is not None or is_known:
-        result = change.results.get(request.key, UNDEFINED)
-        transition.record = NewRecord(request.key, *recognized_by(action, change, result))
+        transition.record = request.key, record_of_response(action, change)
     if validators is not None and rules.mutation.concurrency is not None:
         transition.tags = tags_of(tx, validators)
     return transition
@@ -145,9 +144,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
         return NoWrite(lambda: UNDEFINED, notifies=False)
     validators = action.validators
     transition = WriteChange(change, lambda: read_back(reader, request, change), ended=action.fetch_id)
-    transition.record = FreshRecord(
-        record, validators if validators is not None and validators.condition is not None else None
-    )
+    transition.record = request.key, record.with_validators(conditional(validators))
     before = store_state.base.key_meta(request.key)
     if before is not None:
         change.key_metas[request.key].contents = before.contents

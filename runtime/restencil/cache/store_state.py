@@ -25,16 +25,15 @@ from .dependency_graph import DependencyGraph
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .policy import INFINITE
 from .request_log import RequestLog
-from .response_record import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
 from .tables import EMPTY, ChangeSet, EntityPath, ResultMeta, State, Tables
-from .transition import FreshRecord, QueueOptimistic, RecordKeys, RemoveEntries, StartOver, WriteChange
+from .transition import QueueOptimistic, RecordKeys, RemoveEntries, StartOver, WriteChange
 
 if TYPE_CHECKING:
-    from ..base.freshness import Validators
     from .optimistic import Token
     from .persistence_port import PersistencePort
     from .request import Identity, Rules
+    from .response_record import ResponseRecord
     from .retention import Retention
     from .transition import Transition
 
@@ -365,15 +364,12 @@ class StoreState:
             if cells or keys:
                 self._remove(cells, keys)
             retention.listed(change.complete_tables)
-        record, tags = transition.record, transition.tags
-        if isinstance(record, FreshRecord):
-            record.record.validators = record.validators
-        elif record is not None:
-            self.response_records.pop(record.key, None)
-            if record.digest is not None or record.validators is not None:
-                self.response_records[record.key] = ResponseRecord(
-                    record.digest, record.validators, record.key, change, self.base
-                )
+        tags = transition.tags
+        if transition.record is not None:
+            key, record = transition.record
+            self.response_records.pop(key, None)
+            if record is not None:
+                self.response_records[key] = record
         if tags or self.tags is not None:
             self.tags = self.tags or EntityTags(self.base)
             self.tags.note(change, tags or {}, transition.untagged)
@@ -422,10 +418,6 @@ class StoreState:
                 memo.drop_table(table)
         if optimistic.updates:
             optimistic.base_changed(tokens_of(change, grown))
-
-    def restore_response_record(self, key: str, validators: Validators, change: ChangeSet) -> None:
-        """Restore the record of a response whose data, the contents of the change, was loaded from a storage."""
-        self.response_records[key] = ResponseRecord(None, validators, key, change, self.base)
 
     def bound(self) -> None:
         """Evict entities over the bound after data was loaded."""

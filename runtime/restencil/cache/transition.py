@@ -5,12 +5,11 @@ There is a class for each way in which a store changes. `StoreState.commit` carr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from ..base.freshness import Validators
     from ..schema.entity import EntitySchema
     from .actions import Fetch
     from .request_log import Answered
@@ -18,26 +17,6 @@ if TYPE_CHECKING:
     from .staleness import StaleSet
     from .tables import ChangeSet, EntityPath, ResultMeta
     from .write_set import WriteSet
-
-# -- what the store knows of a response --------------------------------------------------------------------------------
-
-
-class NewRecord(NamedTuple):
-    """The digest of the body and the validators by which the same response is recognized later; None for neither."""
-
-    key: str
-    digest: bytes | None
-    validators: Validators | None
-
-
-class FreshRecord(NamedTuple):
-    """A response was the same as before; its validators may be newer."""
-
-    record: ResponseRecord
-    validators: Validators | None
-
-
-# -- how the store changes ---------------------------------------------------------------------------------------------
 
 
 def _nothing() -> None:
@@ -80,8 +59,8 @@ class WriteChange(_Transition):
     """Whether a storage, or a dump, may contain it."""
     set_as: EntitySchema | None = None
     """The entity that a value was set as, without an endpoint."""
-    record: NewRecord | FreshRecord | None = None
-    """How the same response is recognized later."""
+    record: tuple[str, ResponseRecord | None] | None = None
+    """The key of a response, and the record by which the same one is recognized later; None if it is not."""
     tags: Mapping[EntityPath, tuple[str, float]] | None = None
     """By entity: the ETag of the response, and when it was fetched."""
     untagged: Collection[EntityPath] = ()

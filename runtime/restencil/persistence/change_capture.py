@@ -66,8 +66,8 @@ class ChangeCapture:
         if change.complete_tables:
             pending.listed = frozenset(change.complete_tables)
         pending.stale = self._stale_elsewhere(change, pending, transition.stale) or None
-        if transition.record is not None:
-            pending.validators = transition.record.validators
+        if transition.record is not None and transition.record[1] is not None:
+            pending.validators = transition.record[1].validators
         if write_set is not None and write_set.stale:
             moment = self._store_state.clock()
             pending.bulk_invalidations = [BulkInvalidation(test, False, moment) for test in write_set.stale]

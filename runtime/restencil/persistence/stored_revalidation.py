@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..base.freshness import Validators, condition_of, source_at
 from ..base.values import UNDEFINED, Meta, Sentinel
-from ..cache.response_record import repeats
+from ..cache.response_record import ResponseRecord, repeats
 from ..cache.tables import EMPTY, ChangeSet
 from ..schema.stored import is_collection
 from .change_capture import place_at
@@ -57,7 +57,7 @@ class StoredRevalidation:
             del self._hydrator.validators[key]
             return
         validators = Validators(validator.headers, source_at(request.url), place_at(request), condition)
-        self._store_state.restore_response_record(key, validators, change)
+        self._store_state.response_records[key] = ResponseRecord(None, validators, change, base.result(key))
 
     def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> ChangeSet:
         """Return the values of a read that one commit wrote with these times."""
