@@ -29,8 +29,6 @@ class ReadPolicy(NamedTuple):
     """Returns whether an error is `"hard"`, so that reads raise it, or `"soft"`."""
     needs: str | tuple[str, ...] = ()
     """The fields that an entity from other responses must have: `"all"`, `"required"`, or these."""
-    exact_key_match: bool = False
-    """Whether the endpoint's key test matches the keys of all its requests."""
     is_stored: bool = True
     """Whether results are stored, read from the cache and shared; False for a stream that is read once."""
     representation: tuple[str, ...] = ()

@@ -243,7 +243,6 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 error_expiry_length=self.error_expiry_length,
                 error_policy=self.error_policy,
                 needs=_needs_of(self.needs, strict=strict),
-                exact_key_match=self.plan.exact_key_match,
                 is_stored=self.content != "stream" or self.side_effect,
                 representation=tuple(self.representation or ()),
                 conditional=_is_conditional(self),

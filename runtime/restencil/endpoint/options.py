@@ -408,9 +408,7 @@ class Plan:
         "answers_itself",
         "converts",
         "decodes",
-        "exact_key_match",
         "is_standard",
-        "is_test_stable",
         "key_is_address",
         "keywords_are_params",
         "own_fetch",
@@ -445,13 +443,9 @@ class Plan:
         """Whether user code processes the HTTP response before the library reads it."""
         self.key_is_address = decided and "key" not in own
         """Whether the key of a request is its method and its URL."""
-        self.is_test_stable = decided and "test_key" not in own
-        """Whether `test_key` always returns the same for a key."""
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None
         """The template, if it alone determines the URL for parameters that fill it; else None."""
-        self.exact_key_match = self.is_test_stable and self.key_is_address and fills
-        """Whether `test_key` is true for the key of each request, because no method for keys is overridden."""
         self.sent = sent
         """The members that a transport gets with each request besides those of `get_request_init`."""
         self.keywords_are_params = keywords_are_params and "has_body" not in own
