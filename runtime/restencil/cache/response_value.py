@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..base.values import UNDEFINED, Meta, Sentinel, read_only
+from ..base.values import UNDEFINED, Meta, Sentinel, is_mapping, read_only
 from ..schema.containers import Array, List, Object, Values
 from ..schema.entity import EntitySchema, as_entity
 from ..schema.notation import Lazy
 from ..schema.protocol import Echo
 from ..schema.relation import Relation
+from .addressed import params_of
 from .compiling import resolved
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import DependencyGraph
 from .normalize import Normalization
 from .policy import INFINITE
-from .stages.normalization import known_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,18 +94,22 @@ def overtaken_value(tx: Transaction) -> object:
 
 
 def deleted_value(tx: Transaction, response: object) -> object:
-    """Return the value of a delete: the entity as it was before."""
+    """Return the value of a delete: the entity as it was before, else as a complete response has it, else None."""
     store_state = tx.store_state
     store_state.refresh()
     base = store_state.base
     memo = store_state.memo if store_state.view is base else DependencyGraph()
     objects = reader_of(base, tx.request.args, memo)
-
-    def read(schema: EntitySchema, pk: str) -> Any:
-        found = objects.read(schema, pk)
-        return None if isinstance(found, Sentinel) else found
-
-    return known_before(tx, response, read)
+    for gone in tx.deleted:
+        schema: EntitySchema = gone.schema
+        found = objects.read(schema, gone.pk)
+        if found is not None and not isinstance(found, Sentinel):
+            return found
+        if is_mapping(response) and response != params_of(tx.request.rules, tx.request.args):
+            fields = schema.model.fields.values()
+            if all(field.in_json in response for field in fields if field.default is not None or field.required):
+                return schema.model.from_record(response)
+    return None
 
 
 def may_fail(schema: Schema | None) -> bool:

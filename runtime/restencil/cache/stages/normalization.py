@@ -18,7 +18,6 @@ from ...base.values import (
     TUPLE,
     UNDEFINED,
     Sentinel,
-    is_mapping,
     read_only,
     same_json,
     scalar_text,
@@ -47,9 +46,8 @@ from .mutation import assumed_record, expire_unknown
 from .other_results import expire, expire_self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from ...schema.entity import EntitySchema
     from ...schema.protocol import Schema
     from ..normalize import Normalization
     from ..request import Request
@@ -187,17 +185,3 @@ def _by_fields(
             if all(value is not None and scalar_text(value) == text for value, text in values):
                 found.append(Subject(schema, pk))
     return found if len(found) == 1 else []
-
-
-def known_before(tx: Transaction, response: object, read: Callable[[EntitySchema, str], object]) -> object:
-    """Return the value of a delete: the entity as it was before, else as a complete response has it, else None."""
-    for gone in tx.deleted:
-        schema: EntitySchema = gone.schema
-        found = read(schema, gone.pk)
-        if found is not None:
-            return found
-        if is_mapping(response) and response != params_of(tx.request.rules, tx.request.args):
-            fields = schema.model.fields.values()
-            if all(field.in_json in response for field in fields if field.default is not None or field.required):
-                return schema.model.from_record(response)
-    return None
