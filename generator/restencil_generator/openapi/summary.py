@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from restencil_generator.diagnostics.format import where
 from restencil_generator.diagnostics.model import Place, Problem, in_order
 from restencil_generator.openapi.document.model import Finding, Where
 from restencil_generator.openapi.infer.build import Made
@@ -61,7 +62,7 @@ def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[s
             "by_rule": {str(rule): count for rule, count in sorted(found.rules.items())},
         },
         "left_out": [
-            {"operation": each.operation, "reason": each.reason, "place": _at(place_of(each.where))}
+            {"operation": each.operation, "reason": each.reason, "place": where(place_of(each.where))}
             for each in document.left_out
         ],
         "checks": [{"node": node, "why": why} for node, why in _checks(made)],
@@ -88,7 +89,7 @@ def _as_one(problems: list[Problem]) -> Problem:
     first = problems[0]
     if len(problems) == 1:
         return first
-    also = ", ".join(_at(each.place).removeprefix(f"{first.place.file}:") for each in problems[1:3])
+    also = ", ".join(where(each.place).removeprefix(f"{first.place.file}:") for each in problems[1:3])
     more = ", …" if len(problems) > 3 else ""
     return dataclasses.replace(first, message=f"{first.message} ({len(problems)} like this, also at {also}{more})")
 
@@ -125,10 +126,6 @@ def _count(count: int, word: str) -> str:
     words = word.split(" ")
     many = " ".join([*words[:-1], plural(words[-1])])
     return f"{count} {many if count != 1 else word}"
-
-
-def _at(place: Place) -> str:
-    return f"{place.file}:{place.line}:{place.column}" if place.line else place.file
 
 
 def _finding(problem: Problem) -> dict[str, Any]:

@@ -34,13 +34,14 @@ def child(part: Part, value: Any, *path: str | int) -> Part:
     return Part(value, within(part.where, *path))
 
 
-def has(tree: Any, at: str) -> bool:
-    """Return whether a pointer leads to an existing part."""
+def part_at(root: Part, at: str) -> Part | None:
+    """Return the part at a pointer, within a part; None if it does not exist."""
+    value: Any = root.value
     for key in keys(at):
-        if is_table(tree) and key in tree:
-            tree = tree[key]
-        elif is_list(tree) and key.isdigit() and int(key) < len(tree):
-            tree = tree[int(key)]
+        if is_table(value) and key in value:
+            value = value[key]
+        elif is_list(value) and key.isdecimal() and len(key) < 9 and int(key) < len(value):
+            value = value[int(key)]
         else:
-            return False
-    return True
+            return None
+    return child(root, value, *keys(at))

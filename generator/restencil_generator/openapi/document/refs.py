@@ -12,11 +12,10 @@ from restencil_generator.openapi.document.files import File, Files, Refused
 from restencil_generator.openapi.document.json_schema import malformed
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Finding, Part, Where
-from restencil_generator.openapi.document.pointer import keys, token
+from restencil_generator.openapi.document.pointer import part_at, token
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+\Z")
 _TABLES: Final = ("components/schemas", "definitions")
-_NOTHING: Final = object()
 
 
 class References:
@@ -72,11 +71,11 @@ class References:
         """Return the part with a fragment, within a part."""
         part: Part | None
         if not fragment or fragment.startswith("/"):
-            part = _at(root, fragment)
+            part = part_at(root, fragment)
         else:
             file = self.files.named(root.where.file)
             assert file is not None
-            part = self._index(file).anchors.get(fragment) or _at(root, f"/{fragment}")
+            part = self._index(file).anchors.get(fragment) or part_at(root, f"/{fragment}")
             part = part or self._by_name(file, fragment)
         if part is None:
             self._found("ref-missing", f"the target of {quoted(reference, 200)} does not exist", where)
@@ -87,7 +86,7 @@ class References:
         if not _NAME.match(name):
             return None
         root = Part(file.value, Where(file.name, ""))
-        return next((part for table in _TABLES if (part := _at(root, f"/{table}/{token(name)}")) is not None), None)
+        return next((part for table in _TABLES if (part := part_at(root, f"/{table}/{token(name)}")) is not None), None)
 
     def _identifier(self, file: File, document: str, where: Where) -> Part | None:
         index = self._index(file)
@@ -148,23 +147,3 @@ def _identities(file: File) -> Iterator[tuple[str, dict[str, Any], str]]:
             ]
         elif is_list(value):
             todo += [(f"{pointer}/{index}", inner, base) for index, inner in enumerate(value)]
-
-
-def _at(root: Part, pointer: str) -> Part | None:
-    """Return the part at a pointer, within a part; None if it does not exist."""
-    value: Any = root.value
-    for key in keys(pointer):
-        if is_table(value):
-            value = value.get(key, _NOTHING)
-        elif is_list(value) and key.isdecimal() and len(key) < 9 and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return None
-        if value is _NOTHING:
-            return None
-    return Part(value, Where(root.where.file, root.where.pointer + _canonical(pointer)))
-
-
-def _canonical(pointer: str) -> str:
-    """Return a pointer in its canonical form."""
-    return "".join(f"/{token(key)}" for key in keys(pointer))

@@ -8,7 +8,8 @@ from typing import Final
 from restencil_generator.openapi.document.model import Operation, Part
 from restencil_generator.openapi.infer.routes import Route
 
-MUTATIONS: Final = ("PUT", "PATCH", "DELETE")
+MUTATIONS: Final = {"PUT": "update", "PATCH": "partial_update", "DELETE": "delete"}
+"""The methods that change a record, with the member of a resource for each."""
 
 READING: Final = ("GET", "HEAD", "OPTIONS", "QUERY")
 """Methods without side effects."""

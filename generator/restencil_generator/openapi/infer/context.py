@@ -7,8 +7,8 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator.openapi.document.model import Document, Operation
-from restencil_generator.openapi.document.pointer import has
+from restencil_generator.openapi.document.model import Document, Operation, Part, Where
+from restencil_generator.openapi.document.pointer import part_at
 from restencil_generator.openapi.infer.auth_servers import Access
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.name_style import speller, style_of
@@ -173,10 +173,11 @@ class ImportContext:
 def _held(document: Document, given: Mapping[str, str]) -> Mapping[str, str]:
     """Return the previous type names whose origin still exists, with their identities, to reserve them."""
     file = document.source.rpartition("/")[2]
+    root = Part(document.tree, Where(document.source, ""))
     held: dict[str, str] = {}
     for identity, name in given.items():
         kind, _, at = identity.partition(":")
-        if kind == "type" and at.startswith(f"{file}#/") and has(document.tree, at[len(file) + 1 :]):
+        if kind == "type" and at.startswith(f"{file}#/") and part_at(root, at[len(file) + 1 :]) is not None:
             held[name] = identity
     return held
 

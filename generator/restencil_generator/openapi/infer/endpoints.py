@@ -10,7 +10,7 @@ from typing import Final, get_args
 from restencil_generator.openapi.document.model import Operation, Part, Response
 from restencil_generator.openapi.infer.auth_servers import is_usable
 from restencil_generator.openapi.infer.bodies import Bodies
-from restencil_generator.openapi.infer.calls import Call
+from restencil_generator.openapi.infer.calls import MUTATIONS, Call
 from restencil_generator.openapi.infer.change_verbs import may_change
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists, names_in
@@ -21,14 +21,7 @@ from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec import model as d
 from restencil_generator.spec.path_template import list_path
 
-METHODS: Final = {
-    "get": "GET",
-    "get_list": "GET",
-    "push": "POST",
-    "update": "PUT",
-    "partial_update": "PATCH",
-    "delete": "DELETE",
-}
+METHODS: Final = {"get": "GET", "get_list": "GET", "push": "POST", **{name: each for each, name in MUTATIONS.items()}}
 
 HISTORIES: Final = frozenset(("versions", "revisions", "history", "attempts", "snapshots", "drafts"))
 """Names of lists with earlier states of a record."""

@@ -402,9 +402,8 @@ class _Finder:
         if get_list is not None and many is not None and get_list not in self.used:
             self._get_list(resource, get_list, many)
         for method, call in at.items():
-            if method in ("PUT", "PATCH", "DELETE"):
-                name = {"PUT": "update", "PATCH": "partial_update", "DELETE": "delete"}[method]
-                self._mutation(resource, name, call)
+            if method in MUTATIONS:
+                self._mutation(resource, MUTATIONS[method], call)
             elif method == "POST" and "PATCH" not in at and self._returns_entity(resource, call):
                 self._use(resource, "partial_update", call)
             elif method != "GET":
@@ -616,7 +615,7 @@ class _Finder:
             self.found.entities.append(entity)
             self._claim(entity, response)
         self._use(resource, "get", get)
-        for method, name in (("PUT", "update"), ("PATCH", "partial_update"), ("DELETE", "delete")):
+        for method, name in MUTATIONS.items():
             if method in at:
                 self._mutation(resource, name, at[method])
         self.found.resources.append(resource)

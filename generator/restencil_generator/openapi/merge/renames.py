@@ -67,7 +67,7 @@ def _renamed(text: str, file: str, found: Iterable[Move]) -> str:
     side = read_side({file: text}, [])
     assert side is not None  # it was read before
     tree = as_tree(side)
-    these = [move for move in found if _has(tree, move.old) and not _has(tree, move.new)]
+    these = [move for move in found if tree.has(move.old) and not tree.has(move.new)]
     followers = [follower for move in these if (follower := _follower(move, tree)) is not None]
     for reference in _references(side) if followers else ():
         word = next((word for follow in followers if (word := follow(reference)) is not None), None)
@@ -407,14 +407,6 @@ def _move(tree: Tree, move: Move) -> None:
         tree.comments[(*move.new, *path[len(move.old) :])] = tree.comments.pop(path)
 
 
-def _has(tree: Tree, path: Path) -> bool:
-    try:
-        tree.get(path)
-    except KeyError:
-        return False
-    return True
-
-
 def _remove_empty(tree: Tree, path: Path) -> None:
     while len(path) > 1 and tree.get(path) == {}:
         parent: Any = tree.get(path[:-1])
@@ -478,7 +470,7 @@ def _move_examples(tree: Tree, move: Move) -> None:
     if len(move.old) != 4 or move.old[2] != "endpoints" or move.old[1] != move.new[1]:
         return
     path = ("resources", move.old[1], "examples", move.old[3])
-    if _has(tree, path):
+    if tree.has(path):
         _move(tree, Move(path, (*path[:3], move.new[3]), move.origin))
 
 

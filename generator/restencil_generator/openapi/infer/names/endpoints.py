@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
@@ -72,8 +73,8 @@ def _named(resources: list[Resource], given: Mapping[str, str]) -> set[str]:
     def name(resource: Resource) -> str:
         return steps[resource][level[resource]]
 
-    while clashes := _clashes(pending, name, taken):
-        longer = [each for each in clashes if level[each] + 1 < len(steps[each])]
+    while clashes := _clashing(pending, name, taken):
+        longer = [each for group in clashes for each in group if level[each] + 1 < len(steps[each])]
         # If one of them has nothing before its name, it gets the short name, and the others include their owners.
         if not longer:
             break
@@ -81,8 +82,7 @@ def _named(resources: list[Resource], given: Mapping[str, str]) -> set[str]:
             level[each] += 1
     names = {resource: name(resource) for resource in pending}
     for lengthen in (_versions, _parameters, _spelled):
-        clashing = _clashes(pending, names.__getitem__, taken)
-        for group in _grouped(clashing, names):
+        for group in _clashing(pending, names.__getitem__, taken):
             names.update(lengthen(group, names[group[0]]))
     for resource in pending:
         resource.name = first_free([names[resource]], lambda each: each not in taken)
@@ -123,18 +123,12 @@ def _shared_prefix(resources: list[Resource]) -> int:
     return shared
 
 
-def _clashes(resources: list[Resource], name: Callable[[Resource], str], taken: set[str]) -> list[Resource]:
+def _clashing(resources: list[Resource], name: Callable[[Resource], str], taken: set[str]) -> list[list[Resource]]:
+    """Return the resources with a name that others have too, by name."""
     names: dict[str, list[Resource]] = {}
     for resource in resources:
         names.setdefault(name(resource), []).append(resource)
-    return [each for key, group in names.items() if len(group) > 1 or key in taken for each in group]
-
-
-def _grouped(resources: Iterable[Resource], names: Mapping[Resource, str]) -> list[list[Resource]]:
-    groups: dict[str, list[Resource]] = {}
-    for resource in resources:
-        groups.setdefault(names[resource], []).append(resource)
-    return list(groups.values())
+    return [group for key, group in names.items() if len(group) > 1 or key in taken]
 
 
 def _versions(group: list[Resource], name: str) -> dict[Resource, str]:
@@ -282,7 +276,4 @@ def _longer(name: str, call: Call) -> Iterator[str]:
 
 def once(ids: Iterable[str]) -> set[str]:
     """Return the strings that occur once."""
-    seen: dict[str, int] = {}
-    for each in ids:
-        seen[each] = seen.get(each, 0) + 1
-    return {each for each, count in seen.items() if count == 1}
+    return {each for each, count in Counter(ids).items() if count == 1}
