@@ -146,7 +146,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     step(f"making the spec of {package}")
     out = job.target(package)
     last = state.read_record(state.record_folder(out), package)
-    made = None if exported is None else make_again(document, job.options, package, exported)
+    made = None if exported is None else make_again(document, package, exported)
     if made is None:
         known = _last_of(last, out, package)
         made = deeply(lambda: make(document, job.options, package, known))

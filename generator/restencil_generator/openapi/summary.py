@@ -25,7 +25,7 @@ def text_of(made: Made, file: str) -> str:
         f"  {covered} of {_chosen(made)} operations: {inside} in {_count(counts['resources'], 'resource')}, "
         f"{covered - inside} in {_count(counts['groups'], 'group')}"
     )
-    found = made.inferred.found
+    found = made.inferred.keys
     if found.items:
         keys = sum(found.rules.values())
         without = f"; {_count(found.items - keys, 'item')} without one" if found.items > keys else ""
@@ -45,7 +45,7 @@ def text_of(made: Made, file: str) -> str:
 
 def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[str, Any]:
     """Return the summary of an import as data. `place_of` finds the line of a part of the document."""
-    document, counts, found = made.document, made.inferred.counts, made.inferred.found
+    document, counts, found = made.document, made.inferred.counts, made.inferred.keys
     return {
         "file": file,
         "source": document.source,

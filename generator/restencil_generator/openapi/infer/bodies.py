@@ -15,7 +15,7 @@ from restencil_generator.openapi.infer.parameters import style_named
 from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import ENVELOPES
-from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed, is_read_only
+from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed, is_read_only, with_key
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.patterns import HTTP_WORD
@@ -201,11 +201,7 @@ class Bodies:
         usual = "repeat" if kind == "array" else "brackets"
         if found in ("", usual) or (kind == "any" and found == "json"):
             return written
-        return (
-            {**written, "style": found}
-            if isinstance(written, dict) and "type" in written
-            else {"type": written, "style": found}
-        )
+        return with_key(written, "style", found)
 
     def _form_type(self, member: Member, owner: str, wire: str, kind: str) -> Typed:
         schema = self.context.shapes.of(member.parts[0])

@@ -18,6 +18,7 @@ from restencil_generator.openapi.export.embed import KEY, Exported
 from restencil_generator.openapi.infer.example_check import without_misfits
 from restencil_generator.openapi.infer.pipeline import MEMBERS, Inferred, infer
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
+from restencil_generator.openapi.infer.resources import KeyCounts
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Tree, Value, shown
 from restencil_generator.openapi.spec_writer import write_with_nodes
@@ -92,11 +93,8 @@ def make(document: Document, options: Options, package: str, last: PreviousChoic
     return Made(document, inferred, text)
 
 
-def make_again(document: Document, options: Options, package: str, exported: Exported) -> Made | None:
+def make_again(document: Document, package: str, exported: Exported) -> Made | None:
     """Return the spec that a document was exported from; None, with a finding, if it is not valid."""
-    findings = list(document.findings)
-    inferred = infer(document, options, package)
-    document.findings[:] = findings
     tree = Tree({**exported.spec, "package": package})
     text, _ = write_with_nodes(tree)
     problem = next((one for one in load_text(text, f"{package}.yaml").problems if one.severity == "error"), None)
@@ -114,9 +112,7 @@ def make_again(document: Document, options: Options, package: str, exported: Exp
     resources = [_mapping(one) for one in _mapping(tree.value.get("resources")).values()]
     counts["resources"] = sum("path" in one for one in resources)
     counts["groups"] = len(resources) - counts["resources"]
-    found = dataclasses.replace(inferred.found, items=0, rules={})
-    made = dataclasses.replace(inferred, tree=tree, found=found, operations=operations, counts=counts)
-    return Made(document, made, text)
+    return Made(document, Inferred(tree, KeyCounts(), operations, counts), text)
 
 
 def _mapping(value: Value) -> dict[str, Value]:

@@ -20,6 +20,7 @@ from restencil_generator.openapi.infer.parameters import Query
 from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import Many
+from restencil_generator.openapi.infer.schema_types import with_key
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.type_words import FORMS
 
@@ -74,7 +75,7 @@ class Lists:
         for query in queries:
             name = names[query.wire]
             if name in fields and (self._is_vague(query) or self._is_set_sometimes(listed, name)):
-                found[name] = _with(found[name], "filter", "unknown")
+                found[name] = with_key(found[name], "filter", "unknown")
             elif self._is_shown_otherwise(endpoint, listed, query):
                 found[name] = self.context.parameters.search_param(query, name, sends_default=True)
         if found:
@@ -97,7 +98,7 @@ class Lists:
     def _is_vague(self, query: Query) -> bool:
         """Return whether a parameter with the name of a field does not filter by equality."""
         schema = self.context.shapes.of(query.part)
-        return is_vague(query.description or schema.description) or _may_select_all(schema)
+        return VAGUE.search(query.description or schema.description) is not None or _may_select_all(schema)
 
     def _is_set_sometimes(self, listed: Entity | None, name: str) -> bool:
         """Return whether records that match a value may lack the field, as subscriptions with several plans do."""
@@ -393,11 +394,6 @@ def names_in(written: Value) -> Iterator[str]:
             yield from names_in(each)
 
 
-def is_vague(description: str) -> bool:
-    """Return whether a parameter does not filter by equality, according to its description."""
-    return VAGUE.search(description) is not None
-
-
 def is_list_by_post(call: Call) -> bool:
     """Return whether a POST only reads a list, according to its id, path and summary, and its only success status."""
     operation = call.operation
@@ -406,10 +402,3 @@ def is_list_by_post(call: Call) -> bool:
     path = "/".join(part for part in call.route.segments if "{}" not in part)
     words = {word for text in (operation.operation_id, path, operation.summary) for word in snake_case(text).split("_")}
     return bool(READS & words) and not CHANGES & words
-
-
-def _with(written: Value, key: str, value: Value) -> Value:
-    """Return the declaration of a parameter with an additional key."""
-    if isinstance(written, dict) and "type" in written:
-        return {**written, key: value}
-    return {"type": written, key: value}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -183,8 +184,13 @@ class Parameters:
             and not _pages(snake_case(wire))
         }
 
-    def search_params(self, queries: Iterable[Query], taken: Iterable[str]) -> tuple[dict[str, Value], dict[str, str]]:
-        """Return the declarations of query parameters, and their Python names by their names in URLs."""
+    def search_params(
+        self, queries: Iterable[Query], taken: Iterable[str], *, sends_defaults: bool = False
+    ) -> tuple[dict[str, Value], dict[str, str]]:
+        """Return the declarations of query parameters, and their Python names by their names in URLs.
+
+        Arguments of the client are sent with every request, so with `sends_defaults` they have the server's defaults.
+        """
         listed = list(queries)
         names = member_names((query.wire for query in listed), "parameter")
         used = set(taken)
@@ -193,24 +199,14 @@ class Parameters:
                 name = f"{name}_param"
             used.add(name)
             names[wire] = name
-        return {names[query.wire]: self._contained(query, names[query.wire]) for query in listed}, names
+        return {names[each.wire]: self._contained(each, names[each.wire], sends_defaults) for each in listed}, names
 
-    def _contained(self, query: Query, name: str) -> Value:
+    def _contained(self, query: Query, name: str, sends_default: bool) -> Value:
         """Return the declaration of a query parameter; a string, with a finding, if inference fails."""
         report, what = self.document.findings.append, f"the parameter {quoted(query.wire)}"
         text: Value = declared(Typed("string"), optional=not query.required)
-        return contained(report, what, query.part.where, lambda: self.search_param(query, name), text)
-
-    def client_search_params(self, taken: Iterable[str]) -> dict[str, Value]:
-        """Return the declarations of query parameters that are arguments of the client.
-
-        They are sent with every request, so the defaults of the server become their defaults.
-        """
-        names = self.search_params(self.client_queries.values(), taken)[1]
-        return {
-            names[wire]: self.search_param(query, names[wire], sends_default=True)
-            for wire, query in self.client_queries.items()
-        }
+        made = functools.partial(self.search_param, query, name, sends_default=sends_default)
+        return contained(report, what, query.part.where, made, text)
 
     def search_param(self, query: Query, name: str, *, sends_default: bool = False) -> Value:
         """Return the declaration of a query parameter. With `sends_default` it has the server's default."""

@@ -26,7 +26,7 @@ from restencil_generator.openapi.infer.names.endpoints import identity_of, name_
 from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
 from restencil_generator.openapi.infer.names.types import member_names, type_names
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
-from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
+from restencil_generator.openapi.infer.resources import Entity, KeyCounts, Own, Resource
 from restencil_generator.openapi.infer.schema_usage import plain_name
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Tree, Value
@@ -54,7 +54,7 @@ class Inferred:
     """The spec of a document, and the results of the analysis."""
 
     tree: Tree
-    found: Found
+    keys: KeyCounts
     operations: Mapping[NodePath, Operation]
     """The operation of each endpoint and member; for a member, the path of its name."""
     counts: Mapping[str, int]
@@ -98,7 +98,7 @@ class _Writer:
         tree.value = {key: value for key, value in top.items() if value not in (None, {}, "")}
         self._tables(entities, resources)
         self._notes()
-        return Inferred(tree, self.context.found, self.context.operations, self._counts())
+        return Inferred(tree, self.context.found.keys, self.context.operations, self._counts())
 
     def _notes(self) -> None:
         """Report guessed primary keys, and documents without resources."""
@@ -254,8 +254,8 @@ class _Writer:
             top["header_params"] = {
                 f"{name}_header" if name in CLIENT_ARGUMENTS else name: value for name, value in headers.items()
             }
-        if self.context.parameters.client_queries:
-            top["search_params"] = self.context.parameters.client_search_params(headers)
+        queries = self.context.parameters.client_queries.values()
+        top["search_params"] = self.context.parameters.search_params(queries, headers, sends_defaults=True)[0]
         return top
 
     def _finished(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> dict[str, Value]:

@@ -148,6 +148,15 @@ class Resource:
 
 
 @dataclasses.dataclass(slots=True)
+class KeyCounts:
+    """The number of items whose GET returns an object, of their keys by each rule, and of keys to be checked."""
+
+    items: int = 0
+    rules: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
+    guessed: int = 0
+
+
+@dataclasses.dataclass(slots=True)
 class Found:
     """The results of the analysis of a document's paths."""
 
@@ -155,12 +164,7 @@ class Found:
     resources: list[Resource]
     entities: list[Entity]
     by_schema: dict[Where, Entity]
-    items: int = 0
-    """The number of items whose GET returns an object."""
-    rules: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
-    """The number of these items with a key by each rule."""
-    guessed: int = 0
-    """The number of these keys that are to be checked."""
+    keys: KeyCounts = dataclasses.field(default_factory=KeyCounts)
 
     def resource_of(self, candidate: _Candidate) -> Resource | None:
         """Return the resource of the entity that an item returns."""
@@ -292,7 +296,7 @@ class _Finder:
         response = get.response if get is not None else None
         one = self.layout.one(response, items, place, guess=guess) if response is not None else None
         if one is not None:
-            self.found.items += 1
+            self.found.keys.items += 1
             if one.key is None and guess:
                 one = dataclasses.replace(one, key=from_path(place))
         elif get is None and mutates and items is not None and many is not None:
@@ -303,8 +307,9 @@ class _Finder:
         one = dataclasses.replace(one, key=self.selection.doubted(one.key, one.record, found, at))
         assert one.key is not None
         if get is not None:
-            self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
-            self.found.guessed += CHECK in one.key.comment
+            counts = self.found.keys
+            counts.rules[one.key.rule] = counts.rules.get(one.key.rule, 0) + 1
+            counts.guessed += CHECK in one.key.comment
         candidates.append(_Candidate(found, place, one, one.key, one.key, many))
 
     def _item(self, candidate: _Candidate) -> None:

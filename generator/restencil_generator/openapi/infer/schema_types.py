@@ -592,6 +592,13 @@ def declared(typed: Typed, *, optional: bool, must: bool = False, extras: Mappin
     return {"type": typed.value, **more} if more else typed.value
 
 
+def with_key(written: Value, key: str, value: Value) -> Value:
+    """Return a declaration with an additional key."""
+    if isinstance(written, dict) and "type" in written:
+        return {**written, key: value}
+    return {"type": written, key: value}
+
+
 def _string(schema: Schema) -> Typed:
     text = schema.format.lower()
     if text in ("date-time-rfc-2822", "rfc2822", "date-time-rfc2822"):
