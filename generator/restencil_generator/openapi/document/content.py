@@ -71,9 +71,9 @@ class Contents:
             found.append(self._content(media, each))
         return found
 
-    def of(self, types: Iterable[str], schema: Part, where: Where) -> list[Content]:
+    def of(self, types: Iterable[str], schema: Part) -> list[Content]:
         """Return the contents with one schema and several media types."""
-        return [Content(media, self._kind(media, schema), where, schema) for media in types]
+        return [Content(media, self._kind(media, schema), schema) for media in types]
 
     def _content(self, media: str, part: Part) -> Content:
         value: dict[str, Any] = part.value
@@ -91,7 +91,6 @@ class Contents:
         return Content(
             type=media,
             kind=kind,
-            where=part.where,
             schema=schema,
             examples=tuple(self._examples(value, part)),
             encoding={name: each for name, each in encoding.items() if is_table(each)} if is_table(encoding) else {},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any, Final
 
 from restencil_generator.openapi.document.json_types import is_list, is_table
@@ -62,16 +61,3 @@ def _kind(key: str, value: Any, above: str) -> str:
     if key == "pattern":
         return "pattern"
     return _TABLES.get(key, "") if is_table(value) and above != "components" else ""
-
-
-def references_in(tree: Any) -> Iterator[str]:
-    """Yield every `$ref` of a document as a string."""
-    todo: list[Any] = [tree]
-    while todo:
-        value = todo.pop()
-        if is_table(value):
-            if isinstance(value.get("$ref"), str):
-                yield value["$ref"]
-            todo += value.values()
-        elif is_list(value):
-            todo += value

@@ -146,7 +146,6 @@ class Content:
 
     type: str
     kind: ContentKind
-    where: Where
     schema: Part | None = None
     examples: tuple[Any, ...] = ()
     encoding: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict[str, Mapping[str, Any]])
@@ -174,7 +173,6 @@ class Response:
     """
 
     status: str
-    where: Where
     content: Content | None = None
     stream: Content | None = None
     headers: tuple[str, ...] = ()

@@ -368,7 +368,7 @@ class Operations:
         whole = next((each for each in held if each.value.get("in") == "body"), None)
         if whole is not None:
             schema = child(whole, whole.value.get("schema", {}), "schema")
-            contents = self._contents.of(types or ("application/json",), schema, whole.where)
+            contents = self._contents.of(types or ("application/json",), schema)
             content = self._contents.sent(contents, whole.where)
             if content is None:
                 return None
@@ -385,7 +385,7 @@ class Operations:
         where = within(part.where, "parameters")
         made: dict[str, Any] = {"type": "object", "properties": fields, "required": required}
         schema = Part(made, Where(held[0].where.file, where.pointer), made=True)
-        content = dataclasses.replace(self._contents.of((kind,), schema, where)[0], encoding=_old_encoding(held))
+        content = dataclasses.replace(self._contents.of((kind,), schema)[0], encoding=_old_encoding(held))
         return Body(content, bool(required))
 
     # -------------------------------------------------------------------------------------------------------- responses
@@ -409,7 +409,7 @@ class Operations:
         if self._whole.old:
             types = texts(part.value.get("produces")) or self._whole.produces or ("application/json",)
             schema = child(each, each.value["schema"], "schema") if is_table(each.value.get("schema")) else None
-            contents = [] if schema is None else self._contents.of(types, schema, each.where)
+            contents = [] if schema is None else self._contents.of(types, schema)
         else:
             contents = self._contents.read(each)
         content, stream = self._contents.of_response(contents, each.where)
@@ -417,7 +417,6 @@ class Operations:
         headers = each.value.get("headers")
         return Response(
             status=status,
-            where=within(part.where, "responses", status),
             content=None if status in ("204", "205") else content,
             stream=stream,
             headers=tuple(headers) if is_table(headers) else (),

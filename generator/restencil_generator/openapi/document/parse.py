@@ -15,14 +15,14 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from json import JSONDecodeError
 from typing import Any, Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import Place, Source, visible
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.json_types import is_list, is_table
-from restencil_generator.openapi.document.pointer import keys, token
+from restencil_generator.openapi.document.pointer import keys, objects_in, token
 from restencil_generator.spec.load import NodeBuilder
 from restencil_generator.spec.source.build import Builder
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
@@ -144,7 +144,7 @@ def _json(text: str, file: str) -> Text:
         raise _too_deep(text, file)
     if _SURROGATE.search(text):
         value = _without_surrogates(value)
-    places = {id(holder): pointer for pointer, holder in _holders(value)} if twice else {}
+    places = {id(holder): pointer for pointer, holder in objects_in(value)} if twice else {}
     oddities = tuple(
         (_TWICE, f"{places.get(id(holder), '')}/{token(key)}", _duplicate_key_message(key)) for holder, key in twice
     )
@@ -189,17 +189,6 @@ def _depth(value: Any) -> int:
             if is_table(inner) or is_list(inner)
         ]
     return depth
-
-
-def _holders(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    todo: list[tuple[str, Any]] = [("", value)]
-    while todo:
-        pointer, holder = todo.pop()
-        if is_table(holder):
-            yield pointer, holder
-            todo += [(f"{pointer}/{token(key)}", inner) for key, inner in holder.items()]
-        elif is_list(holder):
-            todo += [(f"{pointer}/{index}", inner) for index, inner in enumerate(holder)]
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from restencil_generator.openapi.document.json_types import is_list, is_table
@@ -32,6 +32,18 @@ def within(where: Where, *path: str | int) -> Where:
 def child(part: Part, value: Any, *path: str | int) -> Part:
     """Return a nested part."""
     return Part(value, within(part.where, *path))
+
+
+def objects_in(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every object in a tree, with its pointer."""
+    todo: list[tuple[str, Any]] = [("", tree)]
+    while todo:
+        at, value = todo.pop()
+        if is_table(value):
+            yield at, value
+            todo += [(f"{at}/{token(key)}", inner) for key, inner in value.items()]
+        elif is_list(value):
+            todo += [(f"{at}/{index}", inner) for index, inner in enumerate(value)]
 
 
 def part_at(root: Part, at: str) -> Part | None:

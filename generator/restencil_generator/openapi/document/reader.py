@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.exceptions import Failure
-from restencil_generator.openapi.document.coverage import count, references_in
+from restencil_generator.openapi.document.coverage import count
 from restencil_generator.openapi.document.files import File, Files
 from restencil_generator.openapi.document.json_schema import malformed, shape
 from restencil_generator.openapi.document.json_types import is_list, is_table, texts
@@ -28,7 +28,7 @@ from restencil_generator.openapi.document.model import (
     Where,
 )
 from restencil_generator.openapi.document.operations import Operations, Whole, requirements
-from restencil_generator.openapi.document.pointer import child, within
+from restencil_generator.openapi.document.pointer import child, objects_in, within
 from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
 from restencil_generator.openapi.document.select import Choice
@@ -160,8 +160,9 @@ class _Reader:
             file = todo.pop()
             if count(file.value).names_required:
                 return True
-            for reference in references_in(file.value):
-                target = reference.partition("#")[0]
+            references = (each.get("$ref") for _, each in objects_in(file.value))
+            for reference in references:
+                target = reference.partition("#")[0] if isinstance(reference, str) else ""
                 found = self._files.follow(file.name, target) if target else file
                 if isinstance(found, File) and found.name not in seen:
                     seen.add(found.name)

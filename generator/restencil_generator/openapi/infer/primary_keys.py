@@ -109,23 +109,23 @@ class Keys:
 
         `guess` allows rule 6: if there is a list or a mutation.
         """
-        for chosen in ([items], [None]) if items is not None else ([None],):
-            both = [record, *[each for each in chosen if each is not None]]
-            if (key := self.strong(both, place) or self._of_thing(both, place)) is not None:
+        either = [[record]] if items is None else [[record, items], [record]]
+        for records in either:
+            if (key := self.strong(records, place) or self._of_thing(records, place)) is not None:
                 return key
-        for each in [items, None] if items is not None else [None]:
-            both = [record] if each is None else [record, each]
-            if key := (self._guessed(both, place) if guess else None) or self._inside(both, place):
+        for records in either:
+            if key := (self._guessed(records, place) if guess else None) or self._inside(records, place):
                 return key
         return None
 
+    def _has(self, records: list[Record]) -> Callable[[str], bool]:
+        """Return a function that returns whether all records have a scalar with a name in snake_case."""
+        return lambda name: all(self.shapes.has_scalar(record, name) for record in records)
+
     def strong(self, records: list[Record], place: Place) -> Key | None:
         """Return the key by rules 1 to 4."""
-
-        def has(name: str) -> bool:
-            return all(self.shapes.has_scalar(record, name) for record in records)
-
-        key = _strong(has, lambda name: records[0].by_name[name], place)
+        has = self._has(records)
+        key = _strong(has, records[0].by_name, place)
         if key is not None and key.rule == 1 and self._is_text(records, key.alone):
             key = _of_owners(has, records[0].by_name, place, key)
         if key is None or not has("id") or key.alone in ("", records[0].by_name["id"]):
@@ -147,7 +147,7 @@ class Keys:
         for thing in dict.fromkeys(things):
             for ending in endings:
                 name = f"{thing}_{ending}"
-                if not all(self.shapes.has_scalar(record, name) for record in records):
+                if not self._has(records)(name):
                     continue
                 part, comment = KeyPart((records[0].by_name[name],)), f"pk: {name} of {plural(thing or place.thing)}"
                 if place.owners and ending not in GLOBAL:
@@ -160,7 +160,7 @@ class Keys:
         for name in (*KEY_WORDS, f"{place.thing}_name", f"{place.thing}_type", "type"):
             if place.name.split("_")[-1] in GLOBAL and name not in ID_WORDS:
                 continue  # an id in the path is not a name or title
-            if not all(self.shapes.has_scalar(record, name) for record in records):
+            if not self._has(records)(name):
                 continue
             part = KeyPart((records[0].by_name[name],))
             if place.owners and name not in GLOBAL:
@@ -170,10 +170,7 @@ class Keys:
         return None
 
     def _owners(self, records: list[Record], place: Place, own: str) -> Iterator[KeyPart]:
-        def has(name: str) -> bool:
-            return all(self.shapes.has_scalar(record, name) for record in records)
-
-        return _parents(has, records[0].by_name, place, own)
+        return _parents(self._has(records), records[0].by_name, place, own)
 
     def _inside(self, records: list[Record], place: Place) -> Key | None:
         for outer in INSIDE:
@@ -193,11 +190,9 @@ class Keys:
         return None
 
     def _dotted(self, records: list[Record], place: Place, outer: str) -> Key | None:
-        def has(name: str) -> bool:
-            return all(self.shapes.has_scalar(record, name) for record in records)
-
+        has = self._has(records)
         alone = dataclasses.replace(place, parents=())
-        found = _strong(has, lambda name: records[0].by_name[name], alone) or next(
+        found = _strong(has, records[0].by_name, alone) or next(
             (Key(7, (KeyPart((records[0].by_name[word],)),), "") for word in KEY_WORDS if has(word)), None
         )
         if found is None:
@@ -218,24 +213,23 @@ def from_path(place: Place) -> Key:
     return Key(8, tuple(KeyPart((), parameter) for parameter in parameters), "check: pk from the path")
 
 
-def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place) -> Key | None:
+def _strong(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place) -> Key | None:
     name, last = place.name, place.name.split("_")[-1]
     is_nested = bool(place.owners)
     is_foreign = is_nested and place.is_of_another_thing
     if has(name) and not is_foreign and (not is_nested or last in GLOBAL or name == place.thing):
         doubt = f"; check: it may count per {_braced(place.owners)}" if is_nested and last not in GLOBAL else ""
-        return Key(1, (KeyPart((wire(name),)),), f"pk: named like {{{place.parameter}}}{doubt}")
+        return Key(1, (KeyPart((by_name[name],)),), f"pk: named like {{{place.parameter}}}{doubt}")
     rest = "" if "_or_" in name else name.removesuffix(last).rstrip("_")
     if rest and has(last) and not (is_foreign and has(name)) and (not is_nested or last in GLOBAL):
-        return Key(2, (KeyPart((wire(last),)),), f"pk: {{{place.parameter}}} without '{rest}'")
+        return Key(2, (KeyPart((by_name[last],)),), f"pk: {{{place.parameter}}} without '{rest}'")
     own = name if has(name) else last if rest and has(last) else ""
     by_parents = is_nested and bool(own)
     if has("id") and not (by_parents and (is_foreign or not place.looks_like_an_id)):
         doubt = "" if place.looks_like_an_id else f"; check: {{{place.parameter}}} does not look like one"
-        return Key(3, (KeyPart((wire("id"),)),), f"pk: the id{doubt}")
+        return Key(3, (KeyPart((by_name["id"],)),), f"pk: the id{doubt}")
     if by_parents:
-        by_name = {each: wire(each) for each in map(snake_case, place.owners) if has(each)}
-        parts = (*_parents(has, by_name, place, wire(own)), KeyPart((wire(own),)))
+        parts = (*_parents(has, by_name, place, by_name[own]), KeyPart((by_name[own],)))
         doubt = "check: " if has("id") or is_foreign else ""
         return Key(4, parts, f"{doubt}pk: counts per {_braced(place.owners)}")
     return None

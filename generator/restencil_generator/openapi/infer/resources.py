@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import quoted
@@ -490,16 +490,10 @@ class _Finder:
                 if known is None and self._has_key(record, entity.key) and _alike(record, entity):
                     return One(path, part, record, entity.key)
                 if len(path) < 3 and known is None:
-                    inner_level += [
-                        ((*path, wire), record.members[wire].parts[0]) for wire in self.inner(record, place)
-                    ]
+                    wires = [wire for wire, _ in self.layout.candidates(record, place)]
+                    inner_level += [((*path, wire), record.members[wire].parts[0]) for wire in wires]
             pending = inner_level
         return None
-
-    def inner(self, record: Record, place: Place) -> Iterator[str]:
-        """Yield the members of a response that may contain its record."""
-        for wire, _ in self.layout.candidates(record, place):
-            yield wire
 
     def _returns_entity(self, resource: Resource, call: Call) -> bool:
         """Return whether a call returns the resource's entity, and add the members of that response to the entity."""
