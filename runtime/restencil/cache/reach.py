@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..schema.collection import Collection, PagedCollection
 from ..schema.entity import as_entity
+from ..schema.protocol import schemas_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,15 +83,5 @@ class _Walk:
 
 def tables_of(schema: Schema | None, *, with_collections: bool = True) -> tuple[str, ...]:
     """Return the tables of the entities at the top of a schema, without nested ones."""
-    found: dict[str, None] = {}
-    waiting: list[Schema | None] = [schema]
-    seen: set[int] = set()
-    for one in waiting:
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        if one.entity is not None:
-            found[one.entity.table_key] = None
-        elif with_collections or not one.is_collection:
-            waiting += one.children()
-    return tuple(found)
+    found = schemas_in(schema, lambda one: with_collections or not one.is_collection)
+    return tuple(dict.fromkeys(one.entity.table_key for one in found if one.entity is not None))

@@ -34,7 +34,7 @@ from ..base.values import (
 )
 from .codec import Codec, encode_any
 from .notation import Conversion, check_shorthand, schema_of
-from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, entity_node
+from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, entity_node, schemas_in
 from .record import (
     Field,
     Model,
@@ -431,15 +431,8 @@ def completed(record: Mapping[str, Any], known: Mapping[str, Any], given: Mappin
 
 def first_model(schema: Schema | None) -> EntityModel | None:
     """Return the model of the outermost entity in a schema; None if it contains none."""
-    waiting: list[Schema | None] = [schema]
-    seen: set[int] = set()
-    for one in waiting:
-        if isinstance(one, EntitySchema):
-            return one.model
-        if one is not None and one.is_envelope and id(one) not in seen:
-            seen.add(id(one))
-            waiting += one.children()
-    return None
+    found = schemas_in(schema, lambda one: one.is_envelope)
+    return next((one.model for one in found if isinstance(one, EntitySchema)), None)
 
 
 def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:

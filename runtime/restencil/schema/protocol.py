@@ -532,15 +532,24 @@ class _Definitions:
 definitions: Final = _Definitions()
 
 
-def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
+def schemas_in(schema: Schema | None, enters: Callable[[Schema], bool] = lambda one: True) -> Iterator[Schema]:
+    """Iterate over a schema and those inside it up to entities, each once, the outer ones first.
+
+    Those inside a schema for which `enters` returns False are left out.
+    """
+    waiting = [schema]
+    seen: set[int] = set()
+    for one in waiting:
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            if enters(one):
+                waiting += one.children()
+
+
+def is_plain(schema: Schema | None) -> bool:
     """Whether values need no denormalization: there is no schema, or only plain schemas."""
-    if schema is None:
-        return True
-    if id(schema) in seen:
-        return True
-    if not schema.plain:
-        return False
-    return all(is_plain(child, seen | {id(schema)}) for child in schema.children())
+    return all(one.plain for one in schemas_in(schema))
 
 
 def entity_node(schema: Schema | None) -> EntityNode | None:

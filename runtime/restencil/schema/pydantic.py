@@ -10,7 +10,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import cache
@@ -19,7 +19,7 @@ from typing import Any, Final
 from pydantic_core import PydanticSerializationUnexpectedValue, core_schema
 
 from ..base.values import UNDEFINED, is_dict, is_list, kind_of
-from .protocol import EntityNode, Schema
+from .protocol import EntityNode, Schema, schemas_in
 
 _in_progress: Final[ContextVar[tuple[type[Any], ...]]] = ContextVar("restencil_pydantic_in_progress", default=())
 """The classes whose schema is being built; a recursive class is referenced by name."""
@@ -113,19 +113,9 @@ def _kind(cls: type[Any], declared: Any) -> object:
     return _concrete(found)
 
 
-def _entities(node: Schema | None) -> Iterable[type[object]]:
+def _entities(node: Schema | None) -> list[type[object]]:
     """The entity classes in the schema of a field."""
-    seen: set[int] = set()
-    waiting = [node]
-    while waiting:
-        schema = waiting.pop()
-        if schema is None or id(schema) in seen:
-            continue
-        seen.add(id(schema))
-        if isinstance(schema, EntityNode):
-            yield schema.cls
-        else:
-            waiting += schema.children()
+    return [schema.cls for schema in schemas_in(node) if isinstance(schema, EntityNode)]
 
 
 def _kind_of_node(node: Schema) -> object:
