@@ -36,7 +36,67 @@ REFERENCE: Final = frozenset({"id", "schema"})
 """The members of the stored reference to one of several entities."""
 
 
-class Union(Schema):
+class Polymorphic(Schema):
+    """A value of one of several types; a stored reference is `{"id": …, "schema": name}` with the name of its type."""
+
+    @property
+    def mapping(self) -> Mapping[Any, Schema | None]:
+        """The types that values can refer to, by name."""
+        raise NotImplementedError
+
+    @property
+    def wire_model(self) -> Any:
+        return self
+
+    @property
+    def body_model(self) -> object:
+        return self
+
+    @property
+    def entities(self) -> Mapping[Any, Any]:
+        return {name: schema for name, schema in self.mapping.items() if isinstance(schema, EntityNode)}
+
+    def referenced(self, stored: Any) -> Schema | None:
+        """The type of a stored reference; None for a value that was stored unchanged."""
+        if not isinstance(stored, DICT) or stored.keys() != REFERENCE:
+            return None
+        try:
+            return self.mapping.get(stored["schema"])
+        except TypeError:
+            return None
+
+    def referred(self, stored: Any) -> tuple[Any, str] | None:
+        schema = self.referenced(stored)
+        return None if schema is None else schema.referred(stored["id"])
+
+    def reference(self, entity: EntityNode, pk: str) -> Any:
+        names = (name for name, one in self.entities.items() if one.cls is entity.cls)
+        return next(({"id": pk, "schema": name} for name in names), None)
+
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        schema = self.referenced(value)
+        if schema is not None:
+            return schema.keys(value["id"], decode=decode)
+        if is_instance(value):
+            schema = schema_of(kind_of(value))
+        elif value is not None:
+            _, schema = self.select(value, None, None)
+        if schema is None:
+            return value if value is not None and type(value) in SCALARS else UNDEFINED
+        return schema.keys(value, decode=decode)
+
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        schema = self.referenced(stored)
+        if schema is None:
+            return self.shown(stored, reader)
+        return reader.visit(alternative_now(self, schema, stored["id"], reader), stored["id"])
+
+    def shown(self, stored: Any, reader: Reader) -> Any:
+        """Denormalize a value that is no reference."""
+        raise NotImplementedError
+
+
+class Union(Polymorphic):
     """One of several entities, selected by a field or a function; a stored item is `{"id": …, "schema": name}`."""
 
     owner = "Union"
@@ -52,7 +112,7 @@ class Union(Schema):
         self.attribute = schema_attribute
 
     @cached_property
-    def mapping(self) -> dict[Any, Schema | None]:
+    def mapping(self) -> dict[Any, Schema | None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The schemas by the value of the attribute that selects them."""
         return {name: schema_of(raw) for name, raw in self.raw.items()}
 
@@ -73,26 +133,6 @@ class Union(Schema):
     def title(self) -> str:
         return ";".join(title_of(schema, str(name)) for name, schema in self.mapping.items())
 
-    @property
-    def wire_model(self) -> Any:
-        return self
-
-    @property
-    def body_model(self) -> object:
-        return self
-
-    @property
-    def entities(self) -> Mapping[Any, Any]:
-        return {name: schema for name, schema in self.mapping.items() if isinstance(schema, EntityNode)}
-
-    def referred(self, stored: Any) -> tuple[Any, str] | None:
-        schema = self._reference(stored)
-        return None if schema is None else schema.referred(stored["id"])
-
-    def reference(self, entity: EntityNode, pk: str) -> Any:
-        names = (name for name, one in self.entities.items() if one.cls is entity.cls)
-        return next(({"id": pk, "schema": name} for name in names), None)
-
     def identity(self) -> object:
         return (tuple(self.raw.items()), self.attribute)
 
@@ -105,18 +145,6 @@ class Union(Schema):
         except (AttributeError, KeyError, TypeError):
             return None, None
         return (name, schema) if schema is not None else (None, None)
-
-    def keys(self, value: Any, *, decode: bool = False) -> Any:
-        if is_dict(value) and value.keys() == REFERENCE:
-            schema = self.mapping.get(value["schema"])
-            return UNDEFINED if schema is None else schema.keys(value["id"], decode=decode)
-        if is_instance(value):
-            schema = schema_of(kind_of(value))
-        elif isinstance(value, MAPPING):
-            _, schema = self.select(value, None, None)
-        else:
-            return UNDEFINED if value is None or type(value) not in SCALARS else value
-        return UNDEFINED if schema is None else schema.keys(value, decode=decode)
 
     def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON, as the selected entity does."""
@@ -164,20 +192,7 @@ class Union(Schema):
             ", ".join(map(str, self.raw)),
         )
 
-    def _reference(self, stored: Any) -> Schema | None:
-        """The schema of a stored `{"id", "schema"}`; None for an item that was stored unchanged."""
-        if not isinstance(stored, DICT) or stored.keys() != REFERENCE:
-            return None
-        name = stored["schema"]
-        try:
-            return self.mapping.get(name)
-        except TypeError:
-            return None
-
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
-        schema = self._reference(stored)
-        if schema is not None:
-            return reader.visit(alternative_now(self, schema, stored["id"], reader), stored["id"])
+    def shown(self, stored: Any, reader: Reader) -> Any:
         _, schema = self.select(stored, None, None)
         return read_only(stored) if schema is None else reader.visit(schema, stored)
 

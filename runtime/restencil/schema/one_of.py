@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from ..base.values import DICT, MAPPING, SCALARS, UNDEFINED, is_mapping, is_sequence, kind_of, read_only
+from ..base.values import DICT, MAPPING, SCALARS, is_mapping, is_sequence, kind_of, read_only
 from .codec import Codec, codec_of
-from .containers import REFERENCE, List, Object, Values, alternative_now, known_alternative
-from .entity import EntitySchema, nested_instance
+from .containers import REFERENCE, List, Object, Polymorphic, Values, known_alternative
+from .entity import nested_instance
 from .notation import Conversion, Lazy, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, title_of
 from .record import Model, Record, class_record, is_instance, to_wire
@@ -95,7 +95,7 @@ class Alternative:
         return all(key not in value or _same(value[key], fixed) for key, fixed in self.constants.items())
 
 
-class OneOf(Schema):
+class OneOf(Polymorphic):
     """A value of one of several types: `schema.OneOf([Card, Bank, str])`.
 
     Types are record classes and entities, `str`, `int`, `float`, `bool`, types with a built-in conversion
@@ -128,14 +128,14 @@ class OneOf(Schema):
         return tuple(map(_alternative, self.raw))
 
     @cached_property
-    def entities(self) -> Mapping[Any, EntitySchema]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return {one.name: one.schema for one in self.alternatives if isinstance(one.schema, EntitySchema)}
+    def mapping(self) -> dict[Any, Schema | None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return {one.name: one.schema for one in self.alternatives if one.is_entity}
 
     @cached_property
     def _by_kind(self) -> Mapping[str, tuple[Alternative, ...]]:
         kinds = {kind for one in self.alternatives for kind in one.kinds}
         found = {kind: tuple(one for one in self.alternatives if kind in one.kinds) for kind in kinds}
-        if len(self.entities) == 1:  # a string or number is the primary key of the only entity
+        if len(self.mapping) == 1:  # a string or number is the primary key of the only entity
             keyed = next(one for one in self.alternatives if one.is_entity)
             for kind in (TEXT, NUMBER):
                 found.setdefault(kind, (keyed,))
@@ -144,16 +144,6 @@ class OneOf(Schema):
     def select(self, value: object, parent: object, key: str | None) -> tuple[object, Schema | None]:
         found = self.of(value)
         return (None, None) if found is None or not found.is_entity else (found.name, found.schema)
-
-    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
-        if not isinstance(stored, DICT) or stored.keys() != REFERENCE or type(stored["schema"]) is not str:
-            return None
-        node = self.entities.get(stored["schema"])
-        return None if node is None else node.referred(stored["id"])
-
-    def reference(self, entity: EntityNode, pk: str) -> object:
-        names = (name for name, one in self.entities.items() if one.cls is entity.cls)
-        return next(({"id": pk, "schema": name} for name in names), None)
 
     @cached_property
     def _by_mark(self) -> Mapping[tuple[type[Any], Any], Alternative]:
@@ -223,14 +213,6 @@ class OneOf(Schema):
     def title(self) -> str:
         return ";".join(title_of(one.schema, one.name) for one in self.alternatives)
 
-    @property
-    def wire_model(self) -> Any:
-        return self
-
-    @property
-    def body_model(self) -> object:
-        return self
-
     def encode_one(self, value: Any) -> object:
         """Encode a value as JSON; the constants of its class are added to an instance."""
         if isinstance(value, Record) or is_instance(value):
@@ -271,19 +253,6 @@ class OneOf(Schema):
     def conversion(self) -> Codec | None:
         return Codec(self.decode, self.encode_one)
 
-    def keys(self, value: Any, *, decode: bool = False) -> Any:
-        if isinstance(value, DICT) and value.keys() == REFERENCE and self.alternatives:
-            node = self.entities.get(value["schema"]) if type(value["schema"]) is str else None
-            return UNDEFINED if node is None else node.keys(value["id"], decode=decode)
-        if is_instance(value):
-            schema = schema_of(kind_of(value))
-        else:
-            found = self.of(value) if value is not None else None
-            schema = None if found is None else found.schema
-            if schema is None and type(value) in SCALARS:
-                return UNDEFINED if value is None else value
-        return schema.keys(value, decode=decode) if isinstance(schema, EntityNode) else UNDEFINED
-
     # -- normalization and denormalization -----------------------------------------------------------------------------
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
@@ -301,19 +270,13 @@ class OneOf(Schema):
 
     def _literal(self, value: Any) -> object:
         """The stored form of a value that is no entity; one that looks like a reference is wrapped."""
-        if self.entities and isinstance(value, DICT) and value.keys() == REFERENCE:
+        if self.mapping and isinstance(value, DICT) and value.keys() == REFERENCE:
             return {"id": value, "schema": None}
         return value
 
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
-        alternatives = self.alternatives
-        if self.entities and isinstance(stored, DICT) and stored.keys() == REFERENCE and alternatives:
-            name = stored["schema"]
-            node = self.entities.get(name) if type(name) is str else None
-            if node is not None:
-                return reader.visit(alternative_now(self, node, stored["id"], reader), stored["id"])
-            if name is None:
-                stored = stored["id"]
+    def shown(self, stored: Any, reader: Reader) -> Any:
+        if self.mapping and isinstance(stored, DICT) and stored.keys() == REFERENCE and stored["schema"] is None:
+            stored = stored["id"]
         return self._shown(stored, reader)
 
     def echo(self, value: Any, echo: Echo) -> Any:
@@ -331,7 +294,7 @@ class OneOf(Schema):
         return read_only(value) if found.schema is None else visitor.visit(found.schema, value)
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
-        return known_alternative(self, self.entities, args, reader)
+        return known_alternative(self, self.mapping, args, reader)
 
 
 # -- declared types ----------------------------------------------------------------------------------------------------
