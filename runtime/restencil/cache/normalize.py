@@ -167,11 +167,6 @@ class Normalization(RecordWriter):
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else found
 
-    def collections(self, table: str) -> list[tuple[str, Any]]:
-        """Return all collections of a table at this point of the pass, with their primary keys."""
-        found = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
-        return [(pk, stored) for pk, stored in found if stored is not None]
-
     def write_collection(self, table: str, pk: str, items: object, schema: Schema | None = None) -> None:
         """Replace a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
@@ -212,6 +207,24 @@ class Normalization(RecordWriter):
             self.write_set.collections.append(
                 EditList(table, pk, accepts, change, refreshes, moved or {}, change_of, keeps_times=self._keeps_times)
             )
+
+    def edit_collections(
+        self,
+        table: str,
+        accepts: Callable[[str], bool],
+        change: Callable[[str, Any], Any],
+        *,
+        refreshes: bool = False,
+        moved: Mapping[tuple[str, str], Any] | None = None,
+        change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
+    ) -> None:
+        """Edit all matching collections of a table, and record the edit for those that are only in the storage."""
+        self.note_joins(table, None, accepts, change, refreshes=refreshes, moved=moved, change_of=change_of)
+        for pk in [pk for pk in self.change.pks(table) if accepts(pk)]:
+            existing = self.stored_collection(table, pk)
+            changed = None if existing is None else change(pk, existing)
+            if existing is not None and (refreshes or changed is not existing):
+                self.change_collection(table, pk, changed)
 
     def change_collection(self, table: str, pk: str, changed: object) -> None:
         """Write a collection after items were added or removed; it may get the times of this action."""

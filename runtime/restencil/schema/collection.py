@@ -438,26 +438,16 @@ class Adder(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection
         new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
-        self.change_collections(new, writer)
+        if writer.is_certain:  # fields that the server left out may decide which lists match
+            accepts = (self.create_filter or collection.create_collection_filter)(*writer.args)
+            merge = self.merge
+            writer.edit_collections(
+                collection.table_key,
+                lambda pk: accepts(identity_of_text(pk)),
+                lambda pk, existing: merge(existing, new),
+                refreshes=True,
+            )
         return new
-
-    def change_collections(self, new: Any, writer: Writer) -> None:
-        """Merge new entries into all stored collections that match the arguments."""
-        if not writer.is_certain:
-            return  # fields that the server left out may decide which lists match
-        collection = self.collection
-        accepts = (self.create_filter or collection.create_collection_filter)(*writer.args)
-        table, merge = collection.table_key, self.merge
-        writer.note_joins(
-            table,
-            None,
-            lambda pk: accepts(identity_of_text(pk)),
-            lambda pk, existing: merge(existing, new),
-            refreshes=True,
-        )
-        for pk, existing in writer.collections(table):
-            if accepts(identity_of_text(pk)):
-                writer.change_collection(table, pk, merge(existing, new))
 
     def denormalize(self, stored: object, reader: Reader) -> Any:
         collection = self.collection
@@ -522,11 +512,7 @@ class Mover(Adder):
             if cell != _NOWHERE:
                 moved[cell] = writer.record_before(*cell), writer.stored_record(*cell)
         change = change_of(moved)
-        writer.note_joins(collection.table_key, None, lambda pk: True, change, moved=moved, change_of=change_of)
-        for pk, existing in writer.collections(collection.table_key):
-            changed = change(pk, existing)
-            if changed is not existing:
-                writer.change_collection(collection.table_key, pk, changed)
+        writer.edit_collections(collection.table_key, lambda pk: True, change, moved=moved, change_of=change_of)
         return new
 
     def _moved(self, move: _Move, identity: Identity, existing: Any, args: tuple[object, ...]) -> Any:

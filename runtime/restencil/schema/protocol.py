@@ -96,10 +96,6 @@ class Writer(Protocol):
         """The stored list or dict of a collection, including what was normalized so far; None if there is none."""
         ...
 
-    def collections(self, table: str) -> list[tuple[str, Any]]:
-        """The stored collections of a table, each as primary key and items."""
-        ...
-
     def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
         """Replace a collection, unless the stored one was fetched later."""
         ...
@@ -108,10 +104,9 @@ class Writer(Protocol):
         """Record that `items` are a page of this collection."""
         ...
 
-    def note_joins(
+    def edit_collections(
         self,
         table: str,
-        pk: str | None,
         accepts: Callable[[str], bool],
         change: Callable[[str, Any], Any],
         *,
@@ -119,9 +114,9 @@ class Writer(Protocol):
         moved: Mapping[tuple[str, str], Any] | None = None,
         change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
-        """Record an edit of the collection `pk`, or of all collections of the table that `accepts` returns True for.
+        """Edit all collections of the table that `accepts` returns True for, with `change(pk, items)`.
 
-        `change_of` returns the `change` for given records of the entities, before and after; `moved` has those records
+        With `refreshes` unchanged ones get the times of the response too. `change_of` returns the `change` for given records of the entities, before and after; `moved` has those records
         that are known.
         """
         ...
