@@ -7,9 +7,6 @@ for each changed record.
 
 from __future__ import annotations
 
-import inspect
-import sys
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -32,7 +29,7 @@ from .entity import EntityModel, nested_instance
 from .foreign import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class, members_of
 from .notation import Conversion, notation
 from .protocol import Reader, Schema
-from .record import Field, RecordMeta, class_record, class_records, declared_classes, to_wire
+from .record import Field, RecordMeta, annotations_in, class_record, class_records, declared_classes, to_wire
 from .relation import Relation, leads_to_entities
 
 T = TypeVar("T")
@@ -191,7 +188,7 @@ class DeclaredModel(EntityModel):
         for name, (_, alias, default) in own.items():
             made = fields[name] = Field(wire=alias, required=default is UNDEFINED)
             made.default = None if default is Made else default
-            made.name, made.owner = name, cls
+            made.name = name
         super().__init__(cls, settings, fields)
         self._arguments = {name: argument for name, (argument, _, _) in own.items()}
         self._required = frozenset(found.in_json for found in self.fields.values() if found.required)
@@ -206,34 +203,18 @@ class DeclaredModel(EntityModel):
 
     # -- annotations -------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def kinds(self) -> dict[str, Any]:
-        """The types of the fields, by name; None for types that cannot be evaluated."""
+    def annotation_of(self, declared: Field, named: Callable[[str], object] | None = None) -> object:
         if self.kind is Pydantic:
             model: Any = self.cls
             if not model.__pydantic_complete__:
                 model.model_rebuild(raise_errors=False)
-            kinds = {name: found.annotation for name, found in model.model_fields.items()}
-            return {name: None if _is_open(kind) else kind for name, kind in kinds.items()}
-        try:
-            hints = typing.get_type_hints(self.cls, include_extras=True)
-        except Exception:  # such as a name that is imported only under TYPE_CHECKING; the other fields are evaluated
-            hints = {}
-            for name in self.fields:
-                hints[name] = self._annotation(name)
-        return {name: hints.get(name) for name in self.fields}
-
-    def _annotation(self, name: str) -> object:
+            kind: object = model.model_fields[declared.name].annotation
+            return None if _is_open(kind) else kind
         for owner in self.cls.__mro__:
-            try:
-                written = inspect.get_annotations(owner)[name]
-                holder = types.SimpleNamespace(__annotations__={name: written})
-                scope = vars(sys.modules.get(owner.__module__, typing))
-                return typing.get_type_hints(holder, scope, include_extras=True)[name]
-            except KeyError:
-                continue  # a base class declares it
-            except Exception:  # as in `kinds`
-                return None
+            written = annotations_in(vars(owner))
+            if declared.name in written:
+                declared.owner, declared.annotation = owner, written[declared.name]
+                return super().annotation_of(declared, named)
         return None
 
     @cached_property

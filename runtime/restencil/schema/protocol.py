@@ -116,8 +116,8 @@ class Writer(Protocol):
     ) -> None:
         """Edit all collections of the table that `accepts` returns True for, with `change(pk, items)`.
 
-        With `refreshes` unchanged ones get the times of the response too. `change_of` returns the `change` for given records of the entities, before and after; `moved` has those records
-        that are known.
+        With `refreshes`, unchanged ones get the times of the response too. `change_of` returns the `change` for given
+        records of the entities, before and after; `moved` has those records that are known.
         """
         ...
 

@@ -426,7 +426,8 @@ class Model:
         owner = declared.owner or self.cls
         scope = {**vars(sys.modules.get(owner.__module__, typing))}
         # A field may have the name of its type: names in annotations are those of the module.
-        inner = {name: value for name, value in vars(owner).items() if name not in self.fields}
+        inner = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
+        inner |= {name: value for name, value in vars(owner).items() if name not in self.fields}
         holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
         while True:
             try:
@@ -692,7 +693,8 @@ def _other_to_wire(value: object, model: object) -> object:
     return value if members is UNDEFINED else to_wire(members, model)
 
 
-def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, object]:
+def annotations_in(namespace: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return the annotations in the namespace of a class; on Python 3.14 unknown names are forward references."""
     if sys.version_info >= (3, 14) and "__annotations__" not in namespace:
         import annotationlib
 
@@ -719,7 +721,7 @@ class RecordMeta(type):
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **keywords: Any) -> RecordMeta:
         settings = {word: keywords.pop(word) for word in list(keywords) if word in _KEYWORDS}
-        annotations = _annotations(namespace)
+        annotations = annotations_in(namespace)
         own: dict[str, Field] = {}
         root = str(namespace.get("__module__", "")).startswith("restencil.")  # Record and Entity have no fields
         for member, annotation in annotations.items():
