@@ -448,10 +448,7 @@ class _Statements:
 
     def _decode(self, model: EntityModel, itself: str) -> None:
         source = self.source
-        nested = {relation.name for relation in model.relations}
         for name, codec in model.codecs.items():
-            if name in nested:
-                continue  # its value is not what is stored
             entry = source.variable("entry")
             source.put(f"{entry} = members.get({name!r})")
             with source.block(f"if {entry} is not None:"):

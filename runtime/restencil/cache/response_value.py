@@ -130,8 +130,7 @@ def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bo
     entity = as_entity(schema)
     if entity is not None:
         model = entity.model
-        converted = model.codecs.keys() - {relation.name for relation in model.relations}
-        if model.validate or model.whole or (converted and not in_list):
+        if model.validate or model.whole or (model.codecs and not in_list):
             return True
         children = map(resolved, model.relations)
     elif type(schema) in _LISTS:

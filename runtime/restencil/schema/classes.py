@@ -25,10 +25,10 @@ from ..base.values import (
 )
 from .codec import MAPS, Codec, bare, codec_of, dict_codec, is_union, item_of, list_codec, takes_none
 from .containers import Values
-from .entity import EntityModel, nested_instance
+from .entity import EntityModel
 from .foreign import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class, members_of
 from .notation import Conversion, notation
-from .protocol import Reader, Schema
+from .protocol import Reader, Schema, nested_value
 from .record import Field, RecordMeta, annotations_in, class_record, class_records, declared_classes, to_wire
 from .relation import Relation, leads_to_entities
 
@@ -220,12 +220,8 @@ class DeclaredModel(EntityModel):
     @cached_property
     def codecs(self) -> dict[str, Codec]:
         """The conversions of fields, by Python name."""
-        codecs = {name: _codec(kind) for name, kind in self.kinds.items() if name not in self._related}
+        codecs = {name: _codec(kind) for name, kind in self.kinds.items() if name not in self.related}
         return {name: codec for name, codec in codecs.items() if codec is not None}
-
-    @cached_property
-    def _related(self) -> set[str]:
-        return {relation.name for relation in self.relations}
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
@@ -233,11 +229,7 @@ class DeclaredModel(EntityModel):
         raw = self.setting("schema")
         if raw is None:
             raw = {name: self._schema_of(name, kind) for name, kind in self.kinds.items()}
-        return tuple(
-            Relation(name, self.to_json.get(name, name), schema, self.fields[name])
-            for name, schema in raw.items()
-            if schema is not None
-        )
+        return tuple(Relation(self, name, schema) for name, schema in raw.items() if schema is not None)
 
     def _schema_of(self, name: str, kind: object) -> object:
         if kind is None:
@@ -305,7 +297,7 @@ class DeclaredModel(EntityModel):
         return [
             (self.to_json.get(name, name), argument, name, self.codecs.get(name), self._shapes.get(name))
             for name, argument in self._arguments.items()
-            if name not in self._related
+            if name not in self.related
         ]
 
     def _decoded(self, record: Mapping[str, object], pk: str | None) -> dict[str, Any]:
@@ -358,7 +350,7 @@ class DeclaredModel(EntityModel):
     def from_record(self, record: Mapping[str, object]) -> object:
         """Create an instance for a record outside of a store, with instances of nested entities."""
         nested = {
-            relation.name: nested_instance(relation.node, record[relation.in_json])
+            relation.name: nested_value(relation.node, record[relation.in_json])
             for relation in self.relations
             if isinstance(record.get(relation.in_json), (dict, list))
         }
@@ -369,7 +361,7 @@ class DeclaredModel(EntityModel):
         members: Mapping[str, Any] = members_of(instance, to_wire)
         names = self._written
         found = {names[name]: value for name, value in members.items() if name in names}
-        for name in found.keys() & self._related:
+        for name in found.keys() & self.related.keys():
             found[name] = getattr(instance, name)  # the instance itself, since its class has JSON names of its own
         record: dict[str, Any] = {}
         for name, value in found.items():

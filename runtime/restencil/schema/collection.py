@@ -323,7 +323,8 @@ def matches_argument(
     if found is not None and search_text(found) == value:
         return True
     is_scalar = found is None or type(found) in (str, int, float, bool)
-    is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # a primary key
+    relation = model.related.get(field.name)
+    is_text = isinstance(relation.node, EntitySchema) if relation is not None else field.name not in model.codecs
     is_plain = isinstance(value, str) and "," not in value and is_text
     return False if is_scalar and is_plain else None
 

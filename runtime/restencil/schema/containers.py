@@ -22,9 +22,20 @@ from ..base.values import (
     kind_of,
     read_only,
 )
-from .codec import Codec, dict_codec, list_codec
-from .notation import Conversion, Lazy, notation, schema_of, shorthand
-from .protocol import Echo, EntityNode, Reader, Schema, Subject, ValueTypes, Writer, check_shape, definitions, title_of
+from .notation import Lazy, notation, schema_of, shorthand
+from .protocol import (
+    Echo,
+    EntityNode,
+    Reader,
+    Schema,
+    Subject,
+    ValueTypes,
+    Writer,
+    check_shape,
+    definitions,
+    nested_value,
+    title_of,
+)
 from .record import is_instance, to_wire
 from .stored import entries_of, is_falsy
 
@@ -145,6 +156,9 @@ class Union(Polymorphic):
         except (AttributeError, KeyError, TypeError):
             return None, None
         return (name, schema) if schema is not None else (None, None)
+
+    def nested(self, value: object) -> object:
+        return nested_value(self.select(value, None, None)[1], value)
 
     def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON, as the selected entity does."""
@@ -267,6 +281,11 @@ class OverItem(Schema):
     def children(self) -> Iterable[Schema | None]:
         return (self.item,)
 
+    def nested(self, value: object) -> object:
+        if is_mapping(value):
+            return ReadOnlyDict({name: nested_value(self.item, entry) for name, entry in value.items()})
+        return ReadOnlyList([nested_value(self.item, entry) for entry in value]) if is_sequence(value) else value
+
     @property
     def title(self) -> str:
         return title_of(self.item, self._owner)
@@ -362,9 +381,6 @@ class List(ItemHolder):
             return UNDEFINED
         return [self.item.keys(entry, decode=decode) for entry in value]
 
-    def conversion(self) -> Codec | None:
-        return list_codec(None if self.item is None else self.item.conversion())
-
     @property
     def wire_model(self) -> Any:
         item = self.item
@@ -394,9 +410,6 @@ class Values(ItemHolder):
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Values")
-
-    def conversion(self) -> Codec | None:
-        return dict_codec(None if self.item is None else self.item.conversion())
 
     def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert the values of entries to JSON; their keys are data and stay unchanged."""
@@ -534,11 +547,16 @@ class Object(Schema):
             if json_name != name and json_name in members:
                 continue
             schema = self.members.get(json_name)
-            if isinstance(schema, Conversion) and value is not None:
-                out[json_name] = schema.encode(value)
-            else:
-                out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
+            out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
         return out
+
+    def nested(self, value: object) -> object:
+        if not is_mapping(value):
+            return read_only(value)
+        names, members = self._names, self.members
+        return ReadOnlyDict(
+            {names.get(name, name): nested_value(members.get(name), one) for name, one in value.items()}
+        )
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, Mapping):

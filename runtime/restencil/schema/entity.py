@@ -23,8 +23,6 @@ from ..base.values import (
     Meta,
     Sentinel,
     holds_containers,
-    is_dict,
-    is_list,
     is_mapping,
     kind_of,
     read_only,
@@ -32,8 +30,8 @@ from ..base.values import (
     text_of,
     with_article,
 )
-from .codec import Codec, encode_any
-from .notation import Conversion, check_shorthand, schema_of
+from .codec import encode_any
+from .notation import check_shorthand, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, entity_node, schemas_in
 from .record import (
     Field,
@@ -129,6 +127,9 @@ class EntitySchema(EntityNode):
             if key is not None and type(key) not in SCALARS:
                 return UNDEFINED
         return model.typed_key(key, decode)
+
+    def nested(self, value: Any) -> object:
+        return self.model.from_record(value) if is_mapping(value) else read_only(value)
 
     # -- normalization ---------------------------------------------------------------------------------------------
 
@@ -667,9 +668,7 @@ class EntityModel(Model):
         raw: dict[str, Any] = {name: f.schema for name, f in self.fields.items() if f.schema is not None}
         raw.update(self.setting("schema", {}))
         raw.update(object_schemas(self, self.fields.keys() - raw.keys()))
-        return tuple(
-            Relation(name, self.to_json.get(name, name), schema, self.fields.get(name)) for name, schema in raw.items()
-        )
+        return tuple(Relation(self, name, schema) for name, schema in raw.items())
 
     @cached_property
     def direct(self) -> bool:
@@ -697,17 +696,6 @@ class EntityModel(Model):
             set_members(instance, record)
             return instance
         return record
-
-    def codec_of_field(self, declared: Field) -> Codec | None:
-        return None  # fields with a schema are relations
-
-    def _built_in(self, declared: Field) -> Codec | None:
-        is_object = declared.schema is None and any(relation.name == declared.name for relation in self.relations)
-        return None if is_object else super()._built_in(declared)
-
-    def nested_model(self, name: str) -> Any:
-        nodes = [relation.node for relation in self.relations if relation.name == name]
-        return nodes[0].wire_model if nodes and nodes[0] is not None else None
 
 
 _left_out: Final[set[tuple[type[Any], str]]] = set()
@@ -979,15 +967,7 @@ class Entity(Record, metaclass=EntityMeta):
         TypeError for an abstract entity.
         """
         _refuse_abstract(cls)
-        instance = super().from_js(props)
-        nested = {
-            relation.name: nested_instance(relation.node, props[relation.in_json])
-            for relation in cls.__model__.relations
-            if props and (isinstance(props.get(relation.in_json), (dict, list)) or relation.converts(props))
-        }
-        if nested:
-            set_members(instance, {**instance.__dict__, **nested})
-        return instance
+        return super().from_js(props)
 
     @classmethod
     def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
@@ -1080,24 +1060,6 @@ def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         if name not in record:
             return f"missing required field {name!r}"
     return None
-
-
-def nested_instance(schema: Schema | None, value: Any) -> Any:
-    """Convert a nested JSON value to instances without a store (`from_js`, and responses that are not stored)."""
-    if isinstance(schema, EntitySchema) and is_mapping(value):
-        return schema.model.from_record(value)
-    if isinstance(schema, Conversion):
-        return None if value is None else schema.convert(value)
-    found = UNDEFINED if schema is None else schema.nested(value)
-    if found is not UNDEFINED:
-        return found
-    items = [] if schema is None else [child for child in schema.children() if child is not None]
-    if len(items) == 1:
-        if is_list(value):
-            value = [nested_instance(items[0], item) for item in value]
-        elif is_dict(value):
-            value = {name: nested_instance(items[0], item) for name, item in value.items()}
-    return read_only(value)
 
 
 def as_entity(schema: Schema | None) -> EntitySchema | None:

@@ -12,7 +12,7 @@ from ..base.lazy_imports import check_reference, find
 from ..base.values import LIST, UNDEFINED, read_only
 from .codec import encode_any
 from .protocol import Echo, Reader, Schema, Writer, title_of
-from .record import Model, RecordMeta
+from .record import Model, RecordMeta, to_wire
 
 T = TypeVar("T")
 
@@ -35,6 +35,17 @@ class Conversion(Schema):
     def converted(self, value: Any) -> object:
         """Convert a stored value; lists and dicts are passed in and returned read-only."""
         return read_only(self.convert(read_only(value)))
+
+    def nested(self, value: object) -> object:
+        return self.converted(value)
+
+    @property
+    def wire_model(self) -> Any:
+        return self
+
+    def encode_one(self, value: object) -> object:
+        """Encode a value as JSON."""
+        return None if value is None else to_wire(self.encode(value))
 
     def denormalize(self, stored: object, reader: Reader) -> Any:
         try:

@@ -12,11 +12,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from ..base.values import DICT, MAPPING, SCALARS, is_mapping, is_sequence, kind_of, read_only
-from .codec import Codec, codec_of
+from .codec import codec_of
 from .containers import REFERENCE, List, Object, Polymorphic, Values, known_alternative
-from .entity import nested_instance
 from .notation import Conversion, Lazy, schema_of
-from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, title_of
+from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, nested_value, title_of
 from .record import Model, Record, class_record, is_instance, to_wire
 from .record_schema import RecordSchema
 
@@ -238,20 +237,13 @@ class OneOf(Polymorphic):
     def _listed(self) -> tuple[Alternative, ...]:
         return tuple(one for one in self.alternatives if LIST_KIND in one.kinds)
 
-    def decode(self, value: object) -> Any:
-        """Decode a value outside of a store."""
+    def nested(self, value: object) -> object:
         found = self.of(value)
         if found is None:
             return read_only(value)
         if found.schema is not None and (type(value) not in SCALARS or found.is_entity):
-            return nested_instance(found.schema, value)
+            return nested_value(found.schema, value)
         return read_only(value) if found.decode is None else found.decode(value)
-
-    def nested(self, value: object) -> object:
-        return None if value is None else self.decode(value)
-
-    def conversion(self) -> Codec | None:
-        return Codec(self.decode, self.encode_one)
 
     # -- normalization and denormalization -----------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, ReadOnlyList, described, kind_of, read_only
-from .codec import Codec, codec_of
 
 Compiled: TypeAlias = Callable[..., Any]
 """A function generated for one schema that replaces a method of the schema."""
@@ -261,13 +260,10 @@ class Schema:
         """Return the response value in its own shape, with the store's instance for every entity."""
         raise NotImplementedError(f"{type(self).__name__} has no echo")
 
-    def conversion(self) -> Codec | None:
-        """The codec of values outside of a store, if the schema determines it; None if the annotation does."""
-        return None
-
     def nested(self, value: object) -> object:
-        """The Python form of a value outside of a store; `UNDEFINED` if the schemas inside determine it."""
-        return UNDEFINED
+        """Convert a JSON value outside of a store to its Python form, with instances of records and entities."""
+        inside = [*self.children()]
+        return nested_value(inside[0], value) if len(inside) == 1 else read_only(value)
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
         """The stored form of the result for these arguments, found in the tables alone; `UNDEFINED` if unknown."""
@@ -453,9 +449,10 @@ class EntityNode(Schema):
         super().drop_compiled()
         self.builder = None
 
-    def conversion(self) -> Codec | None:
-        """The codec of the class: an entity inside a plain object is a value of the object and not in a table."""
-        return codec_of(self.cls)
+
+def nested_value(schema: Schema | None, value: object) -> object:
+    """Convert a JSON value outside of a store to its Python form; `None` and values without a schema stay."""
+    return read_only(value) if schema is None or value is None else schema.nested(value)
 
 
 class Echo:

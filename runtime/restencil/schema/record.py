@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
 from ..base.errors import ConversionError, MissingFieldError, ProcessingError
@@ -179,7 +179,7 @@ def _sent_only(declared: Field, value: object) -> object:
         return to_wire(value)
     if declared.send is not None and sending.get() is not None:
         return schema.keys(value)
-    return schema.encode(value) if hasattr(schema, "encode") else to_wire(value, schema.wire_model)
+    return to_wire(value, schema.wire_model)
 
 
 class _Required:
@@ -370,11 +370,13 @@ class Model:
 
     @cached_property
     def codecs(self) -> dict[str, Codec]:
-        """The conversions of fields, by Python name; annotations are evaluated at first use."""
+        """The conversions of fields that are no relations, by Python name; annotations are evaluated at first use."""
         decoders: Mapping[str, Any] = self.setting("decode", {})
         encoders: Mapping[str, Any] = self.setting("encode", {})
         found: dict[str, Codec] = {}
         for name, declared in self.fields.items():
+            if name in self.related:
+                continue
             decode = declared.decode or decoders.get(name)
             encode = declared.encode or encoders.get(name)
             built_in = self._built_in(declared) if decode is None or encode is None else None
@@ -405,8 +407,7 @@ class Model:
     def codec_of_field(self, declared: Field) -> Codec | None:
         """Return the conversion of the schema of a field; None if it has none."""
         schema = Model.schema_of(declared.schema)
-        found: Codec | None = None if schema is None else schema.conversion()
-        return found
+        return None if schema is None else Codec(schema.nested, partial(to_wire, model=schema.wire_model))
 
     @cached_property
     def kinds(self) -> dict[str, Any]:
@@ -462,9 +463,9 @@ class Model:
         return found
 
     @cached_property
-    def related(self) -> frozenset[str]:
-        """The JSON names of the fields that contain entities."""
-        return frozenset(relation.in_json for relation in self.relations)
+    def related(self) -> dict[str, Any]:
+        """The relations by Python name."""
+        return {relation.name: relation for relation in self.relations}
 
     @property
     def pk_fields(self) -> Iterable[str]:
@@ -524,7 +525,7 @@ class Model:
 
     def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON; members that are JSON already stay unchanged."""
-        to_json, codecs, fields = self.to_json, self.codecs, self.fields
+        to_json, codecs, fields, related = self.to_json, self.codecs, self.fields, self.related
         keys = self.sends_keys if self.sends_keys and sending.get() is not None else ()
         out: dict[str, Any] = {}
         for name, value in members.items():
@@ -543,8 +544,10 @@ class Model:
                 out[json_name] = self.sent(declared.name, value)
             elif declared is not None and declared.name in codecs:
                 out[json_name] = codecs[declared.name].encode(value)
+            elif declared is not None and declared.name in related:
+                out[json_name] = related[declared.name].codec.encode(value)
             else:
-                out[json_name] = to_wire(value, None if declared is None else self.nested_model(declared.name))
+                out[json_name] = to_wire(value)
         if self.unsent and sending.get() is not None:
             return {name: value for name, value in out.items() if name not in self.unsent}
         return out
@@ -588,10 +591,6 @@ class Model:
             f"field {name!r} of {self.cls.__name__} is sent as a primary key, but {reason}: pass the key itself, or an "
             "entity that has one"
         )
-
-    def nested_model(self, name: str) -> object:
-        """Return the model that `to_wire` converts values of a relation with; None, as plain records have none."""
-        return None
 
 
 def _entity_node(kind: object) -> Any:
@@ -832,11 +831,17 @@ class Record(metaclass=RecordMeta):
     def from_js(cls, props: Mapping[str, object] | None = None) -> Self:
         """Create an instance from JSON members, declared or not; absent fields have their defaults.
 
-        Raises ProcessingError if a value cannot be decoded.
+        Nested objects become instances too. Raises ProcessingError if a value cannot be decoded.
         """
         instance = cls.__new__(cls)
         record: Mapping[str, Any] = dict(props) if props else {}
-        set_members(instance, cls.__model__.attributes(record))
+        model = cls.__model__
+        members = model.attributes(record)
+        for relation in model.relations:
+            value = record.get(relation.in_json)
+            if value is not None:
+                members[relation.name] = model.decode(relation.name, relation.codec, value, None, record)
+        set_members(instance, members)
         set_record(instance, record)
         return instance
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import DICT, INVALID, MAPPING, UNDEFINED, is_mapping, read_only
-from .codec import Codec, codec_of
 from .protocol import Echo, Reader, Schema, ValueTypes, Writer
 from .record import Model, Record, new_instance, set_members, set_record, wire_members
 from .relation import Relation, object_schema_in, relations_of, replace_relations, shown_relations
@@ -95,10 +94,8 @@ class RecordSchema(Schema):
     def _built(self, record: Mapping[str, Any], shown: Mapping[str, Any]) -> object:
         """Build the object for a record, given the values of its relations."""
         model = self.model
-        related = model.related
-        own = {name: None if name in related else value for name, value in record.items()} if related else record
         try:
-            members = model.attributes(own)
+            members = model.attributes(record)
         except ConversionError:
             raise
         except ProcessingError as error:
@@ -113,9 +110,6 @@ class RecordSchema(Schema):
 
     def nested(self, value: object) -> object:
         return self.cls.from_js(value) if is_mapping(value) else read_only(value)
-
-    def conversion(self) -> Codec | None:
-        return codec_of(self.cls)
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
         """The object with primary keys in place of its entities; `UNDEFINED` if the value is not an object."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..base.errors import ConversionError
 from ..base.values import DICT, INVALID, LIST, MAPPING, UNDEFINED
-from .codec import MAPS, bare, item_of
+from .codec import MAPS, Codec, bare, item_of
 from .containers import Values
 from .notation import Lazy, schema_of
-from .protocol import EntityNode, Reader, Schema
+from .protocol import EntityNode, Reader, Schema, nested_value
 from .record import Field, Model, Record, class_record, to_wire
 from .stored import is_falsy
 
@@ -20,10 +20,15 @@ from .stored import is_falsy
 class Relation:
     """A field of an entity that has a schema."""
 
-    def __init__(self, name: str, in_json: str, raw: Any, declared: Field | None) -> None:
+    def __init__(self, model: Model, name: str, raw: Any) -> None:
+        declared = model.fields.get(name)
         self.name = name
-        self.in_json = in_json
+        self.in_json = model.to_json.get(name, name)
         self._raw = raw
+        decode = (declared and declared.decode) or model.setting("decode", {}).get(name)
+        encode = (declared and declared.encode) or model.setting("encode", {}).get(name)
+        self.codec = Codec(decode or self._decoded, encode or self._encoded)
+        """The conversion of values outside of a store."""
         self.raises = declared is not None and declared.required
         default = None if declared is None else declared.default
         self.needed = self.raises or (
@@ -39,7 +44,13 @@ class Relation:
         keys = UNDEFINED if is_known or self.node is None else self.node.keys(stored)
         if keys is not UNDEFINED:
             return keys
-        return to_wire(shown, None if self.node is None else self.node.wire_model)
+        return self._encoded(shown)
+
+    def _decoded(self, value: object) -> object:
+        return nested_value(self.node, value)
+
+    def _encoded(self, value: object) -> object:
+        return to_wire(value, None if self.node is None else self.node.wire_model)
 
     @property
     def is_collection(self) -> bool:
@@ -60,12 +71,6 @@ class Relation:
     def is_resolved(self) -> bool:
         """Whether `node` was used; until then nothing was normalized or denormalized with the schema."""
         return "node" in self.__dict__
-
-    def converts(self, props: Mapping[str, object]) -> bool:
-        """Whether a record has a value in the field whose Python form differs from JSON."""
-        node = self.node
-        is_converted = node is not None and type(node).nested is not Schema.nested
-        return is_converted and props.get(self.in_json) is not None
 
     def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
         """Denormalize a stored value of the field; `UNDEFINED` for a missing, `INVALID` for an unusable object.
@@ -95,7 +100,7 @@ def relations_of(model: Model) -> Iterator[Relation]:
     for name, declared in model.fields.items():
         raw = declared.schema if declared.schema is not None else object_schema_in(model, declared)
         if leads_to_entities(raw):
-            yield Relation(name, declared.in_json, raw, declared)
+            yield Relation(model, name, raw)
 
 
 def object_schemas(model: Model, names: Iterable[str]) -> dict[str, Any]:

@@ -445,3 +445,31 @@ def test_records_entity_in_a_plain_record_is_of_its_class() -> None:
     assert row.named["a"].id == 3
     assert to_wire(Row(item=Item(id=4, price=decimal.Decimal("0.5")))) == {"item": {"id": 4, "price": "0.5"}}  # type: ignore[arg-type]
     assert to_wire(row)["more"] == [{"id": 2, "price": "2"}]
+
+
+class Shelf(Entity, key="RecordsShelf"):
+    items: Any = field(default=None, schema=schema.Collection([Item]))
+    page: Any = field(default=None, schema=schema.Object({"first_item": Item, "total": 0}, {"first_item": "firstItem"}))
+    best: Any = field(default=None, schema=schema.Union({"item": Item}, "type"))
+    sent: Any = field(default=None, schema=schema.codec(datetime.date))
+    id: int = 0
+
+
+def test_records_values_of_every_schema_are_built_without_a_store() -> None:
+    """`from_js` builds what a read shows, in collections, objects and unions too; encoding returns the JSON."""
+    wire = {
+        "items": [{"id": 1, "price": "1.50"}],
+        "page": {"firstItem": {"id": 2}, "total": 1},
+        "best": {"type": "item", "id": 3, "price": "2"},
+        "sent": "2026-11-21",
+    }
+    shelf = Shelf.from_js(wire)
+    assert shelf.items == [Item(id=1, price=decimal.Decimal("1.50"))]
+    assert shelf.page == {"first_item": Item(id=2), "total": 1}
+    assert (type(shelf.best), shelf.best.price) == (Item, decimal.Decimal(2))
+    assert shelf.sent == datetime.date(2026, 11, 21)
+    assert to_wire(Shelf(items=shelf.items, page=shelf.page, sent=shelf.sent)) == {
+        "items": wire["items"],
+        "page": wire["page"],
+        "sent": "2026-11-21",
+    }
