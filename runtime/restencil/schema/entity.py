@@ -633,34 +633,15 @@ class EntityModel(Model):
     def pk_in(self, record: Mapping[str, Any]) -> str | None:
         return None if self.pk_name is None else usable_pk(record.get(self.pk_name))
 
-    def body_of(self, instance: Record) -> Any:
-        record = stored_record(instance)
-        members = wire_members(instance)
-        keys = {self.to_json.get(name, name) for name in self.pk_fields}
-        for name in (self.read_only | self.unsent) - (keys - self.unsent):
-            members.pop(name, None)
-        if record is None:
-            return members
-        pk = self.pk(record, None, None, ())
-        enclosing = _enclosing.get()
-        if (self.key, pk) in enclosing:
+    def with_objects(self, instance: Record, members: dict[str, Any]) -> Any:
+        enclosing, place = _enclosing.get(), (self.key, self.pk_of_instance(instance))
+        if place in enclosing:
             return self.node.keys(instance)
-        token = _enclosing.set((*enclosing, (self.key, pk)))
+        token = _enclosing.set((*enclosing, place))
         try:
-            return self.with_objects(instance, members)
+            return super().with_objects(instance, members)
         finally:
             _enclosing.reset(token)
-
-    def sent(self, name: str, value: Any) -> Any:
-        for relation in self.relations:
-            if relation.name == name and relation.node is not None and relation.leads_to_entities:
-                try:
-                    found = relation.node.keys(value)
-                except ValueError:
-                    break  # the method of the base class reports it
-                if found is not UNDEFINED:
-                    return found
-        return super().sent(name, value)
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:

@@ -12,6 +12,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
@@ -557,7 +558,8 @@ class Model:
 
         An entity keeps its primary key, which identifies it.
         """
-        left_out = self.read_only | self.unsent
+        keys = {self.to_json.get(name, name) for name in self.pk_fields}
+        left_out = (self.read_only - keys) | self.unsent
         members = {name: value for name, value in wire_members(instance).items() if name not in left_out}
         return members if stored_record(instance) is None else self.with_objects(instance, members)
 
@@ -575,6 +577,12 @@ class Model:
 
     def sent(self, name: str, value: Any) -> Any:
         """Return the primary keys for the value of a field with `send="pk"`. Raises ValueError if there are none."""
+        relation = self.related.get(name)
+        if relation is not None and relation.node is not None and relation.leads_to_entities:
+            with suppress(ValueError):  # raised below, with a message of the field
+                found = relation.node.keys(value)
+                if found is not UNDEFINED:
+                    return found
         if isinstance(value, SEQUENCE):
             return [self.sent(name, item) for item in value]
         value = encode_any(value)
