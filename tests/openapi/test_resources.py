@@ -250,6 +250,24 @@ def test_resources_response_without_the_entity_is_ignored() -> None:
     assert found["endpoints"] == {"update": {"response": {"ignore": True}}, "delete": {"response": {"ignore": True}}}
 
 
+@pytest.mark.parametrize("null", [False, True])
+def test_resources_get_that_may_return_nothing_is_optional(null: bool) -> None:
+    """A 204 beside the record, or null in its place, is no error of `get`."""
+    get = operation({"anyOf": [ref("Order"), {"type": "null"}]} if null else ref("Order"))
+    if not null:
+        get["responses"]["204"] = {"description": ""}
+    paths = {
+        "/orders": {"get": operation(many(ref("Order")))},
+        "/orders/{id}": {"get": get, "delete": operation(status="204")},
+        "/orders/current": {"get": get},
+    }
+    found: Any = made(paths, {"Order": record("id", id="integer", name="string")}).tree.value["resources"]
+    assert {name: each["endpoints"] for name, each in found.items()} == {
+        "current": {"get": {"schema": "Order?"}},
+        "orders": {"get": {"schema": "Order?"}},
+    }
+
+
 def test_resources_post_on_an_item_without_patch_is_partial_update() -> None:
     """A POST on an item that returns the entity is `partial_update` where there is no PATCH."""
     assert members(post=operation(ref("Order"), body=ref("Order")))["endpoints"] == {

@@ -53,6 +53,7 @@ class Endpoints:
         path = self.context.path(resource, call)
         if name in ("get_list", "push") and path != wanted:
             values["path"] = path
+        self._optional(resource, endpoint)
         if name == "get_list":
             self.lists.get_list(resource, endpoint)
         else:
@@ -80,6 +81,13 @@ class Endpoints:
         self._security(endpoint, operation)
         self._own_errors(resource, endpoint, operation)
         return endpoint
+
+    def _optional(self, resource: Resource, endpoint: Endpoint) -> None:
+        """Make the record of a `get` optional if its response may have no content, or be null."""
+        result, schema = endpoint.call.operation.result, self.context.resource_schema(resource)
+        null = result.schema is not None and self.context.shapes.of(result.schema).nullable
+        if endpoint.name == "get" and isinstance(schema, str) and (result.optional or null):
+            endpoint.values["schema"] = f"{schema}?"
 
     def _list_requires_queries(self, resource: Resource) -> bool:
         listed = resource.members.get("get_list")
