@@ -408,7 +408,7 @@ def _pagination_text(pagination: d.Pagination | None) -> str | None:
     if pagination is None:
         return None
     values = {field.name: getattr(pagination, field.name) for field in dataclasses.fields(pagination)}
-    values["in_body"] = pagination.in_body or None
+    values["in"] = "body" if values.pop("in_body") else None
     if pagination.size is not None:
         values["size"] = f"{pagination.size.param.wire}={pagination.size.value}"
     return f"{{{', '.join(f'{name}: {value}' for name, value in values.items() if value is not None)}}}"

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.diagnostics.model import Place, did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import Declarations, SymbolTable
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
@@ -68,8 +68,10 @@ def page_field(
     known: Sequence[d.Field],
     written: WrittenPagination | None = None,
     endpoint: d.Endpoint | None = None,
+    *,
+    place: Place = d.NOWHERE,
 ) -> d.Field | None:
-    """Return the parameter for the page of an endpoint as a field.
+    """Return the parameter for the page of an endpoint as a field. `place` is that of its name.
 
     It has the type of the search parameter of the same name, or of the body member with `in: body`; else page numbers
     and offsets are integers, and a cursor has the type of the field that contains it.
@@ -80,7 +82,7 @@ def page_field(
         if field.name == name:
             return dataclasses.replace(field, type=type_info(field.type).bare, default=d.MISSING)
     type = _page_type(tables, name, written, endpoint)
-    return d.Field(name, python_name(name, "parameter"), wire_name(name, tables.wire), type)
+    return d.Field(name, python_name(name, "parameter"), wire_name(name, tables.wire), type, place=place)
 
 
 def _page_type(

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from restencil_generator.diagnostics.model import Place
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze import parameter_styles
 from restencil_generator.spec.analyze.arguments import ClientArguments
@@ -273,7 +274,9 @@ class _Resolver:
             path=parse_path(list_path(root.path.text)),
             schema=collection,
             search_params=raw.search_params,
-            pagination_field=page_field(self.tables, raw.pagination_field, raw.search_params),
+            pagination_field=page_field(
+                self.tables, raw.pagination_field, raw.search_params, place=_place_of_page(raw.section, d.NOWHERE)
+            ),
         )
         built = self._build("get_list", dataclasses.replace(self.root, pagination=raw.pagination), start)
         listing = built.endpoint
@@ -536,16 +539,23 @@ class _Resolver:
         """Add pagination, declared or inherited, and exact filters to an endpoint whose schema has a list."""
         if not has_pages(endpoint):
             return endpoint
-        inherited = start.pagination_field.name if start.pagination_field is not None else None
-        name = own.section["pagination_field"] or inherited
+        inherited = start.pagination_field
+        name = own.section["pagination_field"] or (None if inherited is None else inherited.name)
+        place = _place_of_page(own.section, d.NOWHERE if inherited is None else inherited.place)
         in_body = written is not None and written.in_body
         known = body_members(self.tables, endpoint) if in_body else endpoint.search_params
-        field = page_field(self.tables, name, known, written, endpoint)
+        field = page_field(self.tables, name, known, written, endpoint, place=place)
         pagination = None if written is None else resolve_pagination(self.tables, written, endpoint)
         if field is not None or pagination is not None:
             endpoint = dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
         filters = exact_filters(self.tables, endpoint)
         return endpoint if filters is None else dataclasses.replace(endpoint, exact_filters=filters)
+
+
+def _place_of_page(section: ParsedSection, inherited: Place) -> Place:
+    """Return the place of the name of the parameter for the page."""
+    node = section.node("pagination_field")
+    return inherited if node is None else node.place
 
 
 def search_params(own: RawEndpoint, path: d.Path, start: d.Endpoint) -> tuple[d.Field, ...]:
