@@ -351,6 +351,41 @@ def test_storage_is_the_same_for_the_values_of_the_spec_and_another_secret(tmp_p
     assert read_per_tenant(tmp_path, tenant="main", region="eu", key="new") == ("main eu", 0)
 
 
+NOTES: Final = "resources: {notes: {path: /notes/:id, schema: {entity: Note, fields: {id: integer, text: string}}}}"
+
+
+@pytest.mark.parametrize("committed_first", ["", "other"], ids=["deletion committed first", "creation committed first"])
+@pytest.mark.parametrize("made_first", ["", "other"], ids=["deletion made first", "creation made first"])
+def test_list_is_right_after_two_processes_delete_and_create_one_key(made_first: str, committed_first: str) -> None:
+    """Neither knows of the other's change when it makes its own, and the server uses the key again."""
+    texts = {1: "one"} if made_first else {1: "one", 2: "two"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            del texts[2]
+            return NOTHING
+        if method == "POST":
+            texts[2] = body["text"]
+            return Response(201, {"id": 2, "text": texts[2]})
+        return [{"id": id, "text": text} for id, text in texts.items()]
+
+    changes: dict[str, tuple[str, dict[str, Any]]] = {
+        "": ("notes.delete", {"id": 2}),
+        "other": ("notes.create", {"body": {"text": "anew"}}),
+    }
+    with small(NOTES, answer, SHARED) as session:
+        for through in changes:
+            session.call("notes.get_list", "whole", through)
+        session.sync()
+        for through in sorted(changes, key=lambda through: through != made_first):
+            name, arguments = changes[through]
+            session.call(name, "whole", through, **arguments)
+        session.stores[committed_first].flush()
+        for through in changes:
+            session.sync()
+            assert {note.id for note in session.call("notes.get_list", "whole", through)} == {*texts}
+
+
 @pytest.mark.parametrize("elapsed", [0, 5], ids=["in one millisecond", "one after the other"])
 @pytest.mark.parametrize("answered", ["before the change", "after the change"])
 @pytest.mark.parametrize("first", ["", "other"], ids=["asks first", "asks second"])

@@ -310,7 +310,9 @@ class WriteQueue:
         if is_collection(cell[0]):
             stale.cells.add(cell)
         else:
-            mark_record(stale, self._store_state.base, cell, existence=False)
+            # The other one may have created or deleted it.
+            is_change = action.request is not None and action.request.rules.side_effect
+            mark_record(stale, self._store_state.base, cell, existence=is_change)
         number = self._store_state.next_number()
         self._store_state.base.marks.add(stale, number)
         self._store_state.hot_results.clear()
