@@ -465,3 +465,16 @@ def test_resources_response_with_an_alternative_without_the_key_is_not_the_entit
     assert order["members"] == ["get", "get_list"]
     (endpoint,) = order["endpoints"].values()
     assert endpoint["expires"] == ["self"]
+
+
+def test_resources_item_without_get_has_the_types_of_its_own_path() -> None:
+    """Its first member is the list, whose path lacks the last parameter."""
+    score = [{"name": "score", "in": "path", "required": True, "schema": {"type": "integer"}}]
+    paths = {
+        "/scores": {"get": operation(many(ref("Score")))},
+        "/scores/{score}": {"delete": operation(status="204", parameters=score)},
+    }
+    result = made(paths, {"Score": record("id", id="integer", title="string")})
+    scores = written(result, "resources", "scores")
+    assert scores["members"] == ["get_list", "delete"]
+    assert scores["path"] == "/scores/:id"

@@ -45,7 +45,7 @@ class Paths:
         if resource.check:
             self.context.tree.comments[(*path, "schema")] = resource.check
         params: dict[str, Value] = {}
-        call = next(iter(resource.members.values()))
+        call = resource.item_call
         for index, parameter in enumerate(call.route.parameters[: last + 1]):
             extras: dict[str, Value] = {"field": fields[index]} if index in fields else {}
             written = self.context.path_param(call, parameter, names[index], entity, extras)
@@ -97,7 +97,7 @@ class Paths:
     def _same_type(self, resource: Resource, wire: str) -> bool:
         assert resource.entity is not None
         assert resource.route is not None
-        call = next(iter(resource.members.values()))
+        call = resource.item_call
         typed, _ = self.context.types.member(resource.entity.record.members[wire], resource.entity.name, wire)
         parameter = next((p for p in call.operation.parameters if p.name == call.route.parameters[-1]), None)
         return parameter is not None and self.context.types.parameter(parameter.schema, "id").text == typed.text

@@ -135,6 +135,12 @@ class Resource:
         return 0 if self.route is None else len(self.route.parameters) - 1
 
     @property
+    def item_call(self) -> Call:
+        """An operation of its own path: without `get`, the first member may be the list."""
+        calls = list(self.members.values())
+        return next((call for call in calls if call.route.unnamed == (self.route and self.route.unnamed)), calls[0])
+
+    @property
     def lists_objects(self) -> bool:
         """Whether its list has items other than its records, so that mutations of records do not change it."""
         return "get_list" in self.members and self.summary is None
