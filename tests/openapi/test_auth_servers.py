@@ -188,3 +188,13 @@ def test_auth_servers_variables_of_one_name_and_two_types_are_two() -> None:
     found = spec({"/a": {"get": operation()}}, servers=servers)["servers"]
     assert [list(each["variables"]) for each in found.values()] == [["region"], ["region"], ["c_region"]]
     assert found["c"]["url"] == "https://c.{c_region}.example"
+
+
+def test_auth_servers_parameter_of_the_client_is_called_otherwise_than_a_variable() -> None:
+    """Both are arguments of the client."""
+    servers = [{"url": "https://{shop}.example", "variables": {"shop": {"default": "a"}}}]
+    paths = {f"/a{index}": {"get": operation(query={"shop": "string"})} for index in range(3)}
+    for each in paths.values():
+        each["get"]["parameters"][0]["required"] = True
+    found = spec(paths, servers=servers)
+    assert found["search_params"] == {"shop_param": {"type": "string", "wire": "shop"}}

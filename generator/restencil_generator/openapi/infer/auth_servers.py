@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from restencil_generator.diagnostics.model import quoted
@@ -223,6 +223,13 @@ def servers_of(document: Document) -> dict[str, Value]:
         name = next(name for name in _server_names(server) if name not in named)
         named[name] = server.url if not server.variables else _with_variables(server, name, types)
     return {"servers": named}
+
+
+def variables_of(top: Mapping[str, Value]) -> set[str]:
+    """Return the names of the variables of servers at the top level of a spec, which are arguments of the client."""
+    servers = top.get("servers")
+    each = [server for server in servers.values() if isinstance(server, dict)] if isinstance(servers, dict) else []
+    return {name for server in each if isinstance(named := server["variables"], dict) for name in named}
 
 
 def _with_scheme(server: Server) -> Server:

@@ -15,7 +15,7 @@ from typing import Final
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.infer import hoist
-from restencil_generator.openapi.infer.auth_servers import servers_of
+from restencil_generator.openapi.infer.auth_servers import servers_of, variables_of
 from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.endpoints import Endpoints
@@ -249,13 +249,16 @@ class _Writer:
         if self.context.parameters.search_style:
             found = self.context.parameters.search_style
             top["search_style"] = found["lists"] if set(found) == {"lists"} else dict(found)
-        headers = self.context.parameters.header_params(self.context.parameters.client_headers.values(), ())
+        variables = variables_of(top)
+        headers = self.context.parameters.header_params(self.context.parameters.client_headers.values(), variables)
         if headers:
             top["header_params"] = {
                 f"{name}_header" if name in CLIENT_ARGUMENTS else name: value for name, value in headers.items()
             }
         queries = self.context.parameters.client_queries.values()
-        top["search_params"] = self.context.parameters.search_params(queries, headers, sends_defaults=True)[0]
+        top["search_params"] = self.context.parameters.search_params(
+            queries, {*headers, *variables}, sends_defaults=True
+        )[0]
         return top
 
     def _finished(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> dict[str, Value]:
