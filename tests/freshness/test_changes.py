@@ -1424,6 +1424,9 @@ resources:
   projects:
     path: /projects/:project
     schema: {entity: Project, fields: {id: string, name: string, notes: integer}}
+    endpoints:
+      count: {path: "/projects/:project/count", schema: {count: integer}}
+      clear: {method: POST, path: "/projects/:project/clear", body: null, schema: null}
   notes: {path: "/projects/:project/notes/:id", schema: {entity: Note, fields: {id: integer, text: string}}}
 """
 
@@ -1449,6 +1452,32 @@ def test_change_below_a_path_that_does_not_say_which_record_it_is_reaches_all(ch
         session.call(change, project="blog", **own, **sent)
         then = session.call(read, **arguments)
         assert (then if read == "projects.get" else then[0]).notes == 1
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("read", ["projects.count", "notes.get_list"])
+@pytest.mark.parametrize("change", ["projects.clear", "projects.delete", "projects.partial_update"])
+def test_change_of_a_record_with_several_paths_reaches_what_is_below_each(
+    change: str, read: str, is_known: bool
+) -> None:
+    """What was read at `/projects/blog/count` may be of the project that is changed at `/projects/p1`."""
+    notes = [{"id": 1, "text": "x"}]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method != "GET":
+            notes.clear()
+            return NOTHING
+        if target.endswith("/notes"):
+            return notes
+        return {"count": len(notes)} if target.endswith("/count") else {"id": "p1", "name": "blog", "notes": len(notes)}
+
+    with small(PROJECTS, answer) as session:
+        if is_known:
+            session.call("projects.get", project="p1")
+        session.call(read, project="blog")
+        session.call(change, project="p1", **({"body": {"name": "b"}} if change == "projects.partial_update" else {}))
+        value = session.call(read, project="blog")
+        assert (value["count"] if read == "projects.count" else len(value)) == 0
 
 
 def test_change_answered_whole_is_a_response_of_get_at_a_path_with_a_slash() -> None:

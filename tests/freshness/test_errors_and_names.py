@@ -252,23 +252,24 @@ def test_change_whose_answer_brings_nothing_makes_stale_what_lies_below(before: 
         assert session.call("runs.get_input", id=1, key="x") == 2
 
 
-def test_record_that_is_gone_is_requested_once_though_its_entity_has_a_plain_list_of_itself() -> None:
-    """A 404 makes lists of the entity stale, and contains none, so that it is fresh by its own event."""
+@pytest.mark.parametrize("parameter", ["id", "name"])
+def test_record_that_is_gone_is_requested_once_though_its_404_makes_lists_stale(parameter: str) -> None:
+    """A 404 makes lists of the entity stale, and results that the server chooses, and is fresh by its own event."""
     found = [{"id": 1, "related": []}]
-    spec = """
+    spec = f"""
     resources:
-      items: {path: /items/:id, schema: {entity: Item, fields: {id: integer, related: [Item]}}}
+      items: {{path: "/items/:{parameter}", schema: {{entity: Item, fields: {{id: integer, related: [Item]}}}}}}
     """
     with small(textwrap.dedent(spec), lambda method, target, body: found[0] if found else None) as session:
         seen: list[Any] = []
-        session.watch("items.get", {"id": 1}, seen)
+        session.watch("items.get", {parameter: 1}, seen)
         found.clear()
-        session.call("items.get.expire", id=1)
+        session.call("items.get.expire", **{parameter: 1})
         session.advance(100)
         assert session.asked(0) == ["GET /items/1"] * 2
         for _ in range(2):
             with pytest.raises(restencil.NotFoundError):
-                session.call("items.get", id=1)
+                session.call("items.get", **{parameter: 1})
         assert session.asked(0) == ["GET /items/1"] * 2
 
 

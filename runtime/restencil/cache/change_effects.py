@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection as Sized
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, text_of
 from ..schema.collection import identity_of_text
@@ -111,6 +111,19 @@ def _moved(listing: ListBinding, before: Mapping[str, object], now: Mapping[str,
     )
 
 
+class _Place(NamedTuple):
+    """A path, with the records whose `get` has it."""
+
+    path: str
+    records: list[EntityPath]
+    unknown: list[str]
+    """The tables of such records that the path does not identify."""
+    is_item: bool
+    """Whether one of them is a record of the resource of the mutation."""
+    has_other_paths: bool
+    """Whether that record may have other paths, as this one does not contain its primary key."""
+
+
 class _Effects:
     def __init__(self, tx: Transaction) -> None:
         request, rules, writer = tx.request, tx.request.rules, tx.writer
@@ -208,16 +221,16 @@ class _Effects:
         siblings, schema, resource = self._siblings, self._request.rules.schema, self._request.rules.resource
         if siblings is None or resource is None:
             return
-        own = self._record_path
-        known = [cell for place, cells, *_ in self._above if place == own for cell in cells]
-        records = {own} if own is not None else set[str]()
+        own = self._record_place
+        known = () if own is None else own.records
+        records = set[str]() if own is None else {EVERY_RECORD if own.has_other_paths else own.path}
         for cell in self._named:
             if cell not in known:
                 records |= self._path_of(cell, self._writer.record_before(*cell))
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
         self._stale.values.update((resource, place) for place in (None, *records))
-        self._stale.values.update((ANY_RESOURCE, place) for place, *_ in self._above[1:])
+        self._stale.values.update((ANY_RESOURCE, place.path) for place in self._above[1:])
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
@@ -309,6 +322,7 @@ class _Effects:
             self._stale.resources.add(self._siblings.resource)
         if self._path is not None:
             self._stale.trees.update(paths_above(self._path)[:1])  # it may have deleted any of them
+            self._mark_other_paths()
 
     def _of_deletion(self) -> None:
         deleted = [*map(cell_of, self._tx.deleted)]
@@ -337,8 +351,9 @@ class _Effects:
         self._mark_subtrees(cells)
         if self._path is not None:
             self._stale.trees.add(self._path)
-        if self._record_path is not None and not set(cells).isdisjoint(self._named):
-            self._stale.trees.add(self._record_path)
+        if self._record_place is not None and not set(cells).isdisjoint(self._named):
+            self._stale.trees.add(self._record_place.path)
+            self._mark_other_paths()
 
     def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
         """Mark results below the paths of these records, and of their siblings if they are many."""
@@ -373,46 +388,55 @@ class _Effects:
         schema = self._request.rules.schema
         if not whole and not (schema is not None and schema.adds):
             stale.trees.add(path)  # the effect of the call is unknown: it may have changed results below its path
-        at = self._above[0][1] if self._above else ()
+        at = self._above[0].records if self._above else ()
         if at and whole.issuperset(at) and self._request.item_key is not None:
             stale.spared[self._request.item_key] = number
         for listing in [listing for table in self.tables for listing in self._listings(table)]:
             if listing.cell in followed:
                 meta = self._writer.underlying.key_meta(listing.key)
                 stale.spared[listing.key] = number if meta is None else meta.number
-        for place, cells, _, unknown in self._above:
-            for cell in cells:
+        for place in self._above:
+            for cell in place.records:
                 if cell not in whole and cell not in gone:
                     self.mark_record(cell, existence=False)
-            for table in unknown if place != path else ():
+            for table in place.unknown if place.path != path else ():
                 stale.tables.add(table)
                 mark_lists(stale, self._writer.underlying, table, filtered_only=True)
 
     @cached_property
-    def _above(self) -> list[tuple[str, list[EntityPath], bool, list[str]]]:
-        """The path of the mutation and those above it, each with the records whose `get` has it.
-
-        The other members say whether one of them is a record of the resource, and name the tables of records that such
-        a path does not identify.
-        """
+    def _above(self) -> list[_Place]:
+        """The path of the mutation and those above it."""
         path, siblings = self._path, self._siblings
-        found: list[tuple[str, list[EntityPath], bool, list[str]]] = []
+        found: list[_Place] = []
         if path is None or siblings is None:
             return found
         for place in (path, *paths_above(path)):
             records: list[EntityPath] = []
             unknown: list[str] = []
-            is_item = False
+            is_item = has_other_paths = False
             for get, named in siblings.items_at(place):
-                returned = entity_of_result(entity_schema(get.rules.schema), self._writer.underlying.result(get.key))
+                rules = get.rules
+                returned = entity_of_result(entity_schema(rules.schema), self._writer.underlying.result(get.key))
                 known = [*map(cell_of, returned)] or named
                 records += known
-                unknown += () if known else get.rules.tables
-                is_item = is_item or get.rules.resource == siblings.resource
-            found.append((place, records, is_item, unknown))
+                unknown += () if known else rules.tables
+                if rules.resource == siblings.resource:
+                    is_item = True
+                    is_named = rules.reach is None or not rules.reach.unnamed
+                    has_other_paths = bool(rules.params.path_names) and not is_named
+            found.append(_Place(place, records, unknown, is_item, has_other_paths))
         return found
 
     @cached_property
-    def _record_path(self) -> str | None:
+    def _record_place(self) -> _Place | None:
         """The path of the resource's record that the path of the mutation is, or is below."""
-        return next((place for place, _, is_item, _ in self._above if is_item), None)
+        return next((place for place in self._above if place.is_item), None)
+
+    def _mark_other_paths(self) -> None:
+        """Mark the results below all paths of records of the resource, if a record may have several.
+
+        Except for a read, whose own result is one of them: it would be requested without end.
+        """
+        place = self._record_place
+        if place is not None and place.has_other_paths and self._request.rules.side_effect:
+            self._stale.trees.update(paths_above(place.path)[:1])

@@ -26,6 +26,8 @@ class Reach(NamedTuple):
     """The tables of entities in lists that are no collections, in pages, and of entities that the server chooses."""
     tables: tuple[str, ...]
     """The tables of records and of collections."""
+    unnamed: frozenset[str]
+    """The tables of the record that a result is, if the path does not contain its primary key."""
 
 
 def reach_of(schema: Schema | None, *, is_choice: bool = False, params: frozenset[str] | None = None) -> Reach | None:
@@ -39,13 +41,13 @@ def reach_of(schema: Schema | None, *, is_choice: bool = False, params: frozense
         walk.visit(schema)
         if is_choice:
             walk.plain_lists.update(tables_of(schema, with_collections=False))
-        if schema is not None and params is not None:
-            chosen = (entity for entity in schema.entities.values() if not entity.model.is_named_by(params))
-            walk.plain_lists.update(entity.table_key for entity in chosen)
+        entities = () if schema is None or params is None else schema.entities.values()
+        unnamed = {entity.table_key for entity in entities if not entity.model.is_named_by(params or frozenset())}
     except Exception:  # a class that is referred to by its name does not exist yet
         return None
     models = {table: tuple(found) for table, found in walk.models.items()}
-    return Reach(models, walk.collections, frozenset(walk.plain_lists), (*models, *walk.collections))
+    chosen = frozenset(walk.plain_lists | unnamed)
+    return Reach(models, walk.collections, chosen, (*models, *walk.collections), frozenset(unnamed))
 
 
 class _Walk:
