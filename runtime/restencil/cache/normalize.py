@@ -6,7 +6,7 @@ Schemas write to a `Normalization`. For frequent schemas, compiled functions of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of
@@ -21,6 +21,8 @@ from .write_set import EditList, PutList
 
 if TYPE_CHECKING:
     from .request import Rules
+
+T = TypeVar("T")
 
 
 class Normalization(RecordWriter):
@@ -113,7 +115,7 @@ class Normalization(RecordWriter):
             return schema.normalize(value, parent, key, self)
         return value
 
-    def created(self, normalize: Callable[..., object], *args: object) -> object:
+    def created(self, normalize: Callable[..., T], *args: object) -> T:
         """Normalize the response of a creation: a record without a primary key gets a placeholder."""
         self._creating += 1
         try:

@@ -27,7 +27,7 @@ class All(OverItem):
     fingerprint_name = "all"
     shape = "a list"
 
-    def __init__(self, definition: Any, schema_attribute: Attribute | None = None) -> None:
+    def __init__(self, definition: object, schema_attribute: Attribute | None = None) -> None:
         super().__init__(definition, schema_attribute, "All")
 
     def define(self, definition: Any) -> None:
@@ -46,7 +46,7 @@ class All(OverItem):
         self.__dict__.pop("item", None)
         definitions.changed()
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, list):
             check_shape(self, value, writer, self.shape)
         for schema in self.listed():
@@ -64,7 +64,7 @@ class All(OverItem):
         """The entity types whose tables are read, in mapping order."""
         return [] if self.item is None else [*self.item.entities.values()]
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> object:
         return _WHOLE
 
     def denormalize(self, stored: object, reader: Reader) -> Any:

@@ -111,7 +111,7 @@ def entity(
     return declare if cls is None else declare(cls)
 
 
-def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, object], allow_mutable: bool) -> DeclaredModel:
+def _model_of(cls: Any, settings: dict[str, object], hooks: Mapping[str, object], allow_mutable: bool) -> DeclaredModel:
     name = getattr(cls, "__name__", repr(cls))
     if isinstance(cls, RecordMeta) or cls in declared_classes:
         raise TypeError(f"{name} is an entity (or object) already")
@@ -135,7 +135,7 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, object], a
     return DeclaredModel(cls, kind, settings, own, hooks)
 
 
-def _fields_of(cls: object, kind: type[Kind]) -> dict[str, tuple[str, str | None, Any]]:
+def _fields_of(cls: object, kind: type[Kind]) -> dict[str, tuple[str, str | None, object]]:
     """Return the fields of a class by name, each with its name in `build`, its JSON name or None, and its default."""
     return {name: (argument, alias, default) for name, argument, alias, default in kind.fields(cls)}
 
@@ -179,7 +179,7 @@ class DeclaredModel(EntityModel):
         cls: Any,
         kind: type[Kind],
         settings: dict[str, Any],
-        own: Mapping[str, tuple[str, str | None, Any]],
+        own: Mapping[str, tuple[str, str | None, object]],
         hooks: Mapping[str, Any],
     ) -> None:
         self.kind = kind
@@ -195,7 +195,7 @@ class DeclaredModel(EntityModel):
         self.whole = True
         self.direct = False  # tables contain records, from which instances are created
 
-    def _settings_above(self) -> list[Mapping[str, Any]]:
+    def _settings_above(self) -> list[Mapping[str, object]]:
         return []
 
     def _hook(self, name: str) -> Callable[..., object] | None:
@@ -381,8 +381,8 @@ class DeclaredModel(EntityModel):
 
 # -- annotations -----------------------------------------------------------------------------------------------------
 
-_TAKEN: Final[frozenset[Any]] = frozenset({tuple, set, frozenset})
-_LISTS: Final[frozenset[Any]] = _TAKEN | {list, Sequence}
+_TAKEN: Final[frozenset[object]] = frozenset({tuple, set, frozenset})
+_LISTS: Final[frozenset[object]] = _TAKEN | {list, Sequence}
 
 
 def _is_open(kind: object) -> bool:
@@ -394,7 +394,7 @@ def _is_open(kind: object) -> bool:
     return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
-def _schemas_in(kind: object) -> list[Any]:
+def _schemas_in(kind: object) -> list[object]:
     """Return the entity classes in an annotation."""
     kind = bare(kind)
     if isinstance(kind, type) and typing.get_origin(kind) is None:

@@ -208,10 +208,10 @@ _BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
 """Built-in conversions by module and class name; importing the modules is slow. (Benchmark: cold first typed read.)"""
 
 
-_UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
-_LISTS: Final[frozenset[Any]] = frozenset({list, Sequence})
+_UNIONS: Final[frozenset[object]] = frozenset({typing.Union, types.UnionType})
+_LISTS: Final[frozenset[object]] = frozenset({list, Sequence})
 _SETS: tuple[type[Any], ...] = (set, frozenset)
-MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
+MAPS: Final[frozenset[object]] = frozenset({dict, Mapping})
 
 
 def unqualified(kind: object) -> object:
@@ -241,7 +241,7 @@ def bare(kind: object) -> object:
     return kind
 
 
-def item_of(kind: object, lists: Collection[Any] = _LISTS) -> object:
+def item_of(kind: object, lists: Collection[object] = _LISTS) -> object:
     """Return the type of the items of a list type, or of the values of a map type; None for other types."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in lists and arguments:

@@ -10,7 +10,18 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
-from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
+from ..base.values import (
+    LIST,
+    MAPPING,
+    SEQUENCE,
+    UNDEFINED,
+    ReadOnlyList,
+    is_dict,
+    is_list,
+    is_mapping,
+    same_json,
+    text_of,
+)
 from .containers import List, Object, Union, Values, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
@@ -67,7 +78,7 @@ def is_selected(table: str, pk: str) -> bool:
     return not table.removesuffix(_IN_PAGES).endswith(("]", "}")) or bool(identity_of_text(pk))
 
 
-def first_argument(*args: object) -> Mapping[str, Any]:
+def first_argument(*args: object) -> Mapping[str, object]:
     """Return the default identity of a collection: a copy of the first argument, `{}` without one."""
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
@@ -96,7 +107,7 @@ class Collection(Schema):
 
     def __init__(
         self,
-        schema: Any,
+        schema: object,
         *,
         nest_key: Callable[[Any, str | None], Mapping[str, Any]] | None = None,
         args_key: Callable[..., Mapping[str, Any]] | None = None,
@@ -150,7 +161,7 @@ class Collection(Schema):
     def own_table(self) -> str | None:
         return self.table_key
 
-    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[object]]]:
         """The values directly inside entries of the table, grouped by their schemas."""
         return ((self.inner, stored),)
 
@@ -177,11 +188,11 @@ class Collection(Schema):
 
     # -- identity ------------------------------------------------------------------------------------------------
 
-    def args_key(self, *args: object) -> Mapping[str, Any]:
+    def args_key(self, *args: object) -> Mapping[str, object]:
         """Return the identity for the arguments of an endpoint."""
         return self._args_key(*args) if self._args_key is not None else first_argument(*args)
 
-    def nest_key(self, parent: object, key: str | None) -> Mapping[str, Any] | None:
+    def nest_key(self, parent: object, key: str | None) -> Mapping[str, object] | None:
         """Return the identity for an enclosing entity; None to derive it from the arguments."""
         return self._nest_key(parent, key) if self._nest_key is not None else None
 
@@ -228,14 +239,14 @@ class Collection(Schema):
 
     # -- the three operations ------------------------------------------------------------------------------------
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         pk = self.pk(writer)
         writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer), self)
         return pk
 
-    def normalize_items(self, value: object, parent: object, key: str | None, writer: Writer) -> Any:
+    def normalize_items(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         """Normalize the items and return their stored form: a list or dict of primary keys."""
-        if not isinstance(value, (list, Mapping)):
+        if not isinstance(value, (LIST, MAPPING)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
         if self.is_map and is_list(value):
             check_shape(self, value, writer, self.shape)
@@ -252,7 +263,7 @@ class Collection(Schema):
     def echo(self, value: Any, echo: Echo) -> Any:
         return self.inner.echo(value, echo)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> Any:
         pk = identity_text(self.args_key(*args))
         table = self.table_key
         return pk if reader.has(table, pk) and not is_partial(reader.stored(table, pk)) else UNDEFINED
@@ -355,21 +366,21 @@ def _refuse(collection: Collection, word: str, wrong: bool) -> None:
         raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
 
 
-def append(existing: list[Any], new: list[Any]) -> list[Any]:
+def append(existing: list[Any], new: list[object]) -> list[Any]:
     """Add the new items that a list does not have at its end."""
     more = absent_entries(existing, new)
     longer: list[Any] = like(existing, [*existing, *more]) if more else existing
     return longer
 
 
-def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
+def prepend(existing: list[Any], new: list[object]) -> list[object]:
     """Add the new items that a list does not have at its start."""
     more = absent_entries(existing, new)
     longer: list[Any] = like(existing, [*more, *existing]) if more else existing
     return longer
 
 
-def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def overlay(existing: dict[str, Any], new: dict[str, object]) -> dict[str, Any]:
     """Merge two dicts; new entries replace existing ones."""
     merged = {**existing, **new}
     return existing if same_json(existing, merged) else like(existing, merged)
@@ -386,7 +397,7 @@ def _of_copies(merge: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]
     return merged
 
 
-def without(existing: Any, new: Any) -> Any:
+def without(existing: Any, new: object) -> Any:
     """Remove the entries of `new` from the existing ones."""
     gone = {entry_key(entry) for entry in items_of(new)}
     if is_dict(existing):
@@ -417,7 +428,7 @@ class Adder(Schema):
         return self.collection.title
 
     @property
-    def body_model(self) -> Any:
+    def body_model(self) -> object:
         return self.collection.inner.wire_model
 
     @property
@@ -436,7 +447,7 @@ class Adder(Schema):
     def _wrapped(self, value: object) -> Any:
         return value if self.collection.is_map or is_list(value) else [value]
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         collection = self.collection
         new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
         if writer.is_certain:  # fields that the server left out may decide which lists match
@@ -475,7 +486,7 @@ class _Move(NamedTuple):
     now: Mapping[str, Any] | None
 
 
-def _corrected(args: tuple[object, ...], record: Mapping[str, object]) -> list[Any]:
+def _corrected(args: tuple[object, ...], record: Mapping[str, object]) -> list[object]:
     """Return the arguments of a call, with the values of a record for members of the same names."""
     return [
         {name: record.get(name, value) for name, value in argument.items()} if is_mapping(argument) else argument
@@ -490,7 +501,7 @@ class Mover(Adder):
         super().__init__(collection, merge)
         self.is_creation = False  # the entity existed before
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         collection = self.collection
         new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
         entries: Any = [*new.items()] if is_dict(new) else [(None, entry) for entry in new]
@@ -499,7 +510,7 @@ class Mover(Adder):
         def change_of(records: Mapping[tuple[str, str], Any]) -> Callable[[str, Any], Any]:
             moves = [_Move(name, entry, *records.get(self._cell(entry), _UNKNOWN)) for name, entry in entries]
 
-            def change(pk: str, existing: Any) -> Any:
+            def change(pk: str, existing: object) -> Any:
                 identity, changed = identity_of_text(pk), existing
                 for move in moves:
                     changed = self._moved(move, identity, changed, args)
@@ -544,10 +555,10 @@ class PagedCollection(Collection):
         self.is_paged = base.is_paged
         self.remove_cursor = remove_cursor
 
-    def args_key(self, *args: object) -> Mapping[str, Any]:
+    def args_key(self, *args: object) -> Mapping[str, object]:
         return self.base.args_key(*self.remove_cursor(*args))
 
-    def nest_key(self, parent: object, key: str | None) -> Mapping[str, Any] | None:
+    def nest_key(self, parent: object, key: str | None) -> Mapping[str, object] | None:
         return self.base.nest_key(parent, key)
 
     def non_filter_argument_keys(self, name: str) -> bool:
@@ -556,7 +567,7 @@ class PagedCollection(Collection):
     def create_collection_filter(self, *args: object) -> Callable[[Identity], bool]:
         return self.base.create_collection_filter(*args)
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         """Return the items of the page in their order, and append those that the list does not have.
 
         A list that was never fetched stays partial.
@@ -582,12 +593,12 @@ class PagedCollection(Collection):
             return found
         return ReadOnlyList([*{id(item): item for item in found}.values()])
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> Any:
         """Always unknown: only its own response determines the items of a page."""
         return UNDEFINED
 
 
-def list_result(schema: Schema | None, result: Any, args: tuple[Any, ...]) -> Any:
+def list_result(schema: Schema | None, result: Any, args: tuple[object, ...]) -> Any:
     """Convert the stored result of a page to that of its list: the list's primary key in place of the items."""
     if isinstance(schema, PagedCollection):
         return identity_text(schema.args_key(*args))
@@ -624,7 +635,7 @@ def paginated_schema(raw: object, remove_cursor: Callable[..., Iterable[object]]
     return _changed(cast(Schema, schema), lambda collection: collection.paged(remove_cursor), frozenset())
 
 
-def with_collections(raw: object, change: Callable[[Collection], Collection]) -> Any:
+def with_collections(raw: object, change: Callable[[Collection], Collection]) -> object:
     """Return the schema with `change` applied to each collection in it; unchanged if there is none."""
     schema = schema_of(raw)
     return raw if find_collection(schema) is None else _changed(cast(Schema, schema), change, frozenset())

@@ -147,7 +147,7 @@ class Union(Polymorphic):
     def identity(self) -> object:
         return (tuple(self.raw.items()), self.attribute)
 
-    def select(self, value: Any, parent: Any, key: str | None) -> tuple[object, Schema | None]:
+    def select(self, value: Any, parent: object, key: str | None) -> tuple[object, Schema | None]:
         """The name and the schema for an item; (None, None) if the mapping has none."""
         attribute = self.attribute
         try:
@@ -175,7 +175,7 @@ class Union(Polymorphic):
             return encoded
         return {name: to_wire(value) for name, value in members.items()}
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         name, schema = self.select(value, parent, key)
         if schema is None:
             if not isinstance(value, MAPPING):
@@ -187,7 +187,7 @@ class Union(Polymorphic):
             writer.chosen[id(value), id(self)] = schema
         return {"id": writer.visit(schema, value, parent, key), "schema": name}
 
-    def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
+    def undecided(self, value: Any, parent: object, key: str | None) -> bool:
         """Whether an item has no value for the attribute."""
         attribute = self.attribute
         try:
@@ -218,7 +218,7 @@ class Union(Polymorphic):
     def echo(self, value: Any, echo: Echo) -> Any:
         return echo.visit(self.chosen(value, echo), value)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> object:
         if not args or args[0] is None:
             return UNDEFINED
         name, schema = self.select(args[0], None, None)
@@ -235,7 +235,7 @@ def alternative_now(union: Schema, known: Schema, pk: Any, reader: Reader) -> Sc
 
 
 def known_alternative(
-    union: Schema, candidates: Mapping[Any, Schema | None], args: tuple[Any, ...], reader: Reader
+    union: Schema, candidates: Mapping[object, Schema | None], args: tuple[object, ...], reader: Reader
 ) -> object:
     """Return the reference to the stored record that arguments identify, in the first table that has one."""
     for name, schema in candidates.items():
@@ -347,7 +347,7 @@ class List(ItemHolder):
             )
         OverItem.__init__(self, raw[0], None, "list")
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, list):
             check_shape(self, value, writer, self.shape)
         item = self.item
@@ -395,7 +395,7 @@ class Array(List):
 
     keeps_null = False
 
-    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+    def __init__(self, schema: object, schema_attribute: Attribute | None = None) -> None:
         OverItem.__init__(self, schema, schema_attribute, "Array")
 
 
@@ -408,7 +408,7 @@ class Values(ItemHolder):
     def value_types(self, of: ValueTypes) -> None:
         of.entries(self.item)
 
-    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+    def __init__(self, schema: object, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Values")
 
     def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
@@ -416,7 +416,7 @@ class Values(ItemHolder):
         model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, MAPPING):
             return self.normalize_scalar(value, writer)
         item = self.item
@@ -464,11 +464,11 @@ class Object(Schema):
 
     def __init__(
         self,
-        definition: Mapping[str, Any],
+        definition: Mapping[str, object],
         wire: Mapping[str, str] | None = None,
         *,
         required: Iterable[str] = (),
-        constants: Mapping[str, Any] | None = None,
+        constants: Mapping[str, object] | None = None,
     ) -> None:
         self.definition = dict(definition)
         self.required = frozenset(required)
@@ -558,8 +558,8 @@ class Object(Schema):
             {names.get(name, name): nested_value(members.get(name), one) for name, one in value.items()}
         )
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
-        if not isinstance(value, Mapping):
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
+        if not isinstance(value, MAPPING):
             return self.normalize_scalar(value, writer)
         record: dict[str, Any] = {**value}
         for name, schema in self.members.items():
@@ -601,7 +601,7 @@ class Object(Schema):
             out[names.get(name, name)] = None if found is UNDEFINED else found
         return ReadOnlyDict(out)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> object:
         if id(self) in reader.asking:
             return UNDEFINED  # a recursive schema has no end that could be known here
         reader.asking.add(id(self))

@@ -19,14 +19,14 @@ class Invalidate(OverItem):
     fingerprint_name = "invalidate"
     removes = True
 
-    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+    def __init__(self, schema: object, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Invalidate")
 
     @property
     def entities(self) -> Mapping[Any, EntitySchema]:
         return {} if self.item is None else self.item.entities
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         if not is_mapping(value):
             raise ProcessingError(
                 f"expected one object or primary key to invalidate, found a list{writer.where}; for several write "
@@ -46,7 +46,7 @@ class Invalidate(OverItem):
             return value
         return self._invalidate(item, value, parent, key, writer)
 
-    def _invalidate(self, schema: EntitySchema, value: Any, parent: Any, key: str | None, writer: Writer) -> str:
+    def _invalidate(self, schema: EntitySchema, value: Any, parent: object, key: str | None, writer: Writer) -> str:
         process = schema.model.process
         processed = value if process is None else process(value, parent, key, writer.args)
         if processed is not None and processed is not value:
@@ -57,7 +57,7 @@ class Invalidate(OverItem):
 
     def _invalidate_held(
         self, item: Union, value: object, pk_of: Callable[[EntitySchema], str | None], writer: Writer
-    ) -> Any:
+    ) -> object:
         """Invalidate a value of unknown type in each table that has its primary key.
 
         This is how a `delete` with an empty response, or with the key alone, removes an entity of a polymorphic
@@ -107,7 +107,7 @@ class Invalidate(OverItem):
             return item.built_from(value, echo) if is_mapping(value) else None
         return read_only(value) if is_mapping(value) else None
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> Any:
         return UNDEFINED
 
 
@@ -123,7 +123,7 @@ class Deletion(Invalidate):
 class Query(Schema):
     """The result of `process(value, *args)` for the value of another schema, computed on read and memoized."""
 
-    def __init__(self, schema: Any, process: Callable[..., Any]) -> None:
+    def __init__(self, schema: object, process: Callable[..., Any]) -> None:
         self._raw = schema
         self.process = process
 
@@ -145,7 +145,7 @@ class Query(Schema):
     def title(self) -> str:
         return title_of(self.inner, "Query")
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         return writer.visit(self.inner, value, parent, key)
 
     def normalize_scalar(self, value: object, writer: Writer) -> Any:
@@ -161,6 +161,6 @@ class Query(Schema):
         found = echo.visit(self.inner, value)
         return found if found is UNDEFINED else read_only(self.process(found, *echo.reader.args))
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> Any:
         inner = self.inner
         return UNDEFINED if inner is None else inner.query_key(args, reader)

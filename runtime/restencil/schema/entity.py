@@ -99,7 +99,7 @@ class EntitySchema(EntityNode):
         """Whether a record can refer to other entities."""
         return bool(self.model.relations)
 
-    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[object]]]:
         """The values directly inside entries of the table, grouped by their schemas."""
         for relation in self.model.relations if stored else ():
             yield relation.node, [record.get(relation.in_json) for record in stored if is_mapping(record)]
@@ -150,7 +150,7 @@ class EntitySchema(EntityNode):
             )
         return pk
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         model = self.model
         if type(value) is list or not isinstance(value, MAPPING):
             raise _no_object(self, value, writer)
@@ -174,7 +174,7 @@ class EntitySchema(EntityNode):
         writer.write_entity(self, pk, record)
         return pk
 
-    def _processed(self, value: Any, parent: Any, key: str | None, writer: Writer) -> dict[str, Any] | None:
+    def _processed(self, value: Any, parent: object, key: str | None, writer: Writer) -> dict[str, Any] | None:
         """Return the record for an object of the response; None if `process` returns None for a deleted entity."""
         model = self.model
         if model.settings.get("abstract"):
@@ -190,7 +190,7 @@ class EntitySchema(EntityNode):
         writer.keep(value, processed, model.key)
         return dict(processed)
 
-    def invalidate(self, value: Any, parent: Any, key: str | None, writer: Writer) -> str:
+    def invalidate(self, value: Any, parent: object, key: str | None, writer: Writer) -> str:
         """Write `INVALID` for the entity that a value names, such as the URL parameters of `delete`."""
         pk = self.model.pk(self.model.with_pk(value), parent, key, writer.args)
         if pk is None:
@@ -207,12 +207,12 @@ class EntitySchema(EntityNode):
         """The table entry for a new record; the store owns the record from then on."""
         return self.model.stored(record)
 
-    def joined(self, earlier: Mapping[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    def joined(self, earlier: Mapping[str, object], record: dict[str, Any]) -> dict[str, Any]:
         """Merge two records of the same entity in one response."""
         merge = self.model.merge
         return {**earlier, **record} if merge is None else {**merge(_shown(earlier), record)}
 
-    def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+    def merged(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
         """Merge a record into the table entry `before`, and return the new entry with its times."""
         model = self.model
         existing = record_of(before)
@@ -229,7 +229,7 @@ class EntitySchema(EntityNode):
             return before, times
         return model.stored({**cast("Mapping[str, Any]", merged)}), times
 
-    def replaced(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+    def replaced(self, before: object, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
         """Replace the table entry `before` by a record, and return the new entry with its times."""
         model = self.model
         if before is INVALID:
@@ -267,7 +267,7 @@ class EntitySchema(EntityNode):
 
     def _instance(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
-    ) -> Any:
+    ) -> object:
         model = self.model
         if model.validate is not None and model.validate(record):
             return INVALID
@@ -302,7 +302,7 @@ class EntitySchema(EntityNode):
             return None
         return many_pks(values, name) or None
 
-    def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
+    def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> object:
         """Build an instance from a response value, for an entity that is not in the store."""
         if is_instance(value):
             return value
@@ -310,7 +310,7 @@ class EntitySchema(EntityNode):
         record = echo.processed.get((id(value), self.model.key), self.model.with_pk(found))
         return self.model.echoed(record, echo.visit)
 
-    def lenient_pk(self, params: Mapping[str, Any], args: tuple[Any, ...]) -> str | None:
+    def lenient_pk(self, params: Mapping[str, object], args: tuple[object, ...]) -> str | None:
         """Return the primary key for URL parameters; None if they have none or `pk` raises for them."""
         try:
             if is_other_name(self.model, params):
@@ -319,7 +319,7 @@ class EntitySchema(EntityNode):
         except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
             return None
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> Any:
         model = self.model
         table = model.key
         if model.single:
@@ -398,7 +398,9 @@ def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Calla
     return complete
 
 
-def params_to_fields(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | None) -> Mapping[str, Any]:
+def params_to_fields(
+    params: Mapping[str, object], fields: Mapping[str, str], schema: Schema | None
+) -> Mapping[str, object]:
     """Convert URL parameters to record members: those for fields of other names, or nested fields, are moved there.
 
     `fields` maps parameters to (dotted) names of fields, which belong to the outermost entity of `schema`.
@@ -420,7 +422,7 @@ def _put(record: dict[str, Any], path: Sequence[str], value: Any) -> None:
     record[last] = value
 
 
-def completed(record: Mapping[str, Any], known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def completed(record: Mapping[str, Any], known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """Add known members to those objects of a record that `given` contains, perhaps only in part."""
     found = {**record}
     for name, part in given.items():
@@ -493,7 +495,7 @@ class EntityModel(Model):
 
     def construct(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
-    ) -> Any:
+    ) -> object:
         """Create the instance of a class with `whole` for a record; `INVALID` if the record is unusable."""
         raise NotImplementedError
 
@@ -504,7 +506,7 @@ class EntityModel(Model):
         """Create an instance for a record outside of a store, with instances of nested entities."""
         return self.cls.from_js(record)
 
-    def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
+    def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> object:
         """Create an instance from a response, for an entity that is not in the store; None if the class is abstract."""
         if self.abstract:
             return None
@@ -546,7 +548,7 @@ class EntityModel(Model):
         """The JSON names on the path to the primary key's field; empty if it is composite or computed."""
         return self.wire_path(self.pk_setting) if isinstance(self.pk_setting, str) else ()
 
-    def typed_key(self, key: Any, decode: bool) -> Any:
+    def typed_key(self, key: Any, decode: bool) -> object:
         """Convert a primary key to the JSON type of its field, or with `decode` to its Python value."""
         name = self.to_python.get(self.pk_name or "", self.pk_name or "")
         typed = self.typed_value(self.pk_name or "", key)
@@ -569,7 +571,7 @@ class EntityModel(Model):
             schema = None
         return tuple(path)
 
-    def pk_part(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def pk_part(self, record: Mapping[str, Any]) -> dict[str, object]:
         """Return the part of a record that contains its primary key, with no other members."""
         if self.pk_parts is None:
             return {name: record[name] for name in self.pk_names if name in record}
@@ -585,7 +587,7 @@ class EntityModel(Model):
         """The JSON names of the members of a record that contain its primary key."""
         return tuple(self.to_json.get(name, name) for name in self.pk_fields)
 
-    def typed_value(self, name: str, value: Any) -> Any:
+    def typed_value(self, name: str, value: Any) -> object:
         """Convert a path parameter to the type of the field with this JSON name: an integer if the field is one."""
         is_number = type(value) is str and value.removeprefix("-").isdecimal() and _is_integer(self, name)
         return int(value) if is_number else value
@@ -711,7 +713,7 @@ def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
     return None
 
 
-def _record_model(kind: Any) -> Model | None:
+def _record_model(kind: object) -> Model | None:
     """Return the model of the record class in an annotation `X` or `X | None`; None for other annotations."""
     kinds = [one for one in typing.get_args(kind) if one is not type(None)] or [kind]
     return class_record(kinds[0]) if len(kinds) == 1 and isinstance(kinds[0], type) else None
@@ -769,7 +771,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _by_field(name: str) -> PkFunction:
-    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+    def pk(record: Mapping[str, Any], parent: object, key: str | None, args: tuple[object, ...]) -> str | None:
         value = record.get(name)
         if type(value) is int:
             return str(value)
@@ -778,7 +780,7 @@ def _by_field(name: str) -> PkFunction:
     return pk
 
 
-def is_other_name(model: EntityModel, params: Mapping[str, Any]) -> bool:
+def is_other_name(model: EntityModel, params: Mapping[str, object]) -> bool:
     """Whether URL parameters have text in place of a key that is an integer: `/projects/group%2Fname`."""
     name = model.pk_name
     text = None if name is None else params.get(name)
@@ -814,7 +816,7 @@ def _by_paths(model: EntityModel, names: Iterable[str], *, single: bool) -> PkFu
     """Return the function for a primary key of nested fields, or of several."""
     paths: list[tuple[str, ...]] = []
 
-    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+    def pk(record: Mapping[str, Any], parent: object, key: str | None, args: tuple[object, ...]) -> str | None:
         if not paths:  # classes of nested objects may be defined later than the entity
             paths.extend(model.wire_path(name) for name in names)
         values = [value_at(record, path) for path in paths]
@@ -839,7 +841,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)
 
-    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+    def pk(record: Mapping[str, Any], parent: object, key: str | None, args: tuple[object, ...]) -> str | None:
         view = new_instance(view_class)
         set_members(view, {**dict.fromkeys(model.fields), **model.attributes(record)})
         set_record(view, record)
@@ -1019,7 +1021,7 @@ def merged_with_store(
 
 
 def _is_older(
-    model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Mapping[str, Any]
+    model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Mapping[str, object]
 ) -> bool:
     """Whether an incoming record is older than the existing one; a hook does not decide about a deleted one."""
     if model.should_reorder is None or existing is INVALID:
@@ -1035,7 +1037,7 @@ def _refuse_abstract(cls: type[Entity]) -> None:
         )
 
 
-def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) -> str | None:
+def validate_required(record: Mapping[str, Any], defaults: Mapping[str, object]) -> str | None:
     """Return an error for the first of these fields that a record lacks, or None; for use in `validate`."""
     for name in defaults:
         if name not in record:

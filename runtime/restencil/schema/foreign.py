@@ -24,12 +24,12 @@ class Kind:
     """Whether the library itself decodes JSON values when it creates instances."""
 
     @staticmethod
-    def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
+    def fields(declared: object) -> Iterable[tuple[str, str, str | None, Any]]:
         """Yield each field as its name, its name in `build`, its JSON name or None, and its default."""
         raise NotImplementedError
 
     @staticmethod
-    def written(declared: Any) -> dict[str, str]:
+    def written(declared: object) -> dict[str, str]:
         """Map serialized names to field names, if instances are serialized under other names than in `build`."""
         return {}
 

@@ -29,7 +29,7 @@ class Conversion(Schema):
         self.convert = convert
         self.encode = encode
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         return value
 
     def converted(self, value: Any) -> object:

@@ -111,7 +111,7 @@ class OneOf(Polymorphic):
     takes_scalars = True
 
     def __init__(
-        self, alternatives: Iterable[Any], attribute: str = "", values: Mapping[Any, Any] | None = None
+        self, alternatives: Iterable[object], attribute: str = "", values: Mapping[Any, Any] | None = None
     ) -> None:
         if not is_sequence(alternatives) or not alternatives:
             raise TypeError(f"OneOf takes a list of types, such as [Card, Bank, str]; found {alternatives!r}")
@@ -145,10 +145,10 @@ class OneOf(Polymorphic):
         return (None, None) if found is None or not found.is_entity else (found.name, found.schema)
 
     @cached_property
-    def _by_mark(self) -> Mapping[tuple[type[Any], Any], Alternative]:
+    def _by_mark(self) -> Mapping[tuple[type[Any], object], Alternative]:
         """The alternative of each value of the attribute: through `values`, else constants, else names."""
         objects = [one for one in self.alternatives if OBJECT in one.kinds]
-        marks: dict[tuple[type[Any], Any], Alternative] = {(str, one.name): one for one in reversed(objects)}
+        marks: dict[tuple[type[Any], object], Alternative] = {(str, one.name): one for one in reversed(objects)}
         for one in reversed(objects):
             if self.attribute in one.constants:
                 fixed = one.constants[self.attribute]
@@ -247,7 +247,7 @@ class OneOf(Polymorphic):
 
     # -- normalization and denormalization -----------------------------------------------------------------------------
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         found = self.of(value)
         if found is None or found.schema is None:
             return self._literal(value)
@@ -285,14 +285,14 @@ class OneOf(Polymorphic):
             return value if found.decode is None else found.decode(value)
         return read_only(value) if found.schema is None else visitor.visit(found.schema, value)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> object:
         return known_alternative(self, self.mapping, args, reader)
 
 
 # -- declared types ----------------------------------------------------------------------------------------------------
 
 
-def _same(value: Any, fixed: Any) -> bool:
+def _same(value: Any, fixed: object) -> bool:
     """Whether two scalars are equal in JSON: `True` is not 1."""
     return isinstance(value, bool) is isinstance(fixed, bool) and bool(value == fixed)
 

@@ -40,7 +40,7 @@ class Plain:
                 self._around.discard(id(record))
         return members
 
-    def _in_python(self, record: Any, only: set[str] | None) -> dict[str, Any]:
+    def _in_python(self, record: Any, only: set[str] | None) -> dict[str, object]:
         shown = record.to_dict()
         return {name: self.value(value) for name, value in shown.items() if only is None or name in only}
 
@@ -110,7 +110,7 @@ def json_text(record: object, other: Callable[[Any], object], wire: bool, indent
     return text if indent is None else json.dumps(json.loads(text), indent=indent, ensure_ascii=text.isascii())
 
 
-def json_object(text: str | bytes, owner: str, names: Mapping[str, str]) -> dict[str, Any]:
+def json_object(text: str | bytes, owner: str, names: Mapping[str, str]) -> dict[str, object]:
     """Decode a JSON string to a dict; `names` maps Python names to JSON names.
 
     Raises ValueError if it is not an object, or has the Python name of a field instead of the JSON name.

@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, ReadOnlyList, described, kind_of, read_only
+
+T = TypeVar("T")
 
 Compiled: TypeAlias = Callable[..., Any]
 """A function generated for one schema that replaces a method of the schema."""
@@ -24,7 +26,7 @@ Compiled: TypeAlias = Callable[..., Any]
 class Writer(Protocol):
     """The interface of the normalization of one response, as schemas use it."""
 
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
     """The endpoint's arguments."""
     where: str
     """A phrase for the end of error messages that names the response; may be empty."""
@@ -43,11 +45,11 @@ class Writer(Protocol):
     chosen: dict[tuple[int, int], Schema]
     """The schemas that a function chose for polymorphic objects, by the identities of the object and its `Union`."""
 
-    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+    def visit(self, schema: Schema | None, value: object, parent: object, key: str | None) -> Any:
         """Normalize a value that is in `parent` under `key`, and return its stored form."""
         ...
 
-    def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
+    def created(self, normalize: Callable[..., T], *args: object) -> T:
         """Call `normalize(*args)` for the response to a creation; during the call `placeholder` returns keys."""
         ...
 
@@ -55,11 +57,11 @@ class Writer(Protocol):
         """A primary key for a record that has none yet; None if nothing is being created."""
         ...
 
-    def visited(self, value: Any, table: str, pk: str) -> bool:
+    def visited(self, value: object, table: str, pk: str) -> bool:
         """Whether this object (by identity) was already visited as this entity; if not, record the visit."""
         ...
 
-    def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
+    def keep(self, value: Mapping[str, object], processed: Mapping[str, object], table: str) -> None:
         """Remember the result of `process` for an object of the response."""
         ...
 
@@ -95,11 +97,11 @@ class Writer(Protocol):
         """The stored list or dict of a collection, including what was normalized so far; None if there is none."""
         ...
 
-    def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
+    def write_collection(self, table: str, pk: str, items: object, schema: Schema | None = None) -> None:
         """Replace a collection, unless the stored one was fetched later."""
         ...
 
-    def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
+    def note_page(self, table: str, pk: str, schema: Schema, items: object) -> None:
         """Record that `items` are a page of this collection."""
         ...
 
@@ -120,7 +122,7 @@ class Writer(Protocol):
         """
         ...
 
-    def change_collection(self, table: str, pk: str, changed: Any) -> None:
+    def change_collection(self, table: str, pk: str, changed: object) -> None:
         """Store a collection after items were added or removed."""
         ...
 
@@ -128,16 +130,16 @@ class Writer(Protocol):
 class Reader(Protocol):
     """The interface of the denormalization of one stored value, as schemas use it."""
 
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
     """The endpoint's arguments."""
     asking: set[int]
     """The identities of the schemas whose `query_key` is being computed."""
 
-    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+    def read(self, schema: Schema | None, stored: object, slot: object = None) -> Any:
         """Denormalize the outermost value of a read; composed values are memoized under `slot`."""
         ...
 
-    def visit(self, schema: Schema | None, stored: Any) -> Any:
+    def visit(self, schema: Schema | None, stored: object) -> Any:
         """Denormalize a nested value; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
@@ -145,11 +147,11 @@ class Reader(Protocol):
         """Denormalize the items of a list, without those that are missing or unusable; `None` stays."""
         ...
 
-    def entity(self, schema: Any, pk: Any) -> Any:
+    def entity(self, schema: Any, pk: object) -> Any:
         """The instance for a primary key; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
-    def entity_from_record(self, schema: Any, record: Mapping[str, Any]) -> Any:
+    def entity_from_record(self, schema: Any, record: Mapping[str, object]) -> Any:
         """The instance for a record that was never normalized."""
         ...
 
@@ -157,7 +159,7 @@ class Reader(Protocol):
         """The list or dict of a stored collection; `UNDEFINED` if it is missing, `INVALID` if it is unusable."""
         ...
 
-    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+    def computed(self, schema: Schema, value: object, compute: Callable[[], object]) -> object:
         """Return the result of `compute()`, memoized by the identity of the value and by the arguments."""
         ...
 
@@ -217,7 +219,7 @@ class Schema:
     takes_anything: ClassVar[bool] = False
     """Whether every response body is accepted, even one that is not JSON."""
 
-    written_as: Any = None
+    written_as: object = None
     """The list or dict that this schema was created from; None if it was declared as an object."""
 
     normalizer: Compiled | None = None
@@ -236,7 +238,7 @@ class Schema:
         """Drop the compiled functions, after a schema was redefined that may be compiled into them."""
         self.normalizer = self.denormalizer = None
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         """Convert a response value to its stored form, and pass the entities in it to the writer."""
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
@@ -265,7 +267,7 @@ class Schema:
         inside = [*self.children()]
         return nested_value(inside[0], value) if len(inside) == 1 else read_only(value)
 
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> object:
+    def query_key(self, args: tuple[object, ...], reader: Reader) -> object:
         """The stored form of the result for these arguments, found in the tables alone; `UNDEFINED` if unknown."""
         return UNDEFINED
 

@@ -186,7 +186,7 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], object
     )
     circular = _leads_back(cls)
 
-    def chosen(record: object, info: Any) -> dict[str, Any]:
+    def chosen(record: object, info: Any) -> dict[str, object]:
         own: dict[str, Any] = record.__dict__
         known = getattr(record, "_record", None)
         if type(known) is _Key:

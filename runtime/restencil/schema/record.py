@@ -46,7 +46,7 @@ class Field:
         self,
         default: Any = UNDEFINED,
         factory: Callable[[], Any] | None = None,
-        schema: Any = None,
+        schema: object = None,
         wire: str | None = None,
         decode: Callable[[Any], Any] | None = None,
         encode: Callable[[Any], Any] | None = None,
@@ -332,7 +332,7 @@ class Model:
         """The JSON names of fields from path parameters, which are never sent in a body."""
         self.read_only = self._read_only(parents)
         """The JSON names of read-only fields, which are left out when an instance is sent in a body."""
-        self._node: Any = None
+        self._node: object = None
 
     def _read_only(self, parents: list[Model]) -> frozenset[str]:
         """Return the JSON names of read-only fields, declared or inherited. Raises TypeError for an unknown field."""
@@ -344,7 +344,7 @@ class Model:
                 raise TypeError(f"{self.cls.__name__}: {name!r} of read_only is not a field")
         return frozenset(self.fields[name].in_json for name in names)
 
-    def _settings_above(self) -> list[Mapping[str, Any]]:
+    def _settings_above(self) -> list[Mapping[str, object]]:
         """Return the settings of the base classes in method resolution order, including mixins that are no records."""
         return [
             base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__

@@ -61,7 +61,7 @@ class RecordSchema(Schema):
 
     # -- normalization -------------------------------------------------------------------------------------------------
 
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+    def normalize(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, MAPPING):
             return self.normalize_scalar(value, writer)
         record: dict[str, Any] = {**value}

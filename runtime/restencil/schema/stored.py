@@ -26,7 +26,7 @@ def record_of(stored: Any) -> Any:
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
-def known_record(stored: object) -> Mapping[str, Any] | None:
+def known_record(stored: object) -> Mapping[str, object] | None:
     """Return the JSON record of a table entry; None for sentinels, as there is no record."""
     record: Mapping[str, Any] | None = None if isinstance(stored, Sentinel) else record_of(stored)
     return record
@@ -72,7 +72,7 @@ def is_partial(stored: Any) -> bool:
     return kind is PartialKeys or kind is PartialEntries
 
 
-def like(existing: Any, changed: Any) -> Any:
+def like(existing: object, changed: Any) -> Any:
     """Return a changed collection, marked as partial if the existing one is."""
     if type(existing) is PartialKeys and type(changed) is not PartialKeys:
         return PartialKeys(changed)
@@ -81,7 +81,7 @@ def like(existing: Any, changed: Any) -> Any:
     return changed
 
 
-def absent_entries(stored: list[Any], new: list[Any]) -> list[Any]:
+def absent_entries(stored: list[Any], new: list[object]) -> list[object]:
     """Return the new entries that are not in a stored list, each once."""
     try:
         known = set(stored)

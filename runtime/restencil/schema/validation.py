@@ -80,7 +80,7 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, object]) -> type[
 
 def fitting_members(
     model: EntityModel, body: Mapping[str, object], is_known: Callable[[EntitySchema, Any], bool] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the members of a request body that have the types of an entity's fields, and those that are no fields.
 
     A body may have a member in another shape than the entity, such as a list of logins where the entity has a list of
@@ -271,7 +271,7 @@ _CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] 
 
 # ------------------------------------------------------------------------------------------------------- annotations
 
-_PLAIN: Final[Mapping[Any, tuple[Callable[[Any], bool], str]]] = {
+_PLAIN: Final[Mapping[object, tuple[Callable[[Any], bool], str]]] = {
     str: (lambda value: isinstance(value, str), "a string"),
     bool: (lambda value: isinstance(value, bool), "true or false"),
     int: (
@@ -283,7 +283,7 @@ _PLAIN: Final[Mapping[Any, tuple[Callable[[Any], bool], str]]] = {
     ),
     float: (lambda value: isinstance(value, int | float) and not isinstance(value, bool), "a number"),
 }
-_DECODED: Final[Mapping[Any, str]] = {
+_DECODED: Final[Mapping[object, str]] = {
     datetime.datetime: "a date with a time",
     datetime.date: "a date",
     datetime.time: "a time",
