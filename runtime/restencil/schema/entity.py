@@ -477,8 +477,7 @@ class EntityModel(Model):
         self.merge_with_store = self._hook("merge_with_store")
         self.merges = bool(self.merge or self.should_update or self.should_reorder or self.merge_with_store)
         """Whether a hook takes part in merging."""
-        for base in self._record_bases():
-            summary = base.__dict__["__model__"]
+        for summary in self.parents:
             if isinstance(summary, EntityModel) and summary.key == self.key:
                 # A response that declares a summary has none of the other fields.
                 added = {declared.in_json for declared in self.fields.values()}
@@ -697,8 +696,6 @@ def left_out(cls: type[Any], pk: str | None, error: ConversionError) -> Sentinel
 
 
 def _has_cached_property(cls: type) -> bool:
-    from functools import cached_property
-
     return any(isinstance(member, cached_property) for base in cls.__mro__ for member in base.__dict__.values())
 
 

@@ -302,13 +302,16 @@ class Model:
         for word, value in settings.items():
             _check_setting(cls.__name__, word, value)
         above = cls.__mro__[1:]
-        parents: list[Model] = [base.__dict__["__model__"] for base in above if "__model__" in base.__dict__]
+        self.parents: list[Model] = [base.__dict__["__model__"] for base in above if "__model__" in base.__dict__]
+        """The models of the base classes, in method resolution order."""
         self._inherited = self._settings_above()
         inherited: dict[str, Field] = {}
-        for parent in reversed(parents):
+        for parent in reversed(self.parents):
             inherited.update(parent.fields)
         self.fields: dict[str, Field] = {**inherited, **own}
-        self.write_only: dict[str, Field] = _write_only(cls.__name__, parents, settings.get("write_only"), self.fields)
+        self.write_only: dict[str, Field] = _write_only(
+            cls.__name__, self.parents, settings.get("write_only"), self.fields
+        )
         """Fields of request bodies that records do not have, by name."""
         self.unread = frozenset(declared.in_json for declared in self.write_only.values())
         """The JSON names of write-only fields."""
@@ -318,7 +321,8 @@ class Model:
             if declared is None:
                 raise TypeError(f"{cls.__name__}.wire renames {name!r}, which is not a field")
             if declared.wire != json_name:
-                self.fields[name] = _copied(declared, wire=json_name)
+                renamed = self.fields[name] = copy(declared)
+                renamed.wire = json_name
         self.to_json: dict[str, str] = {f.name: f.in_json for f in self.fields.values() if f.in_json != f.name}
         self.to_python: dict[str, str] = {json_name: name for name, json_name in self.to_json.items()}
         self.to_json.update((f.name, f.in_json) for f in self.write_only.values() if f.in_json != f.name)
@@ -330,15 +334,15 @@ class Model:
         """The names of the fields whose entities are sent as primary keys."""
         self.unsent = frozenset(declared.in_json for declared in self.fields.values() if declared.param is not None)
         """The JSON names of fields from path parameters, which are never sent in a body."""
-        self.read_only = self._read_only(parents)
+        self.read_only = self._read_only()
         """The JSON names of read-only fields, which are left out when an instance is sent in a body."""
         self._node: object = None
 
-    def _read_only(self, parents: list[Model]) -> frozenset[str]:
+    def _read_only(self) -> frozenset[str]:
         """Return the JSON names of read-only fields, declared or inherited. Raises TypeError for an unknown field."""
         names: Iterable[str] | None = self.settings.get("read_only")
         if names is None:
-            return parents[0].read_only if parents else frozenset()
+            return self.parents[0].read_only if self.parents else frozenset()
         for name in names:
             if name not in self.fields:
                 raise TypeError(f"{self.cls.__name__}: {name!r} of read_only is not a field")
@@ -363,11 +367,8 @@ class Model:
     @property
     def persist(self) -> int:
         """0 if storages do not keep records of the class, else the version of their stored form, by default 1."""
-        levels = [self.settings, *(base.__dict__["__model__"].settings for base in self._record_bases())]
+        levels = [self.settings, *(parent.settings for parent in self.parents)]
         return int(next((settings["persist"] for settings in levels if "persist" in settings), True))
-
-    def _record_bases(self) -> list[type]:
-        return [base for base in self.cls.__mro__[1:] if "__model__" in base.__dict__]
 
     @cached_property
     def codecs(self) -> dict[str, Codec]:
@@ -635,12 +636,6 @@ def _check_setting(owner: str, word: str, value: Any) -> None:
 
 def _same(value: Any) -> object:
     return value
-
-
-def _copied(declared: Field, *, wire: str | None) -> Field:
-    made = copy(declared)
-    made.wire = wire
-    return made
 
 
 def to_wire(value: Any, model: Any = None) -> Any:

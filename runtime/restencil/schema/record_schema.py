@@ -34,10 +34,6 @@ class RecordSchema(Schema):
         return self.cls
 
     @property
-    def body_model(self) -> object:
-        return None
-
-    @property
     def plain_members(self) -> list[tuple[str, ...]]:
         entities = {relation.in_json for relation in self.model.relations}
         return [(field.in_json,) for field in self.model.fields.values() if field.in_json not in entities]
