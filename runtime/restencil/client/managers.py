@@ -291,6 +291,10 @@ class PollingSubscription(Subscription):
             if self._former is not None:
                 self._former.cancel()
             frequency, store = self._frequency, self._controller.store
+            meta = store.endpoint_meta(self._request.key)
+            if tick is self._first and meta is not None and meta.date >= tick.due and not meta.invalidated:
+                self._first = self._tick(meta.date + frequency)  # a read was faster, such as that of `live`
+                return
             answered = self._answered_elsewhere(store, frequency) if store.is_persistent else None
             if tick is self._former:
                 self._former = None

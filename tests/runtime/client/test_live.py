@@ -26,11 +26,12 @@ class Server:
     def __init__(self, clock: FakeClock) -> None:
         self.asked = 0
         self.status = 200
+        self.delay = 5
         self.mock = MockServer(clock, respond=self.answer)
 
     def answer(self, request: Any) -> Answer:
         self.asked += 1
-        return Answer(status=self.status, json={"id": "1", "name": f"n{self.asked}"}, delay=5)
+        return Answer(status=self.status, json={"id": "1", "name": f"n{self.asked}"}, delay=self.delay)
 
 
 @pytest.fixture
@@ -109,6 +110,17 @@ def test_live_read_polls_while_it_is_open_and_not_longer(controller: Any, clock:
     assert asked == 4
     clock.advance(5000)
     assert server.asked == asked
+
+
+def test_live_read_polls_first_after_its_own_response(controller: Any, clock: FakeClock, server: Server) -> None:
+    """It may arrive before the first poll, which is due at once."""
+    server.delay = 0
+    with controller.live(Polled, id="1") as live:
+        assert next(live).name == "n1"
+        clock.advance(999)
+        assert server.asked == 1
+        clock.advance(1)
+        assert (server.asked, next(live).name) == (2, "n2")
 
 
 def test_invalidated_live_read_fetches_again_by_itself(controller: Any, clock: FakeClock, server: Server) -> None:
