@@ -79,6 +79,11 @@ class Tree:
             for inner in [each for each in table if each[: len(path)] == path]:
                 del table[inner]
 
+    def origin(self, path: NodePath) -> Origin:
+        """Return the origin of a node, or of the nearest enclosing one; that of the document if there is none."""
+        enclosing = (self.origins.get(path[:length]) for length in range(len(path), 0, -1))
+        return next(filter(None, enclosing), Origin(""))
+
     def nodes(self) -> Iterator[tuple[NodePath, Value]]:
         """Yield each node with its key path, outer ones first, in the order of the file."""
         yield from _nodes((), self.value)

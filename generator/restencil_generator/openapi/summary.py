@@ -22,7 +22,7 @@ def text_of(made: Made, file: str) -> str:
     lines = [f"{file} from {document.source} ({', '.join(part for part in (kind, about) if part)})"]
     covered, inside = _covered(made)
     lines.append(
-        f"  {covered} of {_chosen(made)} operations: {inside} in {_count(counts['resources'], 'resource')}, "
+        f"  {covered} of {document.found} operations: {inside} in {_count(counts['resources'], 'resource')}, "
         f"{covered - inside} in {_count(counts['groups'], 'group')}"
     )
     found = made.inferred.keys
@@ -109,12 +109,6 @@ def _covered(made: Made) -> tuple[int, int]:
         if "path" in entry:
             inside.add(operation.where)
     return len(all_of), len(inside)
-
-
-def _chosen(made: Made) -> int:
-    document = made.document
-    gone = {each.where for each in document.left_out} - {operation.where for operation in document.operations}
-    return len(document.operations) + len(gone)
 
 
 def _checks(made: Made) -> list[tuple[str, str]]:

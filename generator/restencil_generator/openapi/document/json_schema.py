@@ -263,11 +263,8 @@ def fits(value: object, kind: str) -> bool:
     if kind in ("any", "one_of"):
         return True
     found = kind_of_value(value)
-    return found == kind or (kind == "number" and found == "integer") or (kind == "integer" and _is_whole(value))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, float) and value.is_integer()
+    is_whole = isinstance(value, float) and value.is_integer()
+    return found == kind or (kind == "number" and found == "integer") or (kind == "integer" and is_whole)
 
 
 def as_text(value: Scalar) -> Scalar:

@@ -132,8 +132,8 @@ def _json(text: str, file: str) -> Text:
     decoder = json.JSONDecoder(
         object_pairs_hook=entered,
         parse_constant=str,
-        parse_int=_number if huge else None,
-        parse_float=_number if huge else None,
+        parse_int=_scalar if huge else None,
+        parse_float=_scalar if huge else None,
         strict=False,
     )
     try:
@@ -168,13 +168,6 @@ def _too_deep(text: str, file: str) -> Unreadable:
             break
     line, column = _position(text, at)
     return Unreadable(f"{file}:{line}:{column}: {_TOO_DEEP}")
-
-
-def _number(text: str) -> Any:
-    """Return a number that JSON can represent, else its string."""
-    node = ScalarNode("", 0, 0, 0, 0, text, True)
-    value = node.value
-    return text if value in (float("inf"), float("-inf")) else value
 
 
 def _depth(value: Any) -> int:

@@ -131,7 +131,8 @@ class _Remover:
         target = self._target(path, roughly)
         if not target or not self.tree.has(target):
             return
-        where = self._where(target)
+        origin = self.tree.origin(target)
+        where = Where(origin.file or self.document.source, origin.pointer)
         if self._is_field(target) and target not in self._as_any:
             self._as_any.add(target)
             self._read_as_any(target)
@@ -194,13 +195,6 @@ class _Remover:
         known = {(each.operation, each.where) for each in self.document.left_out}
         if (operation.text, operation.where) not in known:
             self.document.left_out.append(LeftOut(operation.text, problem.message, operation.where))
-
-    def _where(self, target: NodePath) -> Where:
-        for length in range(len(target), 0, -1):
-            origin = self.tree.origins.get(target[:length])
-            if origin is not None:
-                return Where(origin.file or self.document.source, origin.pointer)
-        return Where(self.document.source, "")
 
     def _empty(self, path: NodePath) -> None:
         """Remove empty tables."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from restencil_generator.openapi.document.json_schema import fits
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Content, Operation, Part, Schema
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
@@ -106,13 +107,7 @@ class Examples:
 
 
 def _scalar(value: Any, schema: Schema) -> Value:
-    kinds: dict[str, tuple[type, ...]] = {
-        "string": (str,),
-        "integer": (int,),
-        "number": (int, float),
-        "boolean": (bool,),
-    }
-    if not isinstance(value, kinds[schema.type]) or (isinstance(value, bool) and schema.type != "boolean"):
+    if not fits(value, schema.type):
         raise _Misfit
     if (schema.enum and value not in schema.enum) or (schema.const is not None and value != schema.const):
         raise _Misfit

@@ -186,11 +186,8 @@ def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settl
 
 def where_of(theirs: Theirs, path: NodePath) -> Where:
     """Return the part of the document that a node comes from, or the nearest enclosing part."""
-    for length in range(len(path), 0, -1):
-        origin = theirs.tree.origins.get(path[:length])
-        if origin is not None:
-            return Where(origin.file or theirs.source, origin.pointer)
-    return Where(theirs.source, "")
+    origin = theirs.tree.origin(path)
+    return Where(origin.file or theirs.source, origin.pointer)
 
 
 def _check_names(settled: Settled, merged: Merged) -> None:

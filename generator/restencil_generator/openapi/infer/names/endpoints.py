@@ -9,7 +9,7 @@ from functools import partial
 
 from restencil_generator.openapi.document.model import Finding
 from restencil_generator.openapi.infer.calls import Call
-from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case, spelled, words
+from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case, spelled
 from restencil_generator.openapi.infer.names.types import first_free
 from restencil_generator.openapi.infer.resources import Resource, all_calls
 from restencil_generator.openapi.infer.routes import VERSION
@@ -258,7 +258,7 @@ def _without_resource(name: str, resource: Resource) -> str:
 
 def _longer(name: str, call: Call) -> Iterator[str]:
     method = call.method.lower()
-    if words(name)[0] != method:
+    if snake_case(name).split("_")[0] != method:
         yield f"{method}_{name}"
     literals = [snake_case(part) for part in call.route.literals if snake_case(part, "")]
     for count in range(1, len(literals) + 1):

@@ -118,11 +118,6 @@ def pascal_case(name: str) -> str:
     return joined if joined.isidentifier() else f"N{joined}"
 
 
-def words(name: str) -> list[str]:
-    """Return the words of a name in snake_case."""
-    return snake_case(name).split("_")
-
-
 @functools.lru_cache(maxsize=20_000)
 def singular(word: str) -> str:
     """Return the singular of a word: `users` → `user`, `categories` → `category`. Only the last part changes."""
