@@ -260,7 +260,7 @@ class PathTemplate:
         """Return the parameters, as strings, with which the template is the end of this path; None if it is not."""
         ends = self._ends
         if ends is None:
-            ends = self._ends = re.compile(f".*?{self._pattern(groups=True)}", re.DOTALL).fullmatch
+            ends = self._ends = re.compile(f".*?{self._pattern(groups=True)}", re.DOTALL | re.IGNORECASE).fullmatch
         found = ends(path)
         if found is None or self.has_query:
             return None

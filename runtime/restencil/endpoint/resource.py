@@ -206,7 +206,7 @@ class ResourceContext:
 
     def is_item(self, url: str) -> bool:
         """Return whether `get` of the resource can have this URL."""
-        return self._get is not None and _path_within(self._get, path_of(url)) is not None
+        return self._get is not None and _params_within(self._get, path_of(url)) is not None
 
     def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
         """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
@@ -214,8 +214,7 @@ class ResourceContext:
         import_resources(package, path)
         for resource in list(_resources.get(package, (self._resource,))):
             get = _rest_member(resource, "get")
-            own = None if get is None else _path_within(get, path)
-            params = None if get is None or own is None else _place_template(get).params_of(own)
+            params = None if get is None else _params_within(get, path)
             request = None if get is None or params is None else _request_of(get, params)
             if get is None or request is None:
                 continue
@@ -339,11 +338,11 @@ def _place_template(endpoint: RestEndpoint[..., Any]) -> PathTemplate:
     return path_template(endpoint.path.rstrip("/"))
 
 
-def _path_within(get: RestEndpoint[..., Any], path: str) -> str | None:
-    """Return a path without its `url_prefix` if `get` can have it, else None."""
+def _params_within(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
+    """Return the parameters with which `get` has a path, below its `url_prefix`; None if it cannot have it."""
     prefix, template = get.url_prefix.rstrip("/"), _place_template(get)
     own = path.removeprefix(prefix)
-    return own if path.startswith(prefix) and not template.has_query and template.matches(own) else None
+    return template.params_of(own) if path.startswith(prefix) and template.matches(own) else None
 
 
 def _params_of(
