@@ -1013,6 +1013,19 @@ def test_change_whose_body_misfits_raises_and_says_that_it_was_made(session: Ses
     assert not fresh(session, "items.get_list", kind="a")
 
 
+def test_change_whose_value_does_not_decode_says_that_it_was_made() -> None:
+    """Whoever would send it again must know, also if only a date of the response is written in another way."""
+    spec = "resources: {notes: {path: /notes/:id, schema: {entity: Note, fields: {id: integer, at: datetime?}}}}"
+    with small(spec, lambda method, target, body: {"id": 1, "at": "Thu, 02 Jan 2020"}) as session:
+        error = attempt(session, "notes.create", body={})
+        assert isinstance(error, restencil.ProcessingError)
+        assert "does not decode" in str(error)
+        assert str(error).endswith("; the change was made")
+        read = attempt(session, "notes.get", id=2)
+        assert read is not None
+        assert "change was made" not in str(read)
+
+
 TASKS = """
 entities: {Task: {fields: {id: integer, state: string}}}
 resources:

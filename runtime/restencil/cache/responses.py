@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..base.errors import AbortError, PreconditionFailedError, ProcessingError, kept, response_status
+from ..base.errors import AbortError, ConversionError, PreconditionFailedError, ProcessingError, kept, response_status
 from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta, copy_in
 from . import actions
@@ -106,12 +106,24 @@ def _process(tx: Transaction) -> None:
 
 def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Callable[[], object]:
     """Return what returns the value of the call; if it was set by hand, it is built only if it is used or may fail."""
-    request, rules = tx.request, tx.request.rules
+    rules = tx.request.rules
     if known is UNDEFINED and action.fetch_id is not None and rules.strict and rules.schema is not None:
         known = overtaken_value(tx)
     if known is UNDEFINED and action.fetch_id is None and not (action.wanted or rules.analyze(may_fail)):
         known = None
-    return (lambda: echo(tx.reader, request, tx.writer, tx.response)) if known is UNDEFINED else (lambda: known)
+    return (lambda: _echoed(tx)) if known is UNDEFINED else (lambda: known)
+
+
+def _echoed(tx: Transaction) -> object:
+    """Return the value of a call. Raises ConversionError, which says of a change that it was made."""
+    try:
+        return echo(tx.reader, tx.request, tx.writer, tx.response)
+    except ConversionError as error:
+        if not tx.request.rules.side_effect:
+            raise
+        failure = ConversionError(f"{error}; the change was made")
+        failure.field = error.field
+        raise failure from error
 
 
 def _written(tx: Transaction, action: actions.SetResponse, outcome: Callable[[], object]) -> WriteChange:
