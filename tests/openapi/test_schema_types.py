@@ -19,6 +19,23 @@ def test_schema_types_type_that_differs_by_response_is_one_of_them() -> None:
     assert comment(result, "entities.A.fields.n") == "check: its type differs from response to response"
 
 
+@pytest.mark.parametrize(
+    ("description", "is_checked"),
+    [
+        ("The secret, empty when listing keys.", True),
+        ("It is null in lists.", True),
+        ("Empty if there is none. The list of keys has it too.", False),
+    ],
+)
+def test_schema_types_value_that_lists_do_not_show_is_checked(description: str, is_checked: bool) -> None:
+    """Nothing in a response tells that the value of a list is not that of `get`."""
+    key: dict[str, Any] = record("id", id="string")
+    key["properties"]["secret"] = {"type": "string", "description": description}
+    result = made(crud("/keys", "id", ref("Key")), {"Key": key})
+    marks = [text for path, text in result.tree.checks() if path[-1] == "secret"]
+    assert marks == (["lists show another value of it"] if is_checked else [])
+
+
 def test_schema_types_reference_to_an_entity_is_the_entity() -> None:
     """Also where a reference may be expanded; a nested record without key must not fail a read."""
     schemas = {

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from restencil_generator.openapi.infer.context import KEY_TYPES, ImportContext
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.resources import Entity
 from restencil_generator.openapi.infer.schema_types import Typed, is_read_only
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Value
+
+_EMPTY_IN_LISTS: Final = re.compile(
+    r"\b(?:empty|null|blank|masked|redacted|truncated|shortened)\b[^.]{0,40}\blist(?:s|ing|ings)?\b", re.IGNORECASE
+)
+"""Words in the description of a field that lists show with another value than `get`."""
 
 
 class EntityTable:
@@ -72,6 +80,10 @@ class EntityTable:
                 read_only=is_read_only(self.context.types, entity.record, member),
                 constant=constant,
             )
+            declared = fields[name]
+            text = declared.get("description") if isinstance(declared, dict) else None
+            if not check and isinstance(text, str) and _EMPTY_IN_LISTS.search(text):
+                check = "check: lists show another value of it"
             if check:
                 self.context.tree.comments[(*path, "fields", name)] = check
             self.context.tree.origins[(*path, "fields", name)] = self.context.types.origin_of(wire, member)
