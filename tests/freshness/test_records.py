@@ -119,34 +119,36 @@ def test_change_concerns_the_record_that_its_url_was_answered_with(login: str, c
 
 
 @pytest.mark.parametrize("change", ["star", "delete"])
-def test_change_at_another_name_of_a_record_makes_all_records_stale(change: str) -> None:
-    """`/projects/g%2Fp` is no project whose key is an integer, so it may be any of them."""
-    spec = """
+@pytest.mark.parametrize(("kind", "pk"), [("integer", "2"), ("uuid", "3f0c5c0e-6f1c-4d53-9d2b-6a4b8d0e5f11")])
+def test_change_at_another_name_of_a_record_makes_all_records_stale(kind: str, pk: str, change: str) -> None:
+    """`/projects/g%2Fp` is no project whose key is an integer or a UUID, so it may be any of them."""
+    spec = f"""
 resources:
   projects:
     path: /projects/:id
-    params: {id: string}
-    schema: {entity: Project, fields: {id: integer, stars: integer}}
-    endpoints: {star: {method: POST, path: /projects/:id/star, body: null, schema: null}}
+    params: {{id: string}}
+    schema: {{entity: Project, fields: {{id: {kind}, stars: integer}}}}
+    endpoints: {{star: {{method: POST, path: /projects/:id/star, body: null, schema: null}}}}
 """
-    stars = {2: 0}
+    key = int(pk) if kind == "integer" else pk
+    stars: dict[int | str, int] = {key: 0}
 
     def answer(method: str, target: str, body: Any) -> Any:
         if method == "DELETE":
             stars.clear()
             return NOTHING
         if method == "POST":
-            stars[2] += 1
+            stars[key] += 1
             return NOTHING
         projects = [{"id": key, "stars": count} for key, count in stars.items()]
         return projects if target == "/projects" else next(iter(projects), None)
 
     with small(spec, answer) as session:
-        session.call("projects.get", id="2")
+        session.call("projects.get", id=pk)
         session.call("projects.get_list")
         session.call(f"projects.{change}", id="g/p")
         assert [one.stars for one in session.call("projects.get_list")] == list(stars.values())
-        assert stars or not session.is_fresh("projects.get", {"id": "2"})
+        assert stars or not session.is_fresh("projects.get", {"id": pk})
 
 
 def test_mapped_parameter_finds_the_record_in_a_list() -> None:

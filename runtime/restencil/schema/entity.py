@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
+from uuid import UUID
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.logs import logger
@@ -778,17 +779,31 @@ def _by_field(name: str) -> PkFunction:
 
 
 def is_other_name(model: EntityModel, params: Mapping[str, object]) -> bool:
-    """Whether URL parameters have text in place of a key that is an integer: `/projects/group%2Fname`."""
+    """Whether URL parameters have text in place of a key that is an integer or a UUID: `/projects/group%2Fname`."""
     name = model.pk_name
     text = None if name is None else params.get(name)
-    if name is None or type(text) is not str or text.removeprefix("-").isdecimal():
+    if name is None or type(text) is not str:
         return False
-    return _is_integer(model, name)
+    if _is_integer(model, name):
+        return not text.removeprefix("-").isdecimal()
+    return _kind(model, name) in (UUID, UUID | None) and not _is_uuid(text)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_integer(model: EntityModel, name: str) -> bool:
     """Whether the field with this JSON name, or Python name, is an integer."""
-    return model.kinds.get(model.to_python.get(name, name)) in (int, int | None)
+    return _kind(model, name) in (int, int | None)
+
+
+def _kind(model: EntityModel, name: str) -> object:
+    return model.kinds.get(model.to_python.get(name, name))
 
 
 def _pk_parts(setting: str | Sequence[str] | Callable[..., Any]) -> tuple[str, ...] | None:
