@@ -46,7 +46,7 @@ class BodyStart:
 
     __slots__ = ("_obstacle", "_places", "length")
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body: object) -> None:
         self._places: list[tuple[Any, int]] = []
         self._obstacle: str | None = None
         for stream in streams_in(body):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-def function_of(source: str, name: str, file: str, scope: dict[str, Any]) -> Any:
+def function_of(source: str, name: str, file: str, scope: dict[str, object]) -> Any:
     """Compile a source and return its function `name`; tracebacks and debuggers show its lines under `file`.
 
     `scope` contains the objects that the source refers to, and gets the function. The source must consist only of
@@ -71,6 +71,6 @@ class Source:
             self.scope[name] = value
         return name
 
-    def function(self, name: str, file: str) -> Any:
+    def function(self, name: str, file: str) -> object:
         """Compile the source and return the function; tracebacks show its lines under `file`."""
         return function_of("\n".join(self.lines) + "\n", name, file, self.scope)

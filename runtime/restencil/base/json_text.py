@@ -108,7 +108,7 @@ def encode_json(value: object, convert: Callable[[Any], object]) -> str:
     Raises TypeError for a value without a JSON form, and ValueError for NaN and infinities.
     """
 
-    def default(item: Any) -> object:
+    def default(item: object) -> object:
         return _plain(item, convert)
 
     text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode(value)

@@ -45,7 +45,7 @@ class ErrorTypes(Protocol):
         """Return the class to raise instead of a class of the library."""
         ...
 
-    def data_of(self, status: int, data: Any, /) -> Any:
+    def data_of(self, status: int, data: object, /) -> Any:
         """Convert the JSON body of an error with this status; None if it does not match the declared type."""
         ...
 
@@ -99,7 +99,7 @@ def url_of(response: Any) -> str:
         return ""
 
 
-def method_of(response: Any) -> str:
+def method_of(response: object) -> str:
     """Return the method of the request, before any redirect; empty if the response has no request."""
     sent = sent_request(response)
     return answered_method(response) if sent is None else sent.method
@@ -251,7 +251,7 @@ def retry_after_in(headers: Mapping[str, str], now: float) -> float | None:
     return None if date is None else max(0.0, date * 1000 - now)
 
 
-def charset_of(response: Any) -> str:
+def charset_of(response: object) -> str:
     """Return the charset of a response if Python can decode bytes in it, else UTF-8."""
     charset: str = getattr(response, "charset_encoding", None) or "utf-8"
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Step(Protocol):
     """An operation that a generator yields to its driver."""
 
-    def take(self, transport: BlockingTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> object:
         """Run the operation, blocking."""
         ...
 
@@ -88,11 +88,11 @@ class CallContext:
         """Whether the request may have been sent, so that the server may have processed it."""
         self.value: Any = None
         """The value of the response, as `Call.steps` returns it."""
-        self.parsed: tuple[Any, Any] | None = None
+        self.parsed: tuple[object, object] | None = None
         """The response and its parsed body, if hooks of the endpoint create them."""
         self.is_not_modified = False
         """Whether the previous response is still valid (304); there is no value then."""
-        self.assumed: Any = None
+        self.assumed: object = None
         """The value of a response without content: the request body."""
         self.is_identical = False
         """Whether the body is that of the previous response; it is not parsed again then."""

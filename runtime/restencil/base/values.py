@@ -150,7 +150,7 @@ def read_only(value: Any) -> Any:
     return value
 
 
-def looked_through(record: dict[str, Any]) -> bool:
+def looked_through(record: dict[str, object]) -> bool:
     """Whether a dict contains values other than scalars."""
     return not SCALARS.issuperset(map(type, record.values()))
 
@@ -185,7 +185,7 @@ def copy_in(value: Any) -> Any:
     return value
 
 
-def same_json(left: Any, right: Any) -> bool:
+def same_json(left: object, right: Any) -> bool:
     """Whether two values are equal in JSON: `True` and `1` differ at any depth, `3` and `3.0` do not."""
     if left is right:
         return True
