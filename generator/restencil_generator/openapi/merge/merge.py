@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from restencil_generator.diagnostics.model import Problem
 from restencil_generator.openapi.merge.apply import merged_value, patched
 from restencil_generator.openapi.merge.renames import Move, as_renamed, moves, renamed
 from restencil_generator.openapi.merge.source_map import Side, equal, read_side
-from restencil_generator.openapi.merge.three_way import Merger, Path, Settled
+from restencil_generator.openapi.merge.three_way import Conflict, Merger, Path, Settled
 
 BASE: Final = "the last import"
 THEIRS: Final = "the import"
@@ -26,7 +26,7 @@ class Merged:
     """
 
     files: Mapping[str, str | None]
-    conflicts: tuple[Problem, ...]
+    conflicts: tuple[Conflict, ...]
     notices: tuple[Problem, ...]
     used: frozenset[str]
 
@@ -38,12 +38,10 @@ def merge(
     *,
     settled: Settled | None = None,
     folder: str = "",
-    upstream: Callable[[Path], str] = lambda path: "",
 ) -> Merged:
     """Merge the changes from base to theirs into ours, whose files are given by name.
 
-    `folder` is the folder of a spec of several files. `upstream` returns the place in the document of a node of theirs,
-    for messages. All three must be specs that can be parsed.
+    `folder` is the folder of a spec of several files. All three must be specs that can be parsed.
     """
     settled = settled or Settled()
     here, before = _side(ours), _side({BASE: base})
@@ -52,13 +50,14 @@ def merge(
         base, theirs = renamed(base, BASE, found), renamed(theirs, THEIRS, found)
         before = _side({BASE: base})
     sides = (before, here, _side({THEIRS: theirs}))
-    merger = Merger(sides, settled, as_renamed(found), lambda path: upstream(_as_imported(path, found)))
+    merger = Merger(sides, settled, as_renamed(found))
     choices = merger.merge()
     files = patched(here, choices, folder)
     expected = merged_value(choices)
     result = _side({name: text for name, text in files.items() if text is not None})
     assert equal(result.value(), expected), "the text of a merge says what was chosen"
-    return Merged(files, tuple(merger.conflicts), tuple(merger.notices), frozenset(settled.used))
+    conflicts = (dataclasses.replace(each, path=_as_imported(each.path, found)) for each in merger.conflicts)
+    return Merged(files, tuple(conflicts), tuple(merger.notices), frozenset(settled.used))
 
 
 def _as_imported(path: Path, found: Sequence[Move]) -> Path:

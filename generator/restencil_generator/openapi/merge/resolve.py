@@ -148,11 +148,12 @@ def _merge(theirs: Theirs, base: str, out: Path, settled: Settled) -> Settlement
         raise SpecError(loaded.problems, loaded.sources)
     contents = {file: file.read_bytes().decode("utf-8") for file in loaded.files}
     ours = {file.as_posix(): text.removeprefix(BOM) for file, text in contents.items()}
-    merged = _merged(theirs, base, ours, out, settled)
+    folder = out.as_posix() if out.is_dir() else ""
+    merged = merge(base, ours, theirs.text, settled=settled, folder=folder)
     _check_names(settled, merged)
     marked = {file.as_posix() for file, text in contents.items() if text.startswith(BOM)}
     if merged.conflicts:
-        return Settlement({}, tuple(in_order(merged.conflicts)), merged.notices, loaded.sources)
+        return Settlement({}, tuple(in_order(_conflicts(theirs, merged))), merged.notices, loaded.sources)
     texts = {name: text for name, text in merged.files.items() if text is not None}
     result = load_texts(texts, out.name)
     if has_errors(result.problems):
@@ -163,25 +164,15 @@ def _merge(theirs: Theirs, base: str, out: Path, settled: Settled) -> Settlement
     return Settlement(files, (), merged.notices, loaded.sources)
 
 
-def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settled: Settled) -> Merged:
-    """Return the merge; if there are conflicts, merge again with the lines of the document."""
-    places_of: dict[NodePath, Where] = {}
+def _conflicts(theirs: Theirs, merged: Merged) -> list[Problem]:
+    """Return the conflicts of a merge, each with the line of the document."""
+    wheres = [where_of(theirs, conflict.path) for conflict in merged.conflicts]
+    places = theirs.places(wheres)
+    return [each.with_upstream(_line(places[at])) for each, at in zip(merged.conflicts, wheres, strict=True)]
 
-    def note(path: NodePath) -> str:
-        places_of[path] = where_of(theirs, path)
-        return ""
 
-    folder = out.as_posix() if out.is_dir() else ""
-    merged = merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=note)
-    if not merged.conflicts:
-        return merged
-    places = theirs.places(places_of.values())
-
-    def upstream_of(path: NodePath) -> str:
-        place = places[places_of[path]]
-        return f"{place.file}:{place.line}" if place.line else place.file
-
-    return merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=upstream_of)
+def _line(place: Place) -> str:
+    return f"{place.file}:{place.line}" if place.line else place.file
 
 
 def where_of(theirs: Theirs, path: NodePath) -> Where:

@@ -88,6 +88,19 @@ class Settled:
         return found[1] if found else None
 
 
+@dataclasses.dataclass(frozen=True)
+class Conflict(Problem):
+    """A node that both sides changed: its key path in theirs, and its values here, in the last import, and `now`."""
+
+    path: Path = ()
+    before: str = ""
+    now: str = ""
+
+    def with_upstream(self, place: str) -> Problem:
+        """Return the problem with the place of theirs in the document."""
+        return dataclasses.replace(self, hint=f"{self.before}, {place} now {self.now}")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Renamed:
     """A node with another name in ours than the last import gave it: its name `was`, and its origin."""
@@ -99,8 +112,7 @@ class Renamed:
 class Merger:
     """Decides for every node of three specs. `choices` are the top-level decisions; `problems` are the findings.
 
-    `renamed` are the nodes with another name in ours, which base and theirs already have; `upstream` returns the place
-    in the document of a node of theirs, for messages.
+    `renamed` are the nodes with another name in ours, which base and theirs already have.
     """
 
     def __init__(
@@ -108,14 +120,12 @@ class Merger:
         sides: tuple[Side, Side, Side],
         settled: Settled,
         renamed: Mapping[Path, Renamed],
-        upstream: Callable[[Path], str],
     ) -> None:
         self.base, self.ours, self.theirs = sides
         self.settled = settled
         self.renamed = renamed
         self.around_renamed = {path[:length] for path in renamed for length in range(len(path))}
-        self.upstream = upstream
-        self.conflicts: list[Problem] = []
+        self.conflicts: list[Conflict] = []
         self.notices: list[Problem] = []
 
     def merge(self) -> dict[str, Choice]:
@@ -226,8 +236,8 @@ class Merger:
         if base is not None and equal(before, here):
             return "theirs"
         last = f"last import {excerpt(base.node)}" if base is not None else "not in the last import"
-        texts = f"here {excerpt(ours.node)}, {last}, {self._upstream(path)}now {excerpt(theirs.node)}"
-        return self._conflict(shown(path), texts, _place(ours))
+        before = f"here {excerpt(ours.node)}, {last}"
+        return self._conflict(path, "", before, excerpt(theirs.node), _place(ours))
 
     def _set(self, path: Path, base: Part | None, ours: Part, theirs: Part) -> Choice:
         """Merge lists by adding and removing items; if both sides change the order, the order is ours."""
@@ -291,15 +301,17 @@ class Merger:
             return "ours"
         line, column = ours.key.line, ours.text.comments[ours.key.line][0]
         place = Place(ours.text.file, line + 1, column + 1, line + 1, len(ours.text.lines[line].rstrip("\r\n")) + 1)
-        texts = f"here '{ours.behind}', last import '{last}', {self._upstream(path)}now '{upstream}'"
-        return self._conflict(shown(path) + COMMENT, texts, place)
+        before = f"here '{ours.behind}', last import '{last}'"
+        return self._conflict(path, COMMENT, before, f"'{upstream}'", place)
 
     # -------------------------------------------------------------------------------------------------------- notices
 
-    def _conflict(self, name: str, texts: str, place: Place) -> Literal["ours", "theirs"]:
+    def _conflict(self, path: Path, mark: str, before: str, now: str, place: Place) -> Literal["ours", "theirs"]:
+        name = shown(path) + mark
         side = self.settled.side(name)
         if side is None:
-            self.conflicts.append(Problem("import-conflict", f"{name} changed here and upstream", place, texts))
+            message, hint = f"{name} changed here and upstream", f"{before}, upstream now {now}"
+            self.conflicts.append(Conflict("import-conflict", message, place, hint, path=path, before=before, now=now))
         return side or "ours"
 
     def _tell(self, code: str, path: Path, message: str, part: Part | None = None) -> None:
@@ -314,10 +326,6 @@ class Merger:
             if part is not None:
                 return _key_place(part)
         return Place(self.ours.texts[0].file)
-
-    def _upstream(self, path: Path) -> str:
-        place = self.upstream(path)
-        return f"{place} " if place else "upstream "
 
 
 def same(one: Part, other: Part, shape: Shape) -> bool:
