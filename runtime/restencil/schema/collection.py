@@ -10,18 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
-from ..base.values import (
-    LIST,
-    MAPPING,
-    SEQUENCE,
-    UNDEFINED,
-    ReadOnlyList,
-    is_dict,
-    is_list,
-    is_mapping,
-    same_json,
-    text_of,
-)
+from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
 from .containers import List, Object, Union, Values, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
@@ -246,7 +235,7 @@ class Collection(Schema):
 
     def normalize_items(self, value: Any, parent: object, key: str | None, writer: Writer) -> Any:
         """Normalize the items and return their stored form: a list or dict of primary keys."""
-        if not isinstance(value, (LIST, MAPPING)):
+        if not (is_list(value) or is_mapping(value)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
         if self.is_map and is_list(value):
             check_shape(self, value, writer, self.shape)
