@@ -51,10 +51,10 @@ class Records:
         params = {name: text for name, text in self.call.params.items() if name in names}
         place = self.call.resource.name, *params.values()
         singletons = self.tables.singletons
-        if place not in singletons:
-            singletons[place] = self._first(of, params) or Intake(self.tables).create(of, {}, params=params)
-        elif singletons[place] is None and self.call.endpoint.method == "PUT":
-            singletons[place] = Intake(self.tables).create(of, {}, params=params)
+        if place not in singletons or (singletons[place] is None and self.call.endpoint.method == "PUT"):
+            known = None if place in singletons else self._first(of, params)
+            # With `pk: []` there is one record, whatever the path.
+            singletons[place] = known or Intake(self.tables).create(of, {}, params=params, may_exist=True)
         row = singletons[place]
         if row is None or not any(row is one for _, one in self.tables.rows(of)):
             singletons[place] = None

@@ -187,6 +187,18 @@ def test_mock_unusual_requests_record_is_found_by_a_parameter_that_is_not_its_pk
     assert first["id"] not in ids(api.get("/repos"))
 
 
+def test_mock_unusual_requests_entity_without_key_is_one_record_at_all_paths_of_a_singleton() -> None:
+    """`pk: []` says so, although the path has a parameter."""
+    api = Api(
+        "restencil: 1\npackage: x\nresources:\n  prefs:\n    path: /users/:user/prefs\n    singleton: true\n"
+        "    schema: {entity: Prefs, pk: [], fields: {theme: string}}\n"
+    )
+    assert api("PUT", "/users/1/prefs", json={"theme": "dark"}).json() == {"theme": "dark"}
+    assert api.get("/users/2/prefs") == {"theme": "dark"}
+    assert [api("DELETE", f"/users/{user}/prefs").status_code for user in (1, 2)] == [204, 404]
+    assert api("PUT", "/users/2/prefs", json={"theme": "light"}).json() == {"theme": "light"}
+
+
 def test_mock_unusual_requests_record_of_an_example_is_found_by_the_parameters_of_the_example() -> None:
     """The example says what a parameter means that is no field."""
     examples = "    examples: {get: {params: {handle: hello}, response: {id: 1, name: First}}}\n"
