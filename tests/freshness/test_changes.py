@@ -1585,3 +1585,45 @@ def test_change_followed_by_the_get_of_another_record_renames_nothing(change: st
         assert session.call(f"tasks.{change}", id=1, body={"state": "closed"}).id == 2
         assert [(task.id, task.state) for task in session.call("tasks.get_list")] == [(1, "closed"), (2, "open")]
         assert session.call("tasks.get", id=1).state == "closed"
+
+
+LINES_OF_ORDERS = """
+entities:
+  Line: {fields: {id: integer, order_id: integer, ordered: boolean}}
+  Order: {fields: {id: integer, lines: {collection: [Line], nest: {order_id: id}}}}
+resources:
+  orders: {path: /orders/:id, schema: Order}
+  lines:
+    path: /orders/:order_id/lines/:id
+    schema: Line
+    search_params: {ordered: boolean?, order_by: string?}
+    endpoints: {shown: {path: /orders/:order_id/shown, schema: {items: {collection: [Line]}, total: integer?}}}
+"""
+
+
+def test_argument_that_begins_with_order_filters_if_it_selects() -> None:
+    """A parameter of the path does, one that is a field, and that of a nested list; others give the order of items."""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        order = int(target.split("/")[2])
+        items = [{"id": order, "order_id": order, "ordered": True}]
+        if method == "POST":
+            return {"id": 9, "order_id": order, "ordered": False}
+        if target == f"/orders/{order}":
+            return {"id": order, "lines": items}
+        return {"items": items} if "shown" in target else items
+
+    with small(LINES_OF_ORDERS, answer) as session:
+        lists: list[dict[str, Any]] = [{"order_id": 5}, {"order_id": 6}, {"order_id": 6, "ordered": True}]
+        for arguments in lists:
+            session.call("lines.get_list", **arguments)
+        session.call("lines.get_list", order_id=6, order_by="id")
+        session.call("lines.shown", order_id=5)
+        session.call("orders.get", id=7)
+        session.call("lines.create", order_id=6, body={})
+        known = session.bound("lines.get_list")
+        assert [[line.id for line in known.cached(**arguments)] for arguments in lists] == [[5], [6, 9], [6]]
+        assert [line.id for line in known.cached(order_id=6, order_by="id")] == [6, 9]
+        assert [line.id for line in session.bound("lines.shown").cached(order_id=5)["items"]] == [5]
+        assert [line.id for line in session.bound("orders.get").cached(id=7).lines] == [7]
+        assert [session.requests("lines.get_list", **arguments) for arguments in lists] == [[], [], []]

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from restencil_generator.codegen.imports import ERRORS, OBJECTS, Scope
 from restencil_generator.codegen.pyexpr import call, integer, pair, string, table
-from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, runtime_form, schema_of
+from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, non_filter_keys, runtime_form, schema_of
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.patterns import parts_entities
 from restencil_generator.spec.names import python_name
@@ -60,7 +60,7 @@ def _list_options(resource: d.Resource, scope: Scope) -> OptionValues:
     custom = listed.schema.custom
     return {
         "collection": None if custom is None else scope.hand_written(custom),
-        "non_filter_argument_keys": _value(listed.schema.non_filter_arguments),
+        "non_filter_argument_keys": non_filter_keys(listed.schema),
         "follow": None if custom is not None or listed.schema.follow else "False",
         "apart": string(listed.schema.apart) if listed.schema.apart else None,
     }

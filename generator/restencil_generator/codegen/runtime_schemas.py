@@ -172,14 +172,22 @@ def _object(members: tuple[d.Field, ...], scope: Scope, entity: d.Entity | None)
     return call(scope.schema("Object"), [schemas], wire) if wire else schemas
 
 
+def non_filter_keys(type: d.CollectionOf) -> str | None:
+    """Return the arguments of a collection that do not filter it; None for the default of the runtime."""
+    keys = type.non_filter_arguments if type.non_filters is None else type.non_filters
+    is_default = type.non_filters is None and not any(nest.argument.startswith("order") for nest in type.nest)
+    return None if is_default and not keys else pair(map(string, keys))
+
+
 def _collection(type: d.CollectionOf, scope: Scope, entity: d.Entity | None) -> str:
     options: dict[str, str] = {}
     if type.nest and entity is not None:
         fields = {nest.argument: entity.field(nest.field) for nest in type.nest}
         nested = {string(name): f"parent.get({string(field.wire)})" for name, field in fields.items() if field}
         options["nest_key"] = f"lambda parent, key: {table(nested)}"
-    if type.non_filter_arguments:
-        options["non_filter_argument_keys"] = pair(map(string, type.non_filter_arguments))
+    keys = non_filter_keys(type)
+    if keys is not None:
+        options["non_filter_argument_keys"] = keys
     if type.custom is None:
         if type.follow:
             options["follow"] = "True"

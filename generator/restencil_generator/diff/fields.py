@@ -268,6 +268,7 @@ COLLECTION_ATTRIBUTES: Final[Attributes[d.CollectionOf]] = {
     "custom": Value("hook-changed", sub="collection"),
     "follow": Value("freshness-changed"),
     "apart": Ignored("it is compared with the schema of an endpoint"),
+    "non_filters": Ignored("it comes from the arguments of the list, which are compared"),
 }
 
 

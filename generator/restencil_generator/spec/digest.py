@@ -28,6 +28,7 @@ _LEFT_OUT: Final = frozenset(
         ("Entity", "body_name"),
         ("Entity", "partial_body_name"),
         ("Object", "body_name"),
+        ("CollectionOf", "non_filters"),
         ("Field", "python"),
         ("Endpoint", "python"),
         ("Endpoint", "extenders"),

@@ -288,6 +288,8 @@ class CollectionOf(Type):
     `nest` pairs the JSON name of an argument with a field of the surrounding entity; `non_filter_arguments` are JSON
     names; `custom` is the collection class of the resource's `collection: python:…`. With `follow`, entities leave and
     join the list as they change; `apart` is its path, which distinguishes it from another list with the same arguments.
+    The runtime takes arguments whose names begin with `order` for the order of items: `non_filters` are all arguments
+    that do not filter if one of those does (`/orders/:order_id/items`), else None.
     """
 
     of: ListOf | ValuesOf
@@ -296,6 +298,7 @@ class CollectionOf(Type):
     custom: Reference | None = None
     follow: bool = True
     apart: str = ""
+    non_filters: tuple[str, ...] | None = None
     parts = ("of",)
 
     def unwrap(self) -> Type:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from restencil_generator.spec import model as d
 
@@ -69,10 +69,29 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
 
     return {
         name: dataclasses.replace(
-            resource, endpoints={member: kept(resource, endpoint) for member, endpoint in resource.endpoints.items()}
+            resource,
+            endpoints={
+                member: _filtered_by_order(kept(resource, endpoint)) for member, endpoint in resource.endpoints.items()
+            },
         )
         for name, resource in resources.items()
     }
+
+
+def _filtered_by_order(endpoint: d.Endpoint) -> d.Endpoint:
+    """Set `non_filters` of the list of an endpoint if an argument that begins with `order` filters it.
+
+    Parameters of the path do, and exact filters.
+    """
+    collection, exact = _collection_of(endpoint), endpoint.exact_filters or ()
+    if endpoint.schema is None or collection is None or collection.non_filter_arguments or collection.custom:
+        return endpoint
+    filters = [*(parameter.name for parameter in endpoint.path.parameters), *exact]
+    if not any(name.startswith("order") for name in filters):
+        return endpoint
+    names = (field.wire for field in endpoint.search_params)
+    non_filters = tuple(name for name in names if name.startswith("order") and name not in exact)
+    return dataclasses.replace(endpoint, schema=_of_lists(endpoint.schema, lambda: {"non_filters": non_filters}))
 
 
 def keep_fields_apart(entity: str, fields: tuple[d.Field, ...]) -> tuple[d.Field, ...]:
@@ -131,8 +150,13 @@ def _kept_apart(endpoint: d.Endpoint, places: Iterator[str]) -> d.Endpoint:
 
 
 def _apart(schema: d.Type, places: Iterator[str]) -> d.Type:
-    """Set `apart` of the collections in a schema to the next places; those within lists are not changed."""
+    """Set `apart` of the collections in a schema to the next places."""
+    return _of_lists(schema, lambda: {"apart": next(places)})
+
+
+def _of_lists(schema: d.Type, changes: Callable[[], dict[str, Any]]) -> d.Type:
+    """Change attributes of the collections in a schema; those within lists are not changed."""
     if isinstance(schema, d.CollectionOf):
-        return dataclasses.replace(schema, apart=next(places))
+        return dataclasses.replace(schema, **changes())
     is_left = isinstance(schema, _WITHOUT_OWN_LISTS)
-    return schema if is_left else schema.map(lambda part: _apart(part, places))
+    return schema if is_left else schema.map(lambda part: _of_lists(part, changes))
