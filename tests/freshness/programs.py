@@ -52,6 +52,7 @@ class World:
     has_max_age: bool = False
     newest_first: bool = False
     items: int = 3
+    reuses_keys: bool = False
 
     @property
     def is_shared(self) -> bool:
@@ -419,6 +420,7 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         has_etags=chance.random() < 0.3,
         newest_first=chance.random() < 0.3,
         items=chance.choice((3, 8)),
+        reuses_keys=chance.random() < 0.3,
     )
     # Each package takes its time to generate, so one form of it has all.
     is_usual = not made.optimistic and not made.has_envelope and made.needs == "all"

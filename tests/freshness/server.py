@@ -42,6 +42,7 @@ class Manners:
     has_max_age: bool = False
     newest_first: bool = False
     items: int = 3
+    reuses_keys: bool = False
 
 
 @dataclass
@@ -335,8 +336,8 @@ class Server:
     def _create(self, table: str, body: Row, outcome: str) -> Response:
         if self._is_taken(table, body):
             return Response(409, {"error": "taken"})
-        pk = self.next[table]
-        self.next[table] += 1
+        pk = max(self._rows(table), default=0) + 1 if self.manners.reuses_keys else self.next[table]
+        self.next[table] = max(self.next[table], pk + 1)
         self._rows(table)[pk] = {**_new(table), **{name: value for name, value in body.items() if name != "id"}}
         self._let_go()
         said = self._said(self._written(table, pk), outcome, body)
