@@ -61,7 +61,7 @@ def test_auth_servers_one_scheme_has_the_short_form(schemes: Any, security: Any,
             "the scheme 'hmac' does not define the header, cookie or query parameter of its key; "
             "use an `endpoint: python:`",
         ),
-        (None, "the scheme 'hmac' is required, but not declared; no credentials are sent for it"),
+        (None, "the scheme 'hmac' is named, but not declared; no credentials are sent for it"),
     ],
 )
 def test_auth_servers_scheme_that_cannot_be_sent_is_a_finding(scheme: Any, message: str) -> None:

@@ -131,10 +131,10 @@ class Access:
         return frozenset((each.place, each.parameter.lower()) for each in schemes if each.type == "apiKey")
 
     def _undeclared(self, used: Iterable[str]) -> None:
-        """Report schemes that are required but not declared."""
+        """Report schemes that operations name and the document does not declare."""
         for name in dict.fromkeys(used):
             if name not in self.document.schemes:
-                message = f"the scheme {quoted(name)} is required, but not declared; no credentials are sent for it"
+                message = f"the scheme {quoted(name)} is named, but not declared; no credentials are sent for it"
                 where = Where(self.document.source, "/security" if self.document.security else "")
                 self.document.findings.append(Finding("auth-not-carried", message, where))
 
