@@ -100,3 +100,23 @@ def test_response_layout_record_that_holds_a_list_is_no_list() -> None:
     found = written(made(paths, {"Deployment": deployment, "Schedule": record("id", id="string")}))
     endpoint = found["resources"]["deployments"]["endpoints"]["name"]
     assert endpoint["schema"] == "Deployment"
+
+
+def test_response_layout_key_next_to_the_record_is_an_envelope() -> None:
+    """`{"id": 1, "result": {"id": 1, "name": "a", …}}`: only the inner object has the members of the list's items."""
+    layer = record("id", "name", id="integer", name="string", text="string")
+    found = {"type": "object", "properties": {"id": {"type": "string"}, "result": ref("Layer"), "columns": many({})}}
+    listed = {"type": "object", "properties": {"count": {"type": "integer"}, "result": many(ref("Layer"))}}
+    paths = {"/layers": {"get": operation(listed)}, "/layers/{id}": {"get": operation(found)}}
+    result = written(made(paths, {"Layer": layer}))
+    assert list(result["entities"]) == ["Layer"]
+    assert result["resources"]["layers"]["response"] == {"envelope": "result"}
+
+
+def test_response_layout_record_that_contains_another_of_its_list_is_no_envelope() -> None:
+    """A record has members of the list's items itself, whatever it contains."""
+    item = record("id", "name", id="integer", name="string", text="string")
+    found = {**item, "properties": {**item["properties"], "result": ref("Item")}}
+    paths = {"/items": {"get": operation(many(ref("Item")))}, "/items/{id}": {"get": operation(found)}}
+    result = written(made(paths, {"Item": item}))
+    assert "response" not in result["resources"]["items"]

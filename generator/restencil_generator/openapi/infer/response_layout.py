@@ -107,15 +107,20 @@ class ResponseLayout:
         if record is None:
             return None
         key = self.keys.find(record, items, place, guess=guess)
-        if key is not None and key.rule <= STRONG:
+        is_record = key is not None and key.rule <= STRONG
+        if is_record and (items is None or len(self._common(record, items)) > 1):
             return One((), part, record, key)
         inner = self._wrapped(record, items, place, guess)
-        if inner is not None:
+        if inner is not None and (not is_record or len(self._common(inner.record, items)) > 1):
             return inner
         if key is not None:
             return One((), part, record, key)
         listed = self._in_a_list(record, items, place, guess)
         return listed or One((), part, record, None)
+
+    def _common(self, record: Record, items: Record | None) -> set[str]:
+        """Return the members that a record and the items of the list have in common."""
+        return set() if items is None else record.by_name.keys() & items.by_name.keys()
 
     def _wrapped(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
         level: list[tuple[tuple[str, ...], Record]] = [((), record)]
