@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,10 +15,13 @@ from tests.freshness.server import NOTHING, Response
 from tests.freshness.shapes import SHAPES
 from tests.freshness.small import client_before, package_of, small
 from tests.libraries import httpx
+from tests.patience import PATIENCE, eventually
 from tests.storage.servers import needs_server
 from tests.storages import PatientStore, sqlite_storage
 
 import restencil
+from restencil import MemoryStorage
+from restencil.storage import Loaded, Page
 
 SHARED: Final = World(sqlite=True)
 
@@ -384,6 +388,61 @@ def test_list_is_right_after_two_processes_delete_and_create_one_key(made_first:
         for through in changes:
             session.sync()
             assert {note.id for note in session.call("notes.get_list", "whole", through)} == {*texts}
+
+
+class Meanwhile(MemoryStorage):
+    """A remote storage for whose thread that writes something happens while it looks for lists.
+
+    What was committed then is heard of, but not loaded before the thread has written.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(inline=False, write_behind="1h")
+        self.meanwhile: Callable[[], object] | None = None
+        self.is_heard = threading.Event()
+        self.has_written = threading.Event()
+        self._writer = 0
+
+    def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
+        """A page of keys; afterwards what is to happen meanwhile."""
+        found, meanwhile = super().scan(table, after, limit), self.meanwhile
+        if meanwhile is not None:
+            self._writer, self.meanwhile = threading.get_ident(), None
+            meanwhile()
+            assert self.is_heard.wait(PATIENCE)
+        return found
+
+    def load(self, *places: Any) -> Loaded:
+        """The rows; other threads than the one that writes wait for it."""
+        if self._writer and threading.get_ident() != self._writer:
+            self.is_heard.set()
+            assert self.has_written.wait(PATIENCE)
+        return super().load(*places)
+
+
+def test_list_keeps_a_change_that_is_written_while_another_process_commits_the_list() -> None:
+    """The writing process hears of the other commit after it has looked which rows it needs, and before it writes."""
+    texts = {1: "one"}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            texts[2] = "two"
+            return httpx.Response(201, json={"id": 2, "text": "two"})
+        return httpx.Response(200, json=[{"id": id, "text": text} for id, text in texts.items()])
+
+    storage, module = Meanwhile(), package_of(NOTES)
+    with PatientStore(storage=storage) as store, PatientStore(storage=storage.another()) as other:
+        client, others = (client_before(module, answer, store=one) for one in (store, other))
+        client.notes.get_list()
+        store.flush()
+        others.notes.get_list.fetch()
+        client.notes.create(body={"text": "two"})
+        storage.meanwhile = other.flush
+        heard = other.storage_stats().entries
+        store.flush()
+        storage.has_written.set()
+        eventually(lambda: other.storage_stats().entries > heard)
+        assert [[note.id for note in one.notes.get_list()] for one in (client, others)] == [[1, 2], [1, 2]]
 
 
 @pytest.mark.parametrize("elapsed", [0, 5], ids=["in one millisecond", "one after the other"])

@@ -164,6 +164,10 @@ class LogConsumer:
         base, hydrator = self._store_state.base, self._hydrator
         written = *entry.changed.items(), *entry.gone.items()
         changed = [(table, pk) for table, pks in written for pk in pks]
+        bases = self._write_behind.queue.bases
+        for cell in changed:
+            if cell in bases and bases[cell].rev < entry.number:
+                del bases[cell]  # pending writes are rebased onto the row as it is now
         keys = {key for key in entry.keys if key in base.results or key in base.key_metas}
         held = {cell for cell in changed if base.get(*cell) is not UNDEFINED}
         for table in {table for table, pk in changed if (table, pk) not in held}:

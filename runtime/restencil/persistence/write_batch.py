@@ -332,16 +332,9 @@ class ConflictReads:
 
     def look_through(self, batch: WriteBatch) -> bool:
         """Load the rows that a batch depends on; False if the storage does not respond."""
-        connection, queue = self._connection, self._queue
+        connection, bases = self._connection, self._queue.bases
         with connection.lock:
-            known, bases = connection.known, queue.bases
-            needed: list[EntityPath] = []
-            if known.only_here or known.unverified:
-                only_here, is_unverified = known.only_here, known.is_unverified
-                needed += (
-                    cell for cell in batch.cells() if (cell in only_here or is_unverified(cell)) and cell not in bases
-                )
-            needed += self._overlapping(batch)
+            needed = [*self.unread(batch), *self._overlapping(batch)]
             self._forget_overlaps(batch)
             joins: dict[str, list[PendingWrite]] = {}
             for pending in batch.actions:
@@ -362,6 +355,17 @@ class ConflictReads:
                     if cell not in bases:
                         needed.append(cell)
         return self._load([*dict.fromkeys(needed)]) and self._load(self._moved(batch))
+
+    def unread(self, batch: WriteBatch) -> list[EntityPath]:
+        """Return the cells of a batch whose stored rows are unknown, also because others have changed them since."""
+        known, bases = self._connection.known, self._queue.bases
+        if not (known.only_here or known.unverified or batch.joined):
+            return []
+        return [
+            cell
+            for cell in batch.cells()
+            if cell not in bases and (cell in batch.joined or cell in known.only_here or known.is_unverified(cell))
+        ]
 
     def _overlapping(self, batch: WriteBatch) -> list[EntityPath]:
         """Return rows that other stores wrote while the response that now replaces them was in flight."""

@@ -253,6 +253,11 @@ class WriteBehind:
                 with self._store.lock:
                     if self._batch is not batch:
                         return True  # there was a reset meanwhile
+                    unread = self._conflict_reads.unread(batch)
+                    if unread and attempts < _ATTEMPTS:  # others have changed them since they were read
+                        attempts += 1
+                        continue
+                    batch.given_up.update(unread)
                     batch.make(self._store_state, self.connection, self.queue)
                 encoded = batch.encoded(self.connection, self._registry)
                 if batch.unstorable or batch.is_too_big:
