@@ -333,5 +333,30 @@ CASES: Final = {
         deliver 11
         next 1
     """,
+    "a record that refers to a deleted one, whose key the server uses again": """
+        world reuses_keys
+        items.get(id=1)
+        users.delete(id=2) -> whole
+        users.create(body={'name': 'cy'}) -> whole
+        users.get(id=2)
+    """,
+    "a record with a deleted one inside, whose key the server uses again": """
+        world reuses_keys, embeds_owner
+        items.get(id=1)
+        users.delete(id=2) -> 204
+        users.create(body={'name': 'cy'}) -> whole
+        users.get(id=2)
+    """,
+    "a record that refers to one that is deleted and created at once": """
+        world reuses_keys
+        items.get(id=1)
+        start 1: users.delete(id=2) -> whole
+        start 2: users.create(body={'name': 'cy'}) -> whole
+        serve 1
+        serve 2
+        deliver 2
+        deliver 1
+        users.get(id=2)
+    """,
 }
 """Programs by what they show."""

@@ -301,7 +301,7 @@ class _Effects:
         adds = self._tx.is_created or (schema is not None and schema.adds)
         if self._named:
             self.mark_named(existence=adds or not is_certain)
-            if not is_certain:
+            if schema is not None and schema.removes:
                 self._stale.arguments.update(pk for _, pk in self._named)
         if adds:
             for table in self.tables:
