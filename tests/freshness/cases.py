@@ -358,5 +358,10 @@ CASES: Final = {
         deliver 1
         users.get(id=2)
     """,
+    "an iteration by links meets a rename without an outcome": """
+        run 3: items.by_link.iterate()
+        next 3
+        items.rename(id=2, body={'id': 6}) -> 500
+    """,
 }
 """Programs by what they show."""

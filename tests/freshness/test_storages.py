@@ -34,6 +34,13 @@ CASES: Final = {
         items.create(body={'team': 1}) -> whole
         watch items.get_list(order='id')
     """,
+    "another process deletes a record that is referred to, and creates one with its key": """
+        world sqlite, reuses_keys
+        items.get(id=1)
+        other.users.delete(id=2) -> whole
+        other.users.create(body={'name': 'cy'}) -> whole
+        users.get(id=2)
+    """,
     "a list that another process asks for after a change, at the same moment": """
         world sqlite, has_etags
         other.items.partial_update(id=1, body={'title': 'x1', 'state': 'open', 'note': None, 'owner': 2}) -> part

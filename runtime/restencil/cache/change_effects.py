@@ -301,8 +301,10 @@ class _Effects:
         adds = self._tx.is_created or (schema is not None and schema.adds)
         if self._named:
             self.mark_named(existence=adds or not is_certain)
-            if schema is not None and schema.removes:
+            if not is_certain:
                 self._stale.arguments.update(pk for _, pk in self._named)
+            if schema is not None and schema.removes:
+                self._stale.deleted.update(self._named)
         if adds:
             for table in self.tables:
                 self._mark_lists(table, ())
@@ -342,6 +344,7 @@ class _Effects:
             left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
             mark_lists(stale, self._writer.underlying, table, followed=left)
             stale.arguments.add(pk)
+            stale.deleted.add((table, pk))
         self._mark_subpaths(cells)
 
     def _mark_subpaths(self, cells: Sized[EntityPath]) -> None:

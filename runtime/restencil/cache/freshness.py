@@ -388,7 +388,7 @@ class _Judge:
         event = marks.of_record(cell)
         mark = marks.or_unchanged(event, cell, number)
         if mark.number >= number:  # a later response may have contained all of the record
-            if self._deleted_at(cell, event) >= number:
+            if marks.of_deletion(cell).number >= number:  # the server may have used its key again
                 return _Part(STALE, mark)
             number = max(number, self._whole(cell)[0])
             mark = marks.or_unchanged(event, cell, number)
@@ -426,7 +426,7 @@ class _Judge:
         mark = marks.or_unchanged(event, cell, number)
         if stored is UNDEFINED or stored is INVALID:
             return _Part(STALE, mark) if mark.number >= number else _FRESH
-        gone = self._gone(cell, number, self._deleted_at(cell, event), mark, received)
+        gone = self._gone(cell, number, marks.of_deletion(cell).number, mark, received)
         if gone is not _FRESH:
             return gone
         whole, expires_at = self._whole(cell)
@@ -452,13 +452,6 @@ class _Judge:
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response contained all of {cell[0]} {cell[1]}, to which it refers")
         return self._by_request(get, mark)
-
-    def _deleted_at(self, cell: EntityPath, event: Mark) -> float:
-        """Return the number of the event that may have deleted a record, whose key the server may have used again.
-
-        Nothing that referred to it before then refers to the new record. `event` is the last event of the record.
-        """
-        return min(event.number, self._base.marks.of_argument(cell[1]).number)
 
     def _gone(self, cell: EntityPath, number: float, gone: float, mark: Mark, received: Received) -> _Part:
         """Return the freshness of a record that does not exist according to its own request.

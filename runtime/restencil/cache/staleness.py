@@ -67,6 +67,8 @@ class StaleSet:
         self.event = event
         self.cells: set[EntityPath] = set()
         """Records, and memberships of lists."""
+        self.deleted: set[EntityPath] = set()
+        """Records that were deleted, or may have been: no earlier reference is to a new record with their key."""
         self.evicted: set[EntityPath] = set()
         """Evicted records and memberships of lists, which may be unchanged."""
         self.keys: set[str] = set()
@@ -192,8 +194,8 @@ class StaleMarks:
     def _forget_oldest(self, kind: str) -> None:
         """Replace the oldest mark of a kind.
 
-        That of a record or list becomes one on its table, that of an argument one on all arguments, others on
-        everything.
+        That of a record or list becomes one on its table, that of an argument one on all arguments, that of a deletion
+        one on all records of its table, others on everything.
         """
         marks = self._marks[kind]
         place = next(iter(marks))
@@ -202,6 +204,8 @@ class StaleMarks:
             marks, place = self._marks["tables"], place[0]
         elif kind == "arguments":
             place = EVERY_RECORD
+        elif kind == "deleted":
+            place = place[0], EVERY_RECORD
         else:
             self._raise_floor(mark.number)
             return
@@ -252,6 +256,11 @@ class StaleMarks:
     def of_removal(self, cell: EntityPath) -> Mark:
         """Return the mark of the last event that may have deleted a record: it named it, or no record of its table."""
         return max(self.of_argument(cell[1]), self._of("tables", cell[0]), self._floor)
+
+    def of_deletion(self, cell: EntityPath) -> Mark:
+        """Return the mark of the last event that deleted a record, or of a delete without a response."""
+        marks = self._marks["deleted"]
+        return max(marks.get(cell, NO_MARK), marks.get((cell[0], EVERY_RECORD), NO_MARK), self._floor)
 
     def of_argument(self, value: str) -> Mark:
         """Return the mark of the last event that may have deleted the records with this primary key."""

@@ -84,6 +84,7 @@ def stale_of(
                 stale.spared[name] = number
         elif kind in _NAMES:
             getattr(stale, _NAMES[kind]).add(name)
+    stale.deleted.update(cell for cell in stale.cells if cell[1] in stale.arguments)
     return stale
 
 
