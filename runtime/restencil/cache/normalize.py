@@ -190,25 +190,10 @@ class Normalization(RecordWriter):
         if self.write_set is not None:
             self.write_set.collections.append(PutList(table, pk, items, is_page=True, keeps_times=self._keeps_times))
 
-    def note_joins(
-        self,
-        table: str,
-        pk: str | None,
-        accepts: Callable[[str], bool],
-        change: Callable[[str, Any], Any],
-        *,
-        refreshes: bool = False,
-        moved: Mapping[tuple[str, str], Any] | None = None,
-        change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
-    ) -> None:
-        """Record an edit of all matching collections of a table, or of one.
-
-        `change_of` returns `change` for records of the entities before and after; `moved` has the known ones.
-        """
+    def note_joins(self, edit: EditList) -> None:
+        """Record an edit of all matching collections of a table, or of one."""
         if self.write_set is not None:
-            self.write_set.collections.append(
-                EditList(table, pk, accepts, change, refreshes, moved or {}, change_of, keeps_times=self._keeps_times)
-            )
+            self.write_set.collections.append(edit._replace(keeps_times=self._keeps_times))
 
     def edit_collections(
         self,
@@ -221,7 +206,7 @@ class Normalization(RecordWriter):
         change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
         """Edit all matching collections of a table, and record the edit for those that are only in the storage."""
-        self.note_joins(table, None, accepts, change, refreshes=refreshes, moved=moved, change_of=change_of)
+        self.note_joins(EditList(table, None, accepts, change, refreshes, moved or {}, change_of))
         for pk in [pk for pk in self.change.pks(table) if accepts(pk)]:
             existing = self.stored_collection(table, pk)
             changed = None if existing is None else change(pk, existing)

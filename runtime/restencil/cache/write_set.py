@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
 """The records of an entity before and after an action; None if there is none."""
+
+_NO_ENTITIES: Final[Mapping[EntityPath, Records]] = {}
 
 
 class MergeRecord(NamedTuple):
@@ -56,11 +58,11 @@ class EditList(NamedTuple):
     """Whether the edit may concern the collection with this primary key."""
     change: Callable[[str, Any], Any]
     """Returns the changed items of a collection, from its primary key and items; the same object if unchanged."""
-    refreshes: bool
+    refreshes: bool = False
     """Whether matching collections get the times of the action, also if they are unchanged."""
-    moved: Mapping[EntityPath, Records]
+    moved: Mapping[EntityPath, Records] = _NO_ENTITIES
     """The entities whose records determine the edit, as memory knew them."""
-    change_of: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None
+    change_of: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None = None
     """Returns `change` for other records of these entities."""
     keeps_times: bool = False
     """Whether added items leave the times of the list unchanged."""

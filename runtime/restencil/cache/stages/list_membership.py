@@ -23,6 +23,7 @@ from ...schema.collection import (
 )
 from ...schema.stored import entries_of, known_record
 from ..tables import ListBinding, ResultMeta, Tables
+from ..write_set import EditList
 from .races import contents_of
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class _ListUpdate:
                 return without(items, [entry])
             return items if collection.is_map else append(items, [entry])
 
-        self.writer.note_joins(collection.table_key, None, accepts, change)
+        self.writer.note_joins(EditList(collection.table_key, None, accepts, change))
 
     def entry(self, collection: Collection) -> Any:
         """Return the entity as an item of a list; in a list of several entity classes, items contain their name."""
@@ -154,13 +155,18 @@ class _ListUpdate:
 
     def add(self, path: EntityPath, existing: Any, entry: Any) -> None:
         """Add the entity to a list."""
-        self.writer.change_collection(*path, append(existing, [entry]))
-        self.writer.note_joins(*path, _always, lambda pk, items: append(items, [entry]))
+        self._edit(path, existing, lambda items: append(items, [entry]))
 
     def remove(self, path: EntityPath, existing: object, entry: object) -> None:
         """Remove the entity from a list."""
-        self.writer.change_collection(*path, without(existing, [entry]))
-        self.writer.note_joins(*path, _always, lambda pk, items: without(items, [entry]))
+        self._edit(path, existing, lambda items: without(items, [entry]))
+
+    def _edit(self, path: EntityPath, existing: Any, change: Callable[[Any], Any]) -> None:
+        def change_of(pk: str, items: object) -> Any:
+            return change(items)
+
+        self.writer.change_collection(*path, change(existing))
+        self.writer.note_joins(EditList(*path, _always, change_of))
 
     def count(self, listings: list[ListBinding], moved: int) -> None:
         """Change the totals of a list by the number of members that it gained or lost."""
