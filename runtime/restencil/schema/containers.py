@@ -50,10 +50,10 @@ REFERENCE: Final = frozenset({"id", "schema"})
 class Polymorphic(Schema):
     """A value of one of several types; a stored reference is `{"id": …, "schema": name}` with the name of its type."""
 
-    @property
-    def mapping(self) -> Mapping[Any, Schema | None]:
+    @cached_property
+    def mapping(self) -> dict[Any, Schema | None]:
         """The types that values can refer to, by name."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no mapping")
 
     @property
     def wire_model(self) -> Any:
@@ -104,7 +104,7 @@ class Polymorphic(Schema):
 
     def shown(self, stored: Any, reader: Reader) -> Any:
         """Denormalize a value that is no reference."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no shown")
 
 
 class Union(Polymorphic):
@@ -123,7 +123,7 @@ class Union(Polymorphic):
         self.attribute = schema_attribute
 
     @cached_property
-    def mapping(self) -> dict[Any, Schema | None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def mapping(self) -> dict[Any, Schema | None]:
         """The schemas by the value of the attribute that selects them."""
         return {name: schema_of(raw) for name, raw in self.raw.items()}
 

@@ -127,7 +127,7 @@ class OneOf(Polymorphic):
         return tuple(map(_alternative, self.raw))
 
     @cached_property
-    def mapping(self) -> dict[Any, Schema | None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def mapping(self) -> dict[Any, Schema | None]:
         return {one.name: one.schema for one in self.alternatives if one.is_entity}
 
     @cached_property
