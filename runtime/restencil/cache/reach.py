@@ -36,13 +36,13 @@ def reach_of(schema: Schema | None, *, is_choice: bool = False, params: frozense
     With `is_choice`, the server chooses the entities, which are then like a list that is no collection. It also chooses
     the record that a result is, if `params`, the path parameters, do not contain its primary key; None: they name it.
     """
-    walk = _Walk()
+    walk, unnamed = _Walk(), set[str]()
     try:
         walk.visit(schema)
         if is_choice:
             walk.plain_lists.update(tables_of(schema, with_collections=False))
-        entities = () if schema is None or params is None else schema.entities.values()
-        unnamed = {entity.table_key for entity in entities if not entity.model.is_named_by(params or frozenset())}
+        if schema is not None and params is not None:
+            unnamed.update(one.table_key for one in schema.entities.values() if not one.model.is_named_by(params))
     except Exception:  # a class that is referred to by its name does not exist yet
         return None
     models = {table: tuple(found) for table, found in walk.models.items()}

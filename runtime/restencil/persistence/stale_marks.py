@@ -84,6 +84,7 @@ def stale_of(
                 stale.spared[name] = number
         elif kind in _NAMES:
             getattr(stale, _NAMES[kind]).add(name)
+    # A storage has no mark of its own for deletions: an event that may have deleted a record marks both of these.
     stale.deleted.update(cell for cell in stale.cells if cell[1] in stale.arguments)
     return stale
 

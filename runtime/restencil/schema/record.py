@@ -373,14 +373,11 @@ class Model:
     @cached_property
     def codecs(self) -> dict[str, Codec]:
         """The conversions of fields that are no relations, by Python name; annotations are evaluated at first use."""
-        decoders: Mapping[str, Any] = self.setting("decode", {})
-        encoders: Mapping[str, Any] = self.setting("encode", {})
         found: dict[str, Codec] = {}
         for name, declared in self.fields.items():
             if name in self.related:
                 continue
-            decode = declared.decode or decoders.get(name)
-            encode = declared.encode or encoders.get(name)
+            decode, encode = self.conversions_of(name)
             built_in = self._built_in(declared) if decode is None or encode is None else None
             if decode is not None or encode is not None or built_in is not None:
                 found[name] = Codec(
@@ -388,6 +385,12 @@ class Model:
                     encode or (built_in.encode if built_in else encode_any),
                 )
         return found
+
+    def conversions_of(self, name: str) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:
+        """Return the functions that a field, or the class for it, declares to decode and encode its values."""
+        declared = self.fields.get(name)
+        decode = (declared and declared.decode) or self.setting("decode", {}).get(name)
+        return decode, (declared and declared.encode) or self.setting("encode", {}).get(name)
 
     def _built_in(self, declared: Field) -> Codec | None:
         """Return the conversion for the type of a field. Raises TypeError for a `format` if it is not a datetime."""

@@ -25,8 +25,7 @@ class Relation:
         self.name = name
         self.in_json = model.to_json.get(name, name)
         self._raw = raw
-        decode = (declared and declared.decode) or model.setting("decode", {}).get(name)
-        encode = (declared and declared.encode) or model.setting("encode", {}).get(name)
+        decode, encode = model.conversions_of(name)
         self.codec = Codec(decode or self._decoded, encode or self._encoded)
         """The conversion of values outside of a store."""
         self.raises = declared is not None and declared.required
