@@ -29,7 +29,7 @@ from restencil import Controller, Entity, create_resource
 STORAGE: Final = str(Path(restencil.__file__).parent / "storage")
 WRITING: Final = tuple(
     str(Path(restencil.__file__).parent / "persistence" / f"{name}.py")
-    for name in ("write_behind", "write_queue", "connection")
+    for name in ("write_behind", "write_queue", "connection", "timeline")
 )
 PLACE: Final = "https://api.test"
 #: An interrupt in a finalizer, and a file that is closed late, are no matter of locks.

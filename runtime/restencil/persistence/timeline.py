@@ -44,8 +44,8 @@ class Timeline:
     def begin(self, commit: int) -> None:
         """Start over at this newest commit; stored entries are ordered by their commits alone."""
         self._opened = commit
-        self._known_at: list[float] = [self._next_number()]
-        self._known: list[int] = [commit]
+        self._known: list[tuple[float, int]] = [(self._next_number(), commit)]
+        """The commits that exist, each after the local number at which this store learned of it."""
         self._own: deque[Event] = deque(maxlen=_MOST_EVENTS)
         """The committed events of this store, in the order of their commits."""
         self._others: list[int] = []
@@ -88,11 +88,10 @@ class Timeline:
 
     def knows(self, commit: int, *, taken: bool) -> None:
         """Note that this commit exists. With `taken`, this store has applied it and all earlier ones."""
-        if commit > self._known[-1]:
-            self._known_at.append(self._next_number())
-            self._known.append(commit)
+        if commit > self._known[-1][1]:
+            self._known.append((self._next_number(), commit))
             if len(self._known) > 2 * _MOST_EVENTS:
-                del self._known[:_MOST_EVENTS], self._known_at[:_MOST_EVENTS]
+                del self._known[:_MOST_EVENTS]
         if taken:
             self._taken = max(self._taken, commit)
 
@@ -149,8 +148,8 @@ class Timeline:
             return -1
         if number < _STORED / 2:
             return floor(number - _STORED)
-        at = bisect_left(self._known_at, number)
-        known = self._known[at - 1] if at else 0 if self._opened == 0 and self._known[0] == 0 else -1
+        at = bisect_left(self._known, (number,))
+        known = self._known[at - 1][1] if at else 0 if self._opened == 0 and self._known[0][1] == 0 else -1
         if known < 0:
             return known
         # A request knows the earlier events of its own store, even those that were committed later.
