@@ -340,8 +340,8 @@ CASES: Final = {
         users.create(body={'name': 'cy'}) -> whole
         users.get(id=2)
     """,
-    "a record with a deleted one inside, whose key the server uses again": """
-        world reuses_keys, embeds_owner
+    "a record that refers to one deleted without content, whose key the server uses again": """
+        world reuses_keys
         items.get(id=1)
         users.delete(id=2) -> 204
         users.create(body={'name': 'cy'}) -> whole
