@@ -182,6 +182,11 @@ CASES: Final = {
         items.by_page.get_page(page=3)
         items.by_page.iterate()
     """,
+    "an iteration after the page behind the last one was loaded": """
+        items.by_last()
+        items.by_last.get_page(after=4)
+        run 1: items.by_last.iterate()
+    """,
     "an iteration by URL, and a delete whose outcome is unknown": """
         run 4: items.by_url.iterate()
         next 4
@@ -357,6 +362,20 @@ CASES: Final = {
         deliver 2
         deliver 1
         users.get(id=2)
+    """,
+    "a live read requests a stale reference beside what was evicted": """
+        world bound=2, optimistic, needs=required, leaves_out_null, has_etags
+        start 3: items.get_list(kind='b')
+        start 7: teams.get(id=2)
+        items.update(id=2, body={'kind': 'b', 'owner': 2, 'team': 2}) -> 204
+        start 12: items.create(body={'title': 'y', 'kind': 'b', 'state': 'closed'}) -> part
+        start 14: items.delete(id=1) -> lost
+        serve 7
+        watch items.by_cursor()
+        start 22: items.update(id=3, body={'kind': 'a', 'rank': 1, 'body': 'P', 'owner': 1}) -> whole
+        view.teams.partial_update(id=2, body={'name': 'q'}) -> whole
+        start 25: items.by_last.iterate()
+        start 27: users.by_name(name='ada')
     """,
     "an iteration by links meets a rename without an outcome": """
         run 3: items.by_link.iterate()

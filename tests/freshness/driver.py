@@ -509,12 +509,11 @@ class Iteration:
 class Run:
     """A program as it runs: `check` compares after a step, `finish` after all of them."""
 
-    def __init__(self, program: Program, api: Api, *, check_all: bool = False, at_end: bool = True) -> None:
+    def __init__(self, program: Program, api: Api, *, check_all: bool = False) -> None:
         self.program = program
         self.api = api
         self.outcome = Outcome()
         self.check_all = check_all
-        self.at_end = at_end
         self.operations: list[Operation] = []
         self.watched: list[tuple[Step, list[Any], Task[Any]]] = []
         self.iterations: dict[int, Iteration] = {}
@@ -789,8 +788,6 @@ class Run:
         if not self.outcome.differences:
             self.check()
             self.check_watched()
-        if not self.at_end:
-            return
         for through in [*session.clients]:
             for name, arguments in self.api.reads:
                 if self.outcome.differences:
@@ -857,6 +854,6 @@ def is_one(key: tuple[Any, str], *looks: Callable[[], Any]) -> bool:
     return all(one is shown[0] for one in shown)
 
 
-def run(program: Program, api: Api = CHANGES, *, check_all: bool = False, at_end: bool = True) -> Outcome:
+def run(program: Program, api: Api = CHANGES, *, check_all: bool = False) -> Outcome:
     """Runs a program and compares; `check_all` compares after each step, and not after every fourth one."""
-    return Run(program, api, check_all=check_all, at_end=at_end).run()
+    return Run(program, api, check_all=check_all).run()

@@ -137,14 +137,6 @@ def test_views_show_data_however_old(session: Session) -> None:
     assert session.asked(before) == []
 
 
-def test_views_show_a_stale_value_until_the_new_one_comes(session: Session) -> None:
-    """After a change without a body the old record still shows in `cached`, and counts as stale."""
-    session.call("items.get", id=1)
-    session.call("items.mute", "204", id=1, body={"title": "new"})
-    assert session.bound("items.get").cached(id=1).title == "t1"
-    assert not session.is_fresh("items.get", {"id": 1})
-
-
 @pytest.mark.parametrize("cause", ["expiry", "expire()", "change"])
 def test_live_read_fetches_what_turns_stale_under_it(session: Session, cause: str) -> None:
     """An open live read asks once when its data turns stale, and shows the new value."""

@@ -67,14 +67,12 @@ def test_choice_of_the_server_is_stale_after_a_create(
 
 
 VERSIONS = """
-entities:
-  Version: {fields: {id: integer, text: string}}
+entities: {Version: {fields: {id: integer, text: string}}}
 resources:
   prompts:
     path: /prompts/:name
     schema: {entity: Prompt, pk: name, fields: {name: string}}
-    endpoints:
-      add: {method: POST, path: "/prompts/:name/versions", body: {text: string}, schema: Version}
+    endpoints: {add: {method: POST, path: "/prompts/:name/versions", body: {text: string}, schema: Version}}
   versions: {path: "/versions/:id", schema: Version}
   newest: {path: "/prompts/:prompt/newest", singleton: true, schema: Version, members: [get]}
 """

@@ -25,10 +25,7 @@ resources:
     endpoints:
       put_input: {method: POST, path: /runs/:id/input, body: any, schema: any}
       get_input: {path: "/runs/:id/input/:key", params: {key: string}, schema: any}
-  names:
-    path: /runs/name/:name
-    schema: Run
-    members: [get]
+  names: {path: /runs/name/:name, schema: Run, members: [get]}
 """
 
 
@@ -225,8 +222,7 @@ resources:
   notes:
     path: /notes/:id
     schema: {entity: Note, fields: {id: integer, title: string}}
-    endpoints:
-      get: {header_params: {if_match: {type: string, optional: true, in_key: false}}}
+    endpoints: {get: {header_params: {if_match: {type: string, optional: true, in_key: false}}}}
 """
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -12,8 +12,7 @@ from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
 
 SPEC = """
-entities:
-  Flow: {fields: {id: integer, name: string}}
+entities: {Flow: {fields: {id: integer, name: string}}}
 resources:
   flows:
     path: /flows/:id

@@ -178,8 +178,7 @@ def test_change_under_an_unmapped_parameter_makes_its_record_stale() -> None:
 
 
 COMPOUND = """
-entities:
-  Issue: {pk: [owner, number], fields: {owner: string, number: integer, title: string}}
+entities: {Issue: {pk: [owner, number], fields: {owner: string, number: integer, title: string}}}
 resources:
   issues:
     path: /repos/:owner/issues/:number
@@ -280,43 +279,25 @@ def test_rpc_change_makes_stale_the_record_that_its_body_names(session: Session,
     assert session.requests("models.get", name="n") == []
 
 
-CARDS = """
-entities:
-  Note: {fields: {id: integer, card: integer, text: string}}
-  Card: {fields: {id: integer, title: string, notes: {collection: [Note], nest: {card: id}}}}
-resources:
-  cards: {path: /cards/:id, schema: Card, optimistic: true}
-"""
-
-
-def test_partial_update_of_a_record_with_a_nested_list_shows_optimistically() -> None:
-    """The record with the changes in the body shows at once, and its nested list stays."""
-    card = {"id": 1, "title": "a", "notes": [{"id": 1, "card": 1, "text": "n"}]}
-    with small(CARDS, lambda method, target, body: {**card, **(body or {})}) as session:
-        session.call("cards.get", id=1)
-        session.begin(Step("start", 1, "cards.partial_update", {"id": 1, "body": {"title": "b"}}))
-        shown = session.bound("cards.get").cached(id=1)
-        assert (shown.title, [note.text for note in shown.notes]) == ("b", ["n"])
-        session.step_held(1, deliver=True)
-
-
-UNION_WITH_NOTES = """
+POSTS = """
 entities:
   Note: {fields: {id: integer, post: integer, text: string}}
   Link: {fields: {id: integer, kind: {const: link}, title: string}}
   Post: {fields: {id: integer, kind: {const: post}, title: string, notes: {collection: [Note], nest: {post: id}}}}
 resources:
+  posts: {path: /posts/:id, schema: Post, optimistic: true}
   things: {path: /things/:id, schema: {union: {link: Link, post: Post}, attribute: kind}, optimistic: true}
 """
 
 
-def test_partial_update_of_a_union_with_a_nested_list_shows_optimistically() -> None:
-    """The class of the record says which of its members are nested lists."""
+@pytest.mark.parametrize("resource", ["posts", "things"], ids=["an entity", "a union"])
+def test_partial_update_of_a_record_with_a_nested_list_shows_optimistically(resource: str) -> None:
+    """The record with the changes in the body shows at once, and its nested list, of which its class tells, stays."""
     post = {"id": 1, "kind": "post", "title": "a", "notes": [{"id": 1, "post": 1, "text": "n"}]}
-    with small(UNION_WITH_NOTES, lambda method, target, body: {**post, **(body or {})}) as session:
-        session.call("things.get", id=1)
-        session.begin(Step("start", 1, "things.partial_update", {"id": 1, "body": {"title": "b"}}))
-        shown = session.bound("things.get").cached(id=1)
+    with small(POSTS, lambda method, target, body: {**post, **(body or {})}) as session:
+        session.call(f"{resource}.get", id=1)
+        session.begin(Step("start", 1, f"{resource}.partial_update", {"id": 1, "body": {"title": "b"}}))
+        shown = session.bound(f"{resource}.get").cached(id=1)
         assert (shown.title, [note.text for note in shown.notes]) == ("b", ["n"])
         session.step_held(1, deliver=True)
 
@@ -411,8 +392,7 @@ def test_lookup_by_a_field_of_the_spec_finds_a_known_record(session: Session) ->
 
 
 BOXES = """
-entities:
-  Part: {pk: [box, number], fields: {box: string, number: integer}}
+entities: {Part: {pk: [box, number], fields: {box: string, number: integer}}}
 resources:
   boxes:
     path: /boxes/:code
@@ -535,8 +515,7 @@ def test_summary_says_nothing_of_fields_that_it_does_not_declare() -> None:
 
 
 PEOPLE = """
-entities:
-  User: {fields: {id: integer, name: string, team: integer}}
+entities: {User: {fields: {id: integer, name: string, team: integer}}}
 resources:
   users:
     path: /users/:id
@@ -651,8 +630,7 @@ resources:
   users:
     path: /users/:id
     schema: {entity: User, fields: {id: integer, name: string}}
-    endpoints:
-      retire: {method: POST, path: "/users/:id/retire", body: null, schema: {invalidate: User}}
+    endpoints: {retire: {method: POST, path: "/users/:id/retire", body: null, schema: {invalidate: User}}}
 """
 
 

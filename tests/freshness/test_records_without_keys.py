@@ -10,15 +10,13 @@ from tests.freshness.server import NOTHING
 from tests.freshness.small import small
 
 SPEC: Final = """
-entities:
-  Watch: {pk_optional: true, fields: {id: integer?, title: string, muted: boolean?}}
+entities: {Watch: {pk_optional: true, fields: {id: integer?, title: string, muted: boolean?}}}
 resources:
   watches:
     path: /watches/:id
     schema: Watch
     search_params: {muted: boolean?}
-    endpoints:
-      by_key: {path: /watches/by_key, schema: {found: {collection: {values: Watch}}}}
+    endpoints: {by_key: {path: /watches/by_key, schema: {found: {collection: {values: Watch}}}}}
 """
 WORLDS: Final = {"memory": World(), "sqlite": World(sqlite=True)}
 
@@ -105,9 +103,7 @@ def test_nested_list_of_records_without_keys_is_replaced_by_the_response_to_a_ch
 entities:
   Note: {pk_optional: true, fields: {id: integer?, text: string}}
   Page: {fields: {id: integer, title: string, notes: {collection: [Note]}}}
-resources:
-  pages: {path: "/pages/:id", schema: Page}
-  notes: {path: "/notes/:id", schema: Note}
+resources: {pages: {path: "/pages/:id", schema: Page}, notes: {path: "/notes/:id", schema: Note}}
 """
     page: dict[str, Any] = {"id": 1, "title": "Old", "notes": [{"text": "a"}, {"text": "b"}]}
 

@@ -284,6 +284,20 @@ def test_request_knows_what_was_heard_before_it_was_sent() -> None:
         assert session.is_fresh("items.get", {"id": 1}, "other")
 
 
+def test_change_through_a_partition_is_stale_for_other_stores() -> None:
+    """The view has no storage; what it changed is stale for stores on that of its client, also for those of later."""
+    with Session(SHARED) as session:
+        for read, arguments in (("items.get", {"id": 1}), ("items.get_list", {})):
+            session.call(read, "whole", "other", **arguments)
+        session.sync()
+        session.call("items.partial_update", "whole", "view", id=1, body={"title": "new"})
+        session.sync()
+        session.open("new")
+        for through in ("other", "new"):
+            assert session.call("items.get", "whole", through, id=1).title == "new"
+            assert session.call("items.get_list", "whole", through)[0].title == "new"
+
+
 def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both() -> None:
     """The record is requested anew in either store, once, as nobody knows which of both the server carried out last."""
     with Session(SHARED) as session:
@@ -485,8 +499,7 @@ def test_list_keeps_a_change_that_waits_while_another_process_commits_an_older_l
 
 
 ITEMS = """
-entities:
-  Item: {fields: {id: integer, title: string, kind: {enum: [a, b]}}}
+entities: {Item: {fields: {id: integer, title: string, kind: {enum: [a, b]}}}}
 resources:
   items:
     path: /items/:id
@@ -608,9 +621,7 @@ def test_result_with_an_entity_without_persist_is_requested_by_each_process() ->
 entities:
   Author: {persist: false, fields: {id: integer, name: string}}
   Note: {fields: {id: integer, author: Author}}
-resources:
-  authors: {path: /authors/:id, schema: Author}
-  notes: {path: /notes/:id, schema: Note}
+resources: {authors: {path: /authors/:id, schema: Author}, notes: {path: /notes/:id, schema: Note}}
 """
     with small(spec, answer, SHARED) as session:
         session.call("notes.get", id=1)
@@ -731,9 +742,7 @@ def test_list_with_an_item_that_is_not_stored_whole_makes_no_read_ask_twice(
 entities:
   Author: {{fields: {{id: integer, notes: {{collection: [Note], nest: {{author: id}}}}}}}}
   Note: {{fields: {{id: integer, title: {{type: {kind}, persist: false}}, author: Author?}}}}
-resources:
-  authors: {{path: /authors/:id, schema: Author}}
-  notes: {{path: /notes/:id, schema: Note}}
+resources: {{authors: {{path: /authors/:id, schema: Author}}, notes: {{path: /notes/:id, schema: Note}}}}
 """
     with small(spec, answer, World() if reopened == "dump" else SHARED) as session:
         session.call("authors.get", id=1)

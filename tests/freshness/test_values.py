@@ -34,10 +34,7 @@ def test_create_answered_with_the_key_as_text_gives_what_was_sent() -> None:
     """`{"experiment_id": "1"}` is a response with the key alone."""
     spec = """
 entities: {Experiment: {pk: experiment_id, fields: {experiment_id: string, name: string}}}
-resources:
-  experiments:
-    path: /experiments/:experiment_id
-    schema: Experiment
+resources: {experiments: {path: /experiments/:experiment_id, schema: Experiment}}
 """
 
     def answer(method: str, target: str, body: Any) -> Any:
@@ -83,8 +80,7 @@ def test_response_to_a_change_is_as_fresh_as_its_headers_say(header: str, freshn
     """With `freshness: server`, the record that a change returned is no fresher than the server allows."""
     spec = """
 options: {freshness: server}
-resources:
-  rates: {path: /rates/:id, schema: {entity: Rate, fields: {id: integer, value: integer}}}
+resources: {rates: {path: /rates/:id, schema: {entity: Rate, fields: {id: integer, value: integer}}}}
 """
 
     def answer(method: str, target: str, body: Any) -> Any:
@@ -143,9 +139,7 @@ entities:
 resources:
   users: {path: /users/:id, schema: User}
   posts: {path: /posts/:id, schema: Post}
-  notes:
-    endpoints:
-      send: {method: POST, path: /notes, body: {to: User, text: string}, schema: null}
+  notes: {endpoints: {send: {method: POST, path: /notes, body: {to: User, text: string}, schema: null}}}
 """
 
 
@@ -211,8 +205,7 @@ resources:
     path: /issues/:id
     schema: Issue
     optimistic: true
-    endpoints:
-      partial_update: {body: {title: string?, assignees: {type: [string], optional: true}}}
+    endpoints: {partial_update: {body: {title: string?, assignees: {type: [string], optional: true}}}}
 """
 
 
@@ -235,8 +228,7 @@ def test_optimistic_member_of_another_shape_leaves_the_field_as_it_was() -> None
 FORM = """
 resources:
   logins:
-    endpoints:
-      create: {method: POST, path: /login, body: {form: {name: string?, word: string}}, schema: null}
+    endpoints: {create: {method: POST, path: /login, body: {form: {name: string?, word: string}}, schema: null}}
 """
 
 

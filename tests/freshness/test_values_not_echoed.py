@@ -13,8 +13,7 @@ SPEC: Final = """
 entities:
   Page: {fields: {id: integer, title: string, text: string?}}
   Author: {fields: {id: integer, name: string?}}
-  File:
-    fields: {id: integer, kind: string?, content: string?, about: any, page: Page?, author: Author?}
+  File: {fields: {id: integer, kind: string?, content: string?, about: any, page: Page?, author: Author?}}
 resources:
   files:
     path: /files/:id
