@@ -1,4 +1,4 @@
-"""One process over a storage that others share, in virtual time."""
+"""Processes over a storage that others share: one in virtual time, and several over a server."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.storage.here import Here
+from tests.storage.house import House
 
 from restencil.testing import FakeClock
 
@@ -22,3 +23,11 @@ def clock() -> Iterator[FakeClock]:
 def here(clock: FakeClock) -> Here:
     """This process."""
     return Here(clock)
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    """Processes over one server, of which there are none yet."""
+    made = House()
+    with made.stack:
+        yield made

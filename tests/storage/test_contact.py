@@ -8,25 +8,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE, eventually
+from tests.storage.house import House, change, notes, text
 from tests.storage.servers import needs_server
-from tests.storage.test_outages import House, change, notes, text
 from tests.storages import PatientStore
 
 from restencil import Controller, MemoryStorage, StorageDown
 from restencil.storage.protocol import Changes
-
-
-@pytest.fixture
-def house() -> Iterator[House]:
-    made = House()
-    with made.stack:
-        yield made
 
 
 @needs_server
@@ -113,7 +105,7 @@ def test_contact_is_not_proved_by_an_answer_from_before_the_outage(caplog: pytes
 PROGRAM = """
 import sys
 from restencil import Controller, SQLiteStorage, Store
-from tests.storage.test_outages import notes
+from tests.storage.house import notes
 
 with Store(storage=SQLiteStorage(sys.argv[1], principal=None, timeout=300_000)) as store:
     Controller(store).set_response(notes.get, {"id": "1", "text": "first"}, {"id": "1"})

@@ -7,15 +7,15 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
-from tests.runtime.servers import Arrived, Reply, Server
-from tests.storage.servers import ValkeyServer, needs_server
+from tests.runtime.servers import Arrived, Reply
+from tests.storage.house import House
+from tests.storage.servers import needs_server
 
-from restencil import Controller, Entity, Store, ValkeyStorage, create_resource
+from restencil import Controller, Entity, create_resource
 
 pytestmark = needs_server
 
@@ -104,23 +104,12 @@ class User:
             self.wrong.append(f"under {id}: {note.id} {note.version}, the API has {self._api.versions[id]}")
 
 
-class House:
+class Users(House):
     """Users over one API and one server."""
 
     def __init__(self, *settings: str) -> None:
-        self.stack = ExitStack()
-        self.api = Api()
-        self.server = self.stack.enter_context(ValkeyServer(*settings))
-        self._upstream = self.stack.enter_context(Server(self.api))
-        self.users: list[User] = []
-
-    def user(self) -> User:
-        """One more process, with a user."""
-        storage = ValkeyStorage(self.server.url, namespace="test", principal="ann", timeout=2_000)
-        store = self.stack.enter_context(Store(storage=storage, max_entities=100))
-        process = self.stack.enter_context(Controller(store, base_url=self._upstream.url, timeout="10m"))
-        self.users.append(User(self.api, process, len(self.users)))
-        return self.users[-1]
+        super().__init__(*settings, api=Api())
+        self.users = [User(self.api, self.process(timeout=2_000, max_entities=100), seed) for seed in range(3)]
 
     def run(self, turns: int, meanwhile: Callable[[], object]) -> None:
         """All of them at once, and something that happens to the server meanwhile, again and again."""
@@ -175,17 +164,15 @@ class House:
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
+def house() -> Iterator[Users]:
     """Three users over a server of which nothing is asked."""
-    made = House()
+    made = Users()
     with made.stack:
-        for _ in range(3):
-            made.user()
         yield made
 
 
 @pytest.mark.parametrize("turns", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_evictions_server_may_lose_any_key_at_any_time(house: House, turns: int) -> None:
+def test_evictions_server_may_lose_any_key_at_any_time(house: Users, turns: int) -> None:
     """Rows, results, what lists them, the log, the number of the epoch: whatever is gone is asked for again."""
     house.run(turns, house.drop_a_key)
     house.all_agree()
@@ -195,10 +182,8 @@ def test_evictions_server_may_lose_any_key_at_any_time(house: House, turns: int)
 @pytest.mark.slow
 def test_evictions_server_that_evicts_whatever_was_not_used_for_long() -> None:
     """With two megabytes and `allkeys-lru` there is room for a part of what is stored: nothing wrong is shown."""
-    house = House("--maxmemory", "2mb", "--maxmemory-policy", "allkeys-lru")
+    house = Users("--maxmemory", "2mb", "--maxmemory-policy", "allkeys-lru")
     with house.stack:
-        for _ in range(3):
-            house.user()
         house.run(150, lambda: time.sleep(0.05))
         evicted = house.server.ask("INFO", "stats")["evicted_keys"]
         house.all_agree()
@@ -206,7 +191,7 @@ def test_evictions_server_that_evicts_whatever_was_not_used_for_long() -> None:
 
 
 @pytest.mark.slow
-def test_evictions_server_that_loses_all_in_the_middle_of_work(house: House) -> None:
+def test_evictions_server_that_loses_all_in_the_middle_of_work(house: Users) -> None:
     """After `SHUTDOWN NOSAVE` and a start all go on, nobody is logged out, and they share again."""
     resets = [user.process.store.resets for user in house.users]
     house.run(600, house.restart)

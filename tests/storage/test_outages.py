@@ -2,110 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
 import valkey
 from tests.patience import PATIENCE, eventually
-from tests.runtime.servers import Arrived, Reply, Server
-from tests.storage.proxy import Proxy
-from tests.storage.servers import ValkeyServer, needs_server
+from tests.storage.house import House, Note, change, notes, state, text
+from tests.storage.servers import needs_server
 
-from restencil import Controller, Entity, Store, ValkeyStorage, create_resource
+from restencil import Controller, create_resource
 
 pytestmark = needs_server
-
-
-class Note(Entity):
-    """What is read and changed."""
-
-    id: str = ""
-    text: str = ""
-
-
-notes: Any = create_resource(path="/notes/:id", schema=Note, data_expiry_length="10m")
-
-
-class Api:
-    """Keeps notes, and counts what it is asked."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-        self.asked: list[str] = []
-
-    def __call__(self, request: Arrived) -> Reply:
-        id = request.target.partition("?")[0].rpartition("/")[2]
-        self.asked.append(f"{request.method} {id}")
-        if request.method == "PATCH":
-            self.texts[id] = json.loads(request.body)["text"]
-        return Reply(body=json.dumps({"id": id, "text": self.texts.get(id, "first")}).encode())
-
-
-class House:
-    """Processes over one API and one server, each with a way of its own to the server."""
-
-    def __init__(self) -> None:
-        self.stack = ExitStack()
-        self.api = Api()
-        self.server = self.stack.enter_context(ValkeyServer())
-        self.upstream = self.stack.enter_context(Server(self.api))
-        self.proxies: list[Proxy] = []
-
-    def process(self, *, timeout: float = PATIENCE * 1_000, **options: Any) -> Controller:
-        """One more process; it waits for a busy machine where a test has no way that is held up."""
-        proxy = self.stack.enter_context(Proxy(self.server.port))
-        self.proxies.append(proxy)
-        storage = ValkeyStorage(proxy.url, namespace="test", principal="ann", timeout=timeout)
-        store = self.stack.enter_context(Store(storage=storage))
-        return self.stack.enter_context(Controller(store, base_url=self.upstream.url, timeout="10m", **options))
-
-
-@pytest.fixture
-def house() -> Iterator[House]:
-    made = House()
-    with made.stack:
-        yield made
-
-
-def text(process: Controller, id: str = "1") -> str | None:
-    """What a process shows, without asking."""
-    note = process.cached(notes.get, id=id)
-    return None if note is None else str(note.text)
-
-
-def change(process: Controller, id: str, text: str) -> None:
-    process.fetch(notes.partial_update, {"id": id}, {"text": text})
-
-
-def state(process: Controller) -> str:
-    return str(process.store.storage_stats().state)
-
-
-def test_outages_server_that_is_not_there_at_the_start_is_waited_for_three_times(house: House) -> None:
-    """Reads go on without it; when it comes, what was read meanwhile is in it."""
-    one = house.process(timeout=150)
-    house.proxies[0].hold()
-    begun = time.monotonic()
-    for id in "123":
-        assert one.read(notes.get, id=id).text == "first"
-    stats = one.store.storage_stats()
-    assert stats.state == "down"
-    seconds = time.monotonic() - begun  # in each of which it may be asked again
-    assert stats.errors["StorageDown"] <= 5 + 2 * seconds  # three of reads, and what tries to write
-    asked = len(house.api.asked)
-    house.proxies[0].cut()
-    house.proxies[0].release()
-    eventually(lambda: state(one) == "on" and one.store.flush(100))
-    other = house.process()
-    assert [other.read(notes.get, id=id).text for id in "123"] == ["first"] * 3
-    assert len(house.api.asked) == asked == 3
 
 
 def test_outages_server_that_is_restarted_empty_logs_no_one_out(house: House) -> None:
