@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -559,24 +558,3 @@ def test_leases_process_that_is_killed_costs_one_more_request(plain: House, tmp_
     plain.counting.may_answer.set()
     assert [process.found() for process in others] == [{"0": 2}] * 7
     assert len(plain.counting.asked) == 2
-
-
-@needs_server
-@pytest.mark.slow
-@pytest.mark.parametrize("tasks", [0, 20])
-def test_leases_processes_share_a_server_that_evicts_and_loses_all(plain: House, tasks: int) -> None:
-    """Keys may be asked for more than once then, but what a process is given answers what it asked for."""
-    with ValkeyServer("--maxmemory", "2mb", "--maxmemory-policy", "allkeys-random") as server:
-        processes = [Process(plain, server.url, keys=300, tasks=tasks) for _ in range(4)]
-        for process in processes:
-            process.ready()
-        for process in processes:
-            process.begin()
-        for _ in range(3):
-            assert plain.counting.came.acquire(timeout=PATIENCE)
-            time.sleep(0.3)
-            server.restart()
-        found = [process.found() for process in processes]
-    for counts in found:
-        answered = {key: plain.counting.asked[count - 1] for key, count in counts.items()}
-        assert answered == {str(key): f"/items/{key}" for key in range(300)}

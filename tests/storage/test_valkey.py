@@ -195,12 +195,8 @@ def test_valkey_client_of_either_library_says_where_the_server_is(
 
 
 def test_valkey_changes_wait_for_the_first_entry(server: ValkeyServer) -> None:
-    """Who waits hears of a commit at once, and of nothing when its time is over."""
+    """Who waits hears of a commit at once."""
     first, second = opened(server), opened(server)
-    assert first.changes(0, 0).entries == []
-    began = time.monotonic()
-    assert first.changes(0, 60).entries == []
-    assert time.monotonic() - began >= 0.05
     numbers: list[int] = []
     woken = _woken(server, first, lambda: numbers.append(second.commit(batch(second, row(f"{numbers}"))).number))
     assert [entry.number for entry in woken.entries] == numbers[-1:]
@@ -526,21 +522,6 @@ def test_valkey_newer_format_turns_it_off_and_an_older_one_begins_again(server: 
     assert newer.load([]).epoch > int(before[b"epoch"])
 
 
-def test_valkey_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) -> None:
-    """After a restart without data the epoch is new and the last reset is the one that is known: nobody is reset."""
-    storage = opened(server)
-    reset = storage.reset()
-    late = batch(storage, row("1"))
-    storage.commit(late)
-    server.ask("FLUSHALL")
-    changes = storage.changes(1, 500)
-    assert changes.epoch > reset
-    assert (changes.reset, changes.number, changes.entries) == (reset, 0, [])
-    assert storage.commit(late) == (0, changes.epoch, None)
-    assert storage.load([("A", "1")]).rows == []
-    assert storage.commit(batch(storage, row("1"))).number == 1
-
-
 @pytest.mark.parametrize("lost", ["t:A", "k"])
 def test_valkey_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, lost: str) -> None:
     """Where what lists rows or results is gone, none of them is found again: cold, and never a part of them."""
@@ -639,21 +620,6 @@ def test_valkey_refusal_is_reported_by_the_first_word_of_the_server(server: Valk
             opened(lonely)
 
 
-def test_valkey_server_that_answers_nothing_is_waited_for_no_longer_than_the_timeout(server: ValkeyServer) -> None:
-    """A load over a half-open connection ends after `timeout`; when the server is back, all goes on."""
-    with Proxy(server.port) as proxy:
-        storage = opened(proxy, timeout=3_000)
-        storage.commit(batch(storage, row("1")))
-        storage.load([])
-        proxy.hold()
-        began = time.monotonic()
-        with pytest.raises(StorageDown, match=r"does not respond \(TimeoutError\)"):
-            storage.load([("A", "1")])
-        assert time.monotonic() - began > 2.9
-        proxy.release()
-        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
-
-
 @pytest.mark.slow
 def test_valkey_half_open_connection_that_waits_for_changes_ends_after_three_seconds(server: ValkeyServer) -> None:
     """Who waits for changes hears that nobody answers."""
@@ -667,44 +633,6 @@ def test_valkey_half_open_connection_that_waits_for_changes_ends_after_three_sec
             storage.changes(0, 1_000)
         assert time.monotonic() - began > 2.8
         timer.join()
-
-
-def test_valkey_connection_that_was_cut_is_made_again(server: ValkeyServer) -> None:
-    """A server that is cut off is down, and on again as soon as it can be reached."""
-    with Proxy(server.port) as proxy:
-        storage = opened(proxy)
-        storage.commit(batch(storage, row("1")))
-        proxy.cut()
-        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
-        proxy.refuse()
-        with pytest.raises(StorageDown):
-            storage.load([("A", "1")])
-        proxy.allow()
-        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
-
-
-def test_valkey_slow_way_is_only_slow(server: ValkeyServer) -> None:
-    """Answers that take their time are the same answers; the offset allows for the way."""
-    with Proxy(server.port) as proxy:
-        proxy.delay = 0.02
-        storage = made(url=proxy.url)
-        began = time.perf_counter()
-        offset = abs(storage.open(PLACE, now).offset)
-        quickest = (time.perf_counter() - began) * 1_000 / 5  # at most so long
-        assert offset <= quickest / 2 + 1
-        assert storage.commit(batch(storage, row("1"))).number == 1
-
-
-def test_valkey_closing_lets_connections_go_and_a_later_call_makes_new_ones(server: ValkeyServer) -> None:
-    """`close` may be called twice."""
-    with Proxy(server.port) as proxy:
-        storage = opened(proxy)
-        storage.commit(batch(storage, row("1")))
-        before = proxy.connections
-        storage.close()
-        storage.close()
-        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
-        assert proxy.connections == before + 1
 
 
 class Late(valkey.Connection):
