@@ -34,7 +34,6 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
         "tests/storage/test_leases.py",
         "tests/storage/test_reading.py",
         "tests/storage/test_rows.py",
-        "tests/storage/test_shapes.py",
         "tests/storage/test_updates.py",
         "tests/storage/test_writing.py",
     ),

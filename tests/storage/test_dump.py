@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -391,10 +390,3 @@ def test_dump_arguments_that_make_no_sense() -> None:
         Store.load(data, times="later")
     with pytest.raises(TypeError, match="remove storage="):
         Store.load(data, storage=MemoryStorage())
-
-
-def test_dump_may_be_a_file(tmp_path: Path) -> None:
-    """Bytes or text."""
-    file = tmp_path / "fixture.json"
-    file.write_bytes(filled().store.dump())
-    assert loaded(file.read_text("utf-8")).cached(PLAIN) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -18,14 +17,12 @@ from restencil import (
     AsyncController,
     Controller,
     Entity,
-    GCPolicy,
     RestEndpoint,
     schema,
 )
 from restencil.testing import Answer, FakeClock, MockServer
 
 All: Any = RestEndpoint(path="/everything", schema=schema.All(Article))
-Wrapped: Any = RestEndpoint(path="/wrapped", schema={"items": [Article], "total": None})
 
 
 def test_holes_what_is_no_json_is_absent(here: Here) -> None:
@@ -46,24 +43,6 @@ def test_holes_incomplete_table_is_fetched(here: Here) -> None:
     here.answers["/everything"] = [FIRST, SECOND]
     assert titles(here.controller.read(All)) == ["A", "B"]
     assert titles(here.controller.read(All)) == ["A", "B"] and here.asked == 1
-
-
-def test_holes_table_that_no_one_wrote_is_unknown(here: Here) -> None:
-    """`All` of a table that the storage does not know gives nothing, and a read fetches."""
-    assert here.controller.cached(All) is None
-    here.answers["/everything"] = []
-    assert here.controller.read(All) == []
-    assert here.controller.read(All) == [] and here.asked == 1
-
-
-def test_holes_object_with_a_list_is_read_whole(here: Here) -> None:
-    """A result of several parts is shown with all of them, or not at all."""
-    here.other.answered(Wrapped, {"items": [FIRST, SECOND], "total": 2})
-    found = one(here.controller.cached(Wrapped))
-    assert titles(found["items"]) == ["A", "B"] and found["total"] == 2
-    here.begin()
-    here.other.drop("Article", "1")
-    assert here.controller.cached(Wrapped) is None
 
 
 def test_holes_list_that_lost_an_item_is_fetched_by_who_was_answered_it(here: Here) -> None:
@@ -87,19 +66,6 @@ def test_holes_bounded_store_reads_again_what_it_evicted(here: Here) -> None:
     held = sum(map(len, here.store._store_state.base.entities.values()))
     assert held < 25 and here.asked == 0
     assert len(one(here.controller.cached(Articles.get_list))) == 50
-
-
-def test_holes_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
-    """What a GCPolicy takes out of memory is unknown again, and comes from the storage."""
-    here = Here(clock, poll=math.inf)
-    policy = GCPolicy(interval=10_000_000)
-    here.begin(gc=policy)
-    here.other.answered(Articles.get.extend(data_expiry_length=10_000_000), FIRST, id="1")
-    with here.controller.live(Articles.get, id="1") as live:
-        assert next(live).title == "A"
-    here.clock.advance(40_000_000)
-    assert here.store.entity_meta("Article", "1") is None
-    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
 
 
 def test_holes_what_is_never_stored_is_never_requested(here: Here) -> None:

@@ -183,15 +183,6 @@ def test_kept_out_secrets_reach_no_storage(fill: Callable[[Any], None], caplog: 
     assert all(MARK not in record.getMessage() for record in caplog.records if "storage" in record.getMessage())
 
 
-@pytest.mark.parametrize("fill", FILLS)
-def test_kept_out_secrets_are_in_no_dump(fill: Callable[[Any], None]) -> None:
-    """Nor what no storage ever has: errors, bodies, results of mutations."""
-    bench = Bench()
-    controller = Controller(bench.clock.store(), client=MockServer(bench.clock).client(), base_url="http://mock")
-    fill(controller)
-    assert MARK.encode() not in controller.store.dump()
-
-
 def test_kept_out_record_that_misses_a_declared_member_is_requested() -> None:
     """By who has only the storage or a dump, whether or not the class declares the member; a whole one answers."""
     bench = Bench()
@@ -264,11 +255,3 @@ def test_kept_out_how_long_a_response_is_good_is_stored_with_it() -> None:
         assert other.cached(PLAIN.request(())) == 1
         found = other.endpoint_meta(PLAIN.key())
         assert found is not None and found.terms == terms
-
-
-def test_kept_out_entity_that_is_not_stored_is_requested_by_others() -> None:
-    """A list of them is a hole, and never shorter."""
-    bench = Bench()
-    listed: AnyEndpoint = RestEndpoint(path="/private", schema=[Private])
-    bench.controller.set_response(listed, [{"id": "1"}, {"id": "2"}])
-    assert len(bench.controller.cached(listed)) == 2 and bench.another().cached(listed) is None

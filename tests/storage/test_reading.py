@@ -40,17 +40,6 @@ def test_reading_cached_and_state_show_what_is_stored(here: Here) -> None:
     assert here.asked == 0
 
 
-def test_reading_stale_data_is_shown_and_fetched_in_the_background(here: Here) -> None:
-    """What is stale in the storage is read as what is stale in memory: given, and fetched anew."""
-    here.other.answered(Articles.get, FIRST, id="1")
-    here.clock.advance(61_000)
-    here.answers["/articles/1"] = {**FIRST, "title": "New"}
-    assert here.controller.read(Articles.get, id="1").title == "A"
-    here.clock.settle()
-    assert here.asked == 1
-    assert one(here.controller.cached(Articles.get, id="1")).title == "New"
-
-
 def test_reading_entity_that_came_with_a_list_answers(here: Here) -> None:
     """An entity that only a list brought is found for a `get`, through the storage too."""
     here.other.answered(Articles.get_list, [FIRST])
@@ -72,22 +61,6 @@ def test_reading_key_and_the_place_that_its_arguments_name_come_in_one_load(here
     assert here.store.storage_stats().loads == 3  # key and list, then the articles, then their authors
 
 
-def test_reading_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> None:
-    """Its key and its cell are all there is to ask for, whether it came under the key or with something else."""
-    here.other.answered(Articles.get_list, [FIRST])
-    here.other.answered(Authors.get, {"id": "a2", "name": "Bob"}, id="a2")
-    for pk, name in (("a1", "Ann"), ("a2", "Bob")):
-        here.begin()
-        found = here.controller.read(Authors.get, id=pk)
-        assert found.name == name and here.controller.cached(Authors.get, id=pk) is found
-        assert here.controller.get(Author, id=pk) is found
-        assert here.store.storage_stats().loads == 1
-    here.other.answered(Authors.get, {"id": "a2", "name": "Rob"}, id="a2")
-    here.turn()
-    assert here.controller.read(Authors.get, id="a2").name == "Rob"
-    assert here.asked == 0
-
-
 class Noting(MemoryStorage):
     """Notes what stores say that they used, of all doors to it."""
 
@@ -103,33 +76,18 @@ class Noting(MemoryStorage):
 def test_reading_what_was_loaded_under_a_key_counts_as_used() -> None:
     """A result and the cells that it leads to are noted once as used; what was found without a result is not."""
     storage, clock = Noting(), FakeClock()
+    plain: RestEndpoint[..., Any] = RestEndpoint(path="/plain", name="plain")
     with PatientStore(clock=clock, scheduler=clock, storage=storage.another()) as store:
         controller = Controller(store, base_url="http://api.test")
         controller.set_response(Authors.get, {"id": "a1", "name": "Ann"}, id="a1")
         controller.set(Author, {"id": "a2", "name": "Bob"})
+        controller.set_response(plain, {"number": 1})
     with PatientStore(clock=clock, scheduler=clock, storage=storage) as store:
         controller = Controller(store, base_url="http://api.test")
         for pk in ("a1", "a2", "a1"):
             assert controller.cached(Authors.get, id=pk) is not None
-    assert storage.noted == ["GET /authors/a1", ("Author", "a1")]
-
-
-def test_reading_result_without_entities_that_was_loaded_counts_as_used() -> None:
-    storage, clock = Noting(), FakeClock()
-    plain: RestEndpoint[..., Any] = RestEndpoint(path="/plain", name="plain")
-    with PatientStore(clock=clock, scheduler=clock, storage=storage.another()) as store:
-        Controller(store, base_url="http://api.test").set_response(plain, {"number": 1})
-    with PatientStore(clock=clock, scheduler=clock, storage=storage) as store:
-        controller = Controller(store, base_url="http://api.test")
         assert [controller.cached(plain) for _ in range(2)] == [{"number": 1}] * 2
-    assert storage.noted == ["GET /plain"]
-
-
-def test_reading_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:
-    """Where nothing waits for the storage when it is opened, what memory has is believed from the first read on."""
-    here.other.answered(Articles.get, FIRST, id="1")
-    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
-    assert not here.store._store_state.has_unverified
+    assert storage.noted == ["GET /authors/a1", ("Author", "a1"), "GET /plain"]
 
 
 def test_reading_nothing_stored_is_fetched_once(here: Here) -> None:

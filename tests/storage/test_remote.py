@@ -70,14 +70,6 @@ def test_remote_change_by_another_process_shows(here: Elsewhere) -> None:
     assert "restencil-changes" in {thread.name for thread in threading.enumerate()}
 
 
-def test_remote_live_read_waits_for_what_is_stored(here: Elsewhere) -> None:
-    """`live` shows what is stored without a request."""
-    here.other.answered(Articles.get, FIRST, id="1")
-    with here.controller.live(Articles.get, id="1") as live:
-        assert next(live).title == "A"
-    assert here.asked == 0
-
-
 def test_remote_loop_awaits_what_is_stored(here: Elsewhere) -> None:
     """Under asyncio a read awaits the storage, which a thread asks; `cached` and `fetch_if_stale` as ever."""
     here.other.answered(Articles.get_list, [FIRST])

@@ -5,27 +5,36 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from tests.storage.test_shapes import model_of
 
-from restencil import Entity, field
-from restencil.base.freshness import Terms
+from restencil import Entity, entity, field
 from restencil.base.values import UNDEFINED, Meta, same_json
 from restencil.persistence import row_codec
 from restencil.persistence.row_codec import TableRules, Unstorable
-from restencil.schema import Collection
+from restencil.persistence.schema_fingerprint import SchemaRegistry, fingerprint_of
+from restencil.schema import Collection, Lazy
+from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
+from restencil.schema.record import class_record
 from restencil.schema.stored import PartialEntries, PartialKeys
 
 
 class Plain(Entity):
     id: int = 0
     title: str = ""
+
+
+def model_of(cls: Any) -> EntityModel:
+    """The class record of an entity class."""
+    model = class_record(cls)
+    assert isinstance(model, EntityModel)
+    return model
 
 
 def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, row_codec.LeftOut]:
@@ -86,40 +95,6 @@ def test_rows_nothing_under_a_key_is_reported_from_null() -> None:
 
 
 @pytest.mark.parametrize(
-    "terms",
-    [
-        Terms(3_000),
-        Terms(3_000, 0),
-        Terms(2_500.5, 9_000, 2_001, must_revalidate=True),
-        Terms(math.inf, math.inf, math.inf),
-        Terms(2_001, 2_000, None),
-    ],
-)
-@pytest.mark.parametrize("value", [UNDEFINED, None, {"$terms": 1}, [1]])
-def test_rows_how_long_a_result_is_good_stands_next_to_it(terms: Terms, value: Any) -> None:
-    """By its date, so that it holds for a result that counts as received later; what is to be stale is so."""
-    data = row_codec.with_details(row_codec.encode_result(value), TIMES, terms)
-    assert row_codec.result_parts(data, TIMES)[:3] == (value, terms, None)
-    later = row_codec.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
-    moments: list[Any] = [moment if moment in (0, None) else moment + 500 for moment in terms[:3]]
-    assert later == (*moments, terms.must_revalidate)
-    assert row_codec.result_parts(data, TIMES._replace(expires_at=1))[:3] == (
-        value,
-        terms._replace(fresh_until=1),
-        None,
-    )
-
-
-@pytest.mark.parametrize("terms", [None, Terms(2_500, 9_000)])
-@pytest.mark.parametrize("value", [UNDEFINED, None, {"$told": 1}, [1]])
-def test_rows_validator_stands_next_to_a_result(terms: Terms | None, value: Any) -> None:
-    """By the headers of the answer, and how many cells that wrote."""
-    validator = row_codec.Validator({"etag": '"1"'}, 3)
-    data = row_codec.with_details(row_codec.encode_result(value), TIMES, terms, validator)
-    assert row_codec.result_parts(data, TIMES)[:3] == (value, terms, validator)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         b'{"$terms":3}',
@@ -152,14 +127,6 @@ def test_rows_what_has_no_exact_json_form_is_not_stored(value: Any) -> None:
     """Numbers that are not finite, names that are no text, bytes, tuples and objects are no JSON."""
     with pytest.raises(Unstorable):
         TableRules([model_of(Plain)]).encode({"id": 1, "x": value})
-
-
-def test_rows_what_leads_back_to_itself_is_not_stored() -> None:
-    """It has no end."""
-    value: list[Any] = []
-    value.append(value)
-    with pytest.raises(Unstorable, match="nested more than 500 levels deep"):
-        row_codec.encode_result(value)
 
 
 def test_rows_500_levels_are_stored() -> None:
@@ -311,3 +278,53 @@ def test_rows_are_decoded_together_as_one_by_one(texts: list[bytes]) -> None:
     """Rows that are decoded at once are what each of them says; where one is no JSON, or says more, none is."""
     expected = [row_codec.row_value(text)[0] for text in texts] if all(text in ROWS for text in texts) else None
     assert row_codec.many_row_values(texts) == expected
+
+
+# -- the classes of a table
+
+
+def test_rows_subclass_that_is_declared_later_is_known_then() -> None:
+    """A class of another library counts from the moment when it is declared an entity."""
+
+    @entity(key="Told")
+    @dataclass(frozen=True)
+    class Base:
+        id: int
+
+    @dataclass(frozen=True)
+    class Below(Base):
+        more: str
+
+    class Twin(Entity, key="Told"):
+        id: int
+        more: str
+
+    registry = SchemaRegistry()
+    registry.register_class(model_of(Base))
+    expected = fingerprint_of(model_of(Twin))
+    assert not registry.readable("Told", expected)
+    entity(Below, key="Told")
+    assert fingerprint_of(model_of(Below)) == expected and registry.readable("Told", expected)
+
+
+def test_rows_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_theirs() -> None:
+    """What nobody went to cannot have been written by an answer; a row of its table may be there all the same."""
+
+    class Outer(Entity, schema={"title": {"plain": Lazy(lambda: Plain)}}):
+        id: int = 0
+        title: Any = None
+
+    registry = SchemaRegistry()
+    registry.register(schema_of(Outer))
+    assert registry.classes("Plain") == frozenset()
+    assert registry.readable("Plain", fingerprint_of(model_of(Plain)))
+    assert registry.met("Plain") == [model_of(Plain)]
+
+
+def test_rows_secret_of_a_client_holds_for_all_tables() -> None:
+    """Also for those whose rules were asked for before."""
+    registry = SchemaRegistry(["App-Id"])
+    registry.register(schema_of(Plain))
+    assert not registry.rules("Plain").keeps("app_id") and registry.rules("Plain").keeps("key_of_app")
+    registry.add_secret("keyOfApp")
+    assert not registry.rules("Plain").keeps("key_of_app") and registry.secrets == {"appid", "keyofapp"}

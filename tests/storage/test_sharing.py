@@ -39,18 +39,6 @@ def test_sharing_what_is_equal_stays_the_same_object(here: Here) -> None:
     assert here.controller.state(Articles.get_list).expires_at == here.clock() + 60_000
 
 
-def test_sharing_longer_list_shows_whole(here: Here) -> None:
-    """A list that another process was answered comes with all its rows, also those that were not here."""
-    here.other.answered(Articles.get_list, [FIRST])
-    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
-    here.clock.advance(10)
-    here.other.answered(Articles.get_list, [FIRST, SECOND])
-    here.turn()
-    loads = here.store.storage_stats().loads
-    assert titles(here.controller.cached(Articles.get_list)) == ["A", "B"]
-    assert here.store.storage_stats().loads == loads
-
-
 def test_sharing_load_contains_memory_up_to_its_datetime(here: Here) -> None:
     """A read that loads something newer than memory first takes in what was committed before."""
     here.other.answered(Articles.get, FIRST, id="1")
@@ -59,18 +47,6 @@ def test_sharing_load_contains_memory_up_to_its_datetime(here: Here) -> None:
     here.other.answered(Articles.get_list, [{**FIRST, "title": "New"}, SECOND])
     assert titles(here.controller.cached(Articles.get_list)) == ["New", "B"]
     assert one(here.controller.cached(Articles.get, id="1")).title == "New"
-
-
-def test_sharing_live_read_yields_what_others_wrote(here: Here) -> None:
-    """`live` shows a change by another process."""
-    here.other.answered(Articles.get, FIRST, id="1")
-    with here.controller.live(Articles.get, id="1") as live:
-        assert next(live).title == "A"
-        here.clock.advance(10)
-        here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1")
-        here.turn()
-        assert next(live).title == "New"
-    assert here.asked == 0
 
 
 def test_sharing_dropped_row_counts_as_stale(here: Here) -> None:

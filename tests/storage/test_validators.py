@@ -194,18 +194,6 @@ def test_validators_value_without_entities_is_requested_so_as_well(place: Place)
     assert place.starts(PLAIN)[1] == [304]
 
 
-def test_validators_changed_answer_replaces_all(place: Place) -> None:
-    """The server answers with the whole, and its validator is stored."""
-    place.answered(Notes.get, id="1")
-    place.origin.values["/notes/1"]["text"] = "other"
-    second, answered = place.starts(Notes.get, id="1")
-    assert answered == [200] and place.origin.asked[-1].headers["if-none-match"]
-    assert second.read(Notes.get, id="1").text == "other"
-    second.store.close()
-    place.clock.advance(LATER)
-    assert place.starts(Notes.get, id="1")[1] == [304]
-
-
 def test_validators_what_a_server_said_of_freshness_holds_for_a_304_that_says_nothing(place: Place) -> None:
     """As it does where the answer came to this process."""
     timed: Any = RestEndpoint(url_prefix="http://mock", path="/notes/:id", schema=Note, freshness="server")

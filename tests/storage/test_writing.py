@@ -13,7 +13,6 @@ from tests.storages import PatientStore
 
 from restencil import Controller, Entity, RestEndpoint, StorageDown, StorageOff, Store
 from restencil.cache.actions import (
-    Freshen,
     Invalidate,
     Meta,
     Reset,
@@ -139,65 +138,6 @@ def test_writing_response_is_rows_a_result_and_an_entry(desk: Desk) -> None:
     assert entry.changed == {"WrittenArticle": ["1"], "WrittenAuthor": ["7"]}
     assert entry.keys == [GET.key({"id": "1"})]
     assert desk.storage.load([], [], [("WrittenArticle", "slug", "a")]).index == {("WrittenArticle", "slug", "a"): "1"}
-
-
-def test_writing_response_that_stayed_is_distinguished_from_one_that_changed(desk: Desk) -> None:
-    """An entry says that only the times of a response are new; of another one it names all rows as changed."""
-    body = [{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]
-    asked = LIST.request(({},))
-    desk.store.apply(SetResponse(asked, body, Meta(1_000, 1_000, 61_000), wanted=False, mark=b"a"))
-    desk.clock.advance(10)
-    desk.store.apply(Freshen(asked, b"a", Meta(1_010, 1_010, 61_010), 1))
-    entry = desk.storage.changes(1, 0).entries[0]
-    assert (entry.same, entry.changed) == ({"WrittenArticle": ["1", "2"]}, {})
-    assert entry.times == Meta(1_010, 1_010, 61_010)
-    desk.answer(LIST, [*body[:1], {"id": "2", "title": "C"}], {})
-    entry = desk.storage.changes(2, 0).entries[0]
-    assert (entry.same, entry.changed) == ({}, {"WrittenArticle": ["1", "2"]})
-    assert entry.keys == [LIST.key({})]
-
-
-def test_writing_commit_is_the_rev_of_what_it_wrote(desk: Desk) -> None:
-    """A second response of a store goes over its first one, without a conflict."""
-    desk.answer(GET, {"id": "1", "title": "A", "slug": "a"}, {"id": "1"})
-    desk.answer(GET, {"id": "1", "title": "B"}, {"id": "1"})
-    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "B", "slug": "a"}
-    stats = desk.store.storage_stats()
-    assert (stats.commits, stats.committed_rows, stats.moved, stats.pending_rows) == (2, 2, 0, 0)
-    assert desk.storage.load([("WrittenArticle", "1")]).rows[0].rev == 2
-
-
-def test_writing_row_that_another_wrote_is_folded(desk: Desk) -> None:
-    """What was brought is laid over what another process stored, field by field."""
-    other = desk.another()
-    desk.answer(GET, {"id": "1", "title": "A", "slug": "a"}, {"id": "1"})
-    desk.clock.advance(10)
-    other.answer(GET, {"id": "1", "title": "B"}, {"id": "1"})
-    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "B", "slug": "a"}
-    assert other.store.storage_stats().moved == 1
-    found = other.shown(GET, {"id": "1"})
-    assert (found.title, found.slug) == ("B", "a")
-
-
-def test_writing_deletion_is_a_tombstone(desk: Desk) -> None:
-    """What was deleted stays deleted for who asked before, and not for who asked after it."""
-    other = desk.another()
-    desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
-    desk.clock.advance(100)
-    desk.answer(DELETE, {"id": "1"}, {"id": "1"})
-    assert desk.row("WrittenArticle", "1") == "gone"
-    other.answer(GET, {"id": "1", "title": "A"}, {"id": "1"}, asked=1_050)
-    assert desk.row("WrittenArticle", "1") == "gone"
-    desk.clock.advance(100)
-    other.answer(GET, {"id": "1", "title": "again"}, {"id": "1"})
-    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
-
-
-def test_writing_results_of_mutations_are_not_stored(desk: Desk) -> None:
-    """What a mutation writes into tables is stored, and nothing under its key."""
-    desk.answer(PATCH, {"id": "1", "title": "A"}, {"id": "1"}, {"title": "A"})
-    assert desk.rows("WrittenArticle") == {"1": {"id": "1", "title": "A"}}
-    assert desk.storage.scan(None, None, 10).items == []
 
 
 def test_writing_error_changes_nothing(desk: Desk) -> None:
