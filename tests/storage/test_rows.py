@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from restencil import Entity, entity, field
+from restencil.base.freshness import Terms
 from restencil.base.values import UNDEFINED, Meta, same_json
 from restencil.persistence import row_codec
 from restencil.persistence.row_codec import TableRules, Unstorable
@@ -92,6 +93,8 @@ def test_rows_nothing_under_a_key_is_reported_from_null() -> None:
     """What is invalidated, or was a whole table, has no value; an answer of `null` has one."""
     assert row_codec.encode_result(UNDEFINED) is None and result_value(None) is UNDEFINED
     assert row_codec.encode_result(None) == b"null" and result_value(b"null") is None
+    data = row_codec.with_details(None, TIMES, Terms(3_000))
+    assert row_codec.result_parts(data, TIMES)[:2] == (UNDEFINED, Terms(3_000))
 
 
 @pytest.mark.parametrize(
