@@ -399,6 +399,27 @@ def test_resources_lookup_with_a_query_is_to_be_checked() -> None:
     assert [text for _, text in result.tree.checks()] == ["version may select the record too"]
 
 
+def test_resources_records_below_a_time_are_to_be_checked() -> None:
+    """What a budget was in a month has the component and the key of the budget, and is not the budget of today."""
+    budget = record("id", id="string", spent="integer")
+    month = {
+        **record("month", month="string"),
+        "properties": {"month": {"type": "string"}, "budgets": many(ref("Budget"))},
+    }
+    result = made(
+        {
+            "/budgets/{id}": {"get": operation(ref("Budget"))},
+            "/months/{month}": {"get": operation(ref("Month"))},
+            "/months/{month}/budgets/{id}": {"get": operation(ref("Budget"))},
+        },
+        {"Budget": budget, "Month": month},
+    )
+    assert {path for path, text in result.tree.checks() if text == "it may be another version of the record"} == {
+        ("entities", "Month", "fields", "budgets"),
+        ("resources", "month_budgets", "schema"),
+    }
+
+
 @pytest.mark.parametrize("path", ["/runs/{id}/attempts/{number}", "/runs/{id}/draft"])
 def test_resources_record_below_its_own_path_is_to_be_checked(path: str) -> None:
     """What is returned below an item and has its component may be an older state of it."""

@@ -14,7 +14,7 @@ from restencil_generator.openapi.infer.calls import MUTATIONS, Call
 from restencil_generator.openapi.infer.change_verbs import may_change
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists, names_in
-from restencil_generator.openapi.infer.resources import VERSION_CHECK, Entity, Own, Resource
+from restencil_generator.openapi.infer.resources import VERSION_CHECK, Entity, Own, Resource, moments
 from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.infer.routes import is_nested_in, template
 from restencil_generator.openapi.spec_tree import Value
@@ -226,6 +226,8 @@ class Endpoints:
             if entity.scope and call.route.segments[: len(home)] != home:
                 scope = ", ".join(f"{{{part.parameter}}}" for part in entity.key.parts if part.parameter)
                 endpoint.comments[("schema",)] = f"check: taken for the {entity.name} of {scope}"
+            if set(moments(call, self.context.shapes)).difference(entity.home.parameters):
+                endpoint.comments.setdefault(("schema",), VERSION_CHECK)
             if entity is not resource.entity or call.method != "GET" or route is None:
                 continue
             is_nested = resource.kind == "item" and is_nested_in(call.route.segments, route.segments)

@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from restencil_generator.openapi.infer.context import KEY_TYPES, ImportContext
+from restencil_generator.openapi.infer.list_endpoints import names_in
 from restencil_generator.openapi.infer.names.inflection import snake_case
-from restencil_generator.openapi.infer.resources import Entity
+from restencil_generator.openapi.infer.resources import VERSION_CHECK, Entity
 from restencil_generator.openapi.infer.schema_types import Typed, is_read_only
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Value
 
@@ -57,6 +58,7 @@ class EntityTable:
                     "param": self.context.param_name(entity, part.parameter),
                 }
         must = self._must(entity)
+        records = {each.name for each in self.context.found.entities if each is not entity}
         is_distinguished = any(source.at in self.context.survey.alternatives for source in entity.record.sources)
         for wire, member in entity.record.members.items():
             name = names[wire]
@@ -84,6 +86,8 @@ class EntityTable:
             text = declared.get("description") if isinstance(declared, dict) else None
             if not check and isinstance(text, str) and _EMPTY_IN_LISTS.search(text):
                 check = "check: lists show another value of it"
+            if not check and entity.is_of_time and not records.isdisjoint(names_in(typed.value)):
+                check = VERSION_CHECK
             if check:
                 self.context.tree.comments[(*path, "fields", name)] = check
             self.context.tree.origins[(*path, "fields", name)] = self.context.types.origin_of(wire, member)

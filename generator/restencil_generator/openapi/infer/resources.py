@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import quoted
@@ -37,6 +37,9 @@ Kind: TypeAlias = Literal["item", "singleton", "group"]
 
 VERSION_CHECK: Final = "check: it may be another version of the record"
 
+_MOMENTS: Final = frozenset(["date", "day", "week", "month", "quarter", "year", "revision", "snapshot"])
+"""Last words of parameters that may select the state of a record at some time."""
+
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Entity:
@@ -59,6 +62,8 @@ class Entity:
     sent: list[Record] = dataclasses.field(default_factory=list[Record])
     """The bodies that create or replace it."""
     whole: Record | None = None
+    is_of_time: bool = False
+    """Whether its path ends in a time, so that records inside it may be those of that time."""
 
     @property
     def record(self) -> Record:
@@ -277,7 +282,7 @@ class _Finder:
         for unnamed, found in self.routes.items():
             self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
         _separate_relations(self)
-        _doubt_versions(self.found.resources)
+        _doubt_versions(self.found.resources, self.shapes)
         _doubt_components(self.found.resources, self.shapes)
         self._rest()
         return self.found
@@ -756,15 +761,35 @@ def _separate(resource: Resource, names: Iterable[str]) -> None:
             resource.member_checks.pop(name, None)
 
 
-def _doubt_versions(resources: Iterable[Resource]) -> None:
-    """Mark resources below an item that return its entity: `/runs/{id}/attempts/{n}` may be an older run."""
+def _doubt_versions(resources: Iterable[Resource], shapes: Shapes) -> None:
+    """Mark resources that may return other states of the records of another path.
+
+    Those are below its item, as in `/runs/{id}/attempts/{n}`, or below a time, as in `/months/{month}/budgets/{id}`.
+    """
     items = [each for each in resources if each.kind == "item" and each.route is not None and "get" in each.members]
     for resource in resources:
+        if resource.route is None:
+            continue
+        times = {time for call in resource.members.values() for time in moments(call, shapes)}
+        if resource.entity is not None and times & set(resource.route.parameters[-1:]):
+            resource.entity.is_of_time = True
         for item in items:
             assert item.route is not None
-            is_nested = resource.route is not None and is_nested_in(resource.route.segments, item.route.segments)
-            if is_nested and resource.entity is item.entity and not resource.check:
+            if resource.entity is not item.entity or resource.check:
+                continue
+            is_nested = is_nested_in(resource.route.segments, item.route.segments)
+            if is_nested or times.difference(item.route.parameters, resource.route.parameters[-1:]):
                 resource.check = VERSION_CHECK
+
+
+def moments(call: Call, shapes: Shapes) -> Iterator[str]:
+    """Yield the parameters in the path of a call that may select the state of a record at some time."""
+    for each in call.operation.parameters:
+        is_time = (
+            shapes.of(each.schema).format in ("date", "date-time") or snake_case(each.name).split("_")[-1] in _MOMENTS
+        )
+        if each.place == "path" and is_time:
+            yield each.name
 
 
 def _doubt_components(resources: Iterable[Resource], shapes: Shapes) -> None:
