@@ -131,12 +131,15 @@ def test_names_endpoint_is_called_by_its_operation_id(operation_id: str | None, 
     assert list(found["resources"]["orders"]["endpoints"]) == [name]
 
 
-def test_names_delete_of_a_list_is_not_called_like_its_resource() -> None:
-    """`orders.delete_orders()` deletes all orders, which `orders.orders()` would not say."""
-    paths = crud("/orders", "id", ref("Order"))
-    paths["/orders"]["delete"] = operation(status="204")
+@pytest.mark.parametrize(
+    ("method", "name"), [("delete", "delete_orders"), ("put", "put_orders"), ("post", "post_orders")]
+)
+def test_names_change_of_a_list_is_not_called_like_its_list(method: str, name: str) -> None:
+    """`delete_orders()` deletes all orders of a shop, which `orders()` would not say."""
+    paths = crud("/shops/{shop}/orders", "id", ref("Order"))
+    paths["/shops/{shop}/orders"][method] = operation(status="204")
     found = spec(paths, {"Order": ORDER})
-    assert list(found["resources"]["orders"]["endpoints"]) == ["delete_orders"]
+    assert list(found["resources"]["orders"]["endpoints"]) == [name]
 
 
 def test_names_types_give_way_to_each_other() -> None:

@@ -220,8 +220,10 @@ def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:
     tail = last.partition("{}")[2].strip(":/") if "{}" in last else ""
     if tail and snake_case(tail, ""):
         return snake_case(tail)
-    name = snake_case(literals[-1].partition(".")[0] or literals[-1]) if literals else call.method.lower()
-    return f"delete_{name}" if name == resource.name and call.method == "DELETE" else name
+    method = call.method.lower()
+    name = snake_case(literals[-1].partition(".")[0] or literals[-1]) if literals else method
+    own = [resource.name] if resource.route is None else map(snake_case, _literals(resource)[-1:])
+    return f"{method}_{name}" if name in own and method != "get" else name  # `roles.roles` could be anything
 
 
 def _cleaned(operation_id: str, call: Call) -> str:
