@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
     from ..cache.transition import Transition
-    from ..storage.protocol import Changes, Storage
-    from .connection import StorageConnection
+    from ..storage.protocol import Changes
     from .pending_write import PendingWrite
-    from .read_through import ReadThrough
 
 
 _WAIT: Final = 1_000.0
