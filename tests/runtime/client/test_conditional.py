@@ -14,14 +14,7 @@ from tests.effort import examples
 from tests.runtime.notes import WAYS, Note, Notes, Origin, client, take
 from tests.runtime.worlds import BOTH, answered_by
 
-from restencil import (
-    Controller,
-    Entity,
-    Manager,
-    ResetError,
-    RestEndpoint,
-    Store,
-)
+from restencil import Controller, Entity, Manager, ResetError, RestEndpoint, Store
 from restencil.testing import FakeClock
 
 EARLIER = "Mon, 05 Jan 2026 09:00:00 GMT"
@@ -136,60 +129,6 @@ def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str
 
 
 # --- the witness ------------------------------------------------------------------------------------------------------
-
-
-def _do(step: str, controller: Controller, origin: Origin) -> None:
-    if step == "equal":
-        controller.set(Note, {"id": "1", "text": "note 1", "seen": 1})
-    elif step == "set":
-        controller.set(Note, {"id": "1", "text": "changed here"})
-    elif step == "other answer":
-        origin.notes["2"]["text"] = "changed there"
-        controller.fetch(Notes.get, {"id": "2"})
-    elif step == "invalidate":
-        controller.invalidate(Notes.get_list)
-    elif step == "invalidate_all":
-        controller.invalidate_all(Notes.get_list)
-    elif step == "expire":
-        controller.expire_all(Notes.get_list)
-    elif step == "reset":
-        controller.reset_entire_store()
-    elif step == "push":
-        controller.fetch(Notes.get_list.push, {"id": "4", "text": "new", "seen": 1})
-    elif step == "delete":
-        controller.fetch(Notes.delete, {"id": "3"})
-    elif step == "own value":
-        controller.set_response(Notes.get_list, [{"id": "1", "text": "by hand", "seen": 1}])
-
-
-@pytest.mark.parametrize(
-    ("step", "holds"),
-    [
-        ("nothing", True),
-        ("equal", True),
-        ("expire", True),
-        ("set", False),
-        ("other answer", False),
-        ("invalidate", False),
-        ("invalidate_all", False),
-        ("reset", False),
-        ("push", False),
-        ("delete", False),
-        ("own value", False),
-    ],
-)
-def test_conditional_is_requested_so_if_and_only_if_all_of_the_response_is_there_still(step: str, holds: bool) -> None:
-    """Whatever changes the key's result or a record ends it; an equal record, and being expired, does not."""
-    origin = Origin()
-    clock, controller = client(origin)
-    controller.fetch(Notes.get_list)
-    clock.advance(10)
-    _do(step, controller, origin)
-    clock.advance(10)
-    controller.fetch(Notes.get_list)
-    assert bool(origin.conditions[-1]) is holds
-    shown: Any = controller.cached(Notes.get_list)
-    assert [note.text for note in shown] == [n["text"] for n in origin.notes.values()]
 
 
 @BOTH

@@ -104,14 +104,6 @@ def client_with(auth: Auth | None) -> type[Controller]:
     return Client
 
 
-def test_controller_client_token_goes_out_with_every_request_and_is_read_each_time() -> None:
-    server, tokens = asked(), iter(["one", None, "three"])
-    with Blog(client=server.sync, token=lambda: next(tokens)) as blog:
-        for number in "123":
-            blog.users.get(id=number)
-    assert server.sent("access-token") == ["one", None, "three"]
-
-
 @BOTH
 def test_controller_client_401_of_a_request_without_its_credential_is_reported(asynchronous: bool) -> None:
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
@@ -260,22 +252,6 @@ def test_controller_client_store_remembers_where_its_client_asks() -> None:
     Blog(store, url_prefix="https://two.test", share=True)
     with pytest.raises(ValueError, match="'https://one.test', but the client sends requests to 'https://two.test'"):
         AsyncBlog(store, url_prefix="https://two.test")
-
-
-def test_controller_client_clients_of_different_packages_share_no_store_silently() -> None:
-    """Their keys differ, but entities of one name would share a table; at one place they are of one server."""
-
-    class Forum(Controller):
-        _api = Api("https://forum.example")
-
-    store = restencil.Store()
-    Blog(store)
-    with pytest.raises(ValueError, match=f"this store has data of '{PREFIX}', .* 'https://forum.example'"):
-        Forum(store)
-    Forum(store, url_prefix=PREFIX)
-    Forum(store, share=True)
-    with Controller(store):  # asks wherever its endpoints say
-        pass
 
 
 def test_store_remembers_where_relative_urls_lead() -> None:

@@ -12,16 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests.runtime.worlds import World
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    NetworkError,
-    Page,
-    Response,
-    RestencilError,
-    create_resource,
-)
+from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, RestencilError, create_resource
 from restencil.endpoint.page_styles import next_link
 from restencil.schema import Collection, Object
 from restencil.testing import Answer, MockServer
@@ -46,28 +37,22 @@ class Pages(World):
 
         self.server.respond = respond
 
-    def items(self, endpoint: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        """All that iterate gives."""
-        if not self.asynchronous:
-            return self.clock.run(lambda: list(self.controller.iterate(endpoint, *args, **kwargs)))
+    def take(self, run: Any, count: int | None = None, react: Callable[[Any], None] = lambda item: None) -> list[Any]:
+        """The next items of a run, all by default; a function is called with each before the next one is asked for."""
+        found: list[Any] = []
 
-        async def collect() -> list[Any]:
-            return [item async for item in self.controller.iterate(endpoint, *args, **kwargs)]
+        def note(item: Any) -> bool:
+            found.append(item)
+            react(item)
+            return len(found) == count
 
-        return self.clock.run(collect)
+        async def take_async() -> None:
+            async for item in run:
+                if note(item):
+                    break
 
-    def react(self, endpoint: Any, react: Callable[[Any], None]) -> None:
-        """Calls a function with each item that iterate gives, before it gives the next one."""
-
-        def consume() -> None:
-            for item in self.controller.iterate(endpoint):
-                react(item)
-
-        async def consume_async() -> None:
-            async for item in self.controller.iterate(endpoint):
-                react(item)
-
-        self.clock.run(consume_async if self.asynchronous else consume)
+        self.clock.run(take_async if self.asynchronous else lambda: any(note(item) for item in run))
+        return found
 
     def serve_rows(self, rows: list[dict[str, Any]], style: str) -> None:
         """Serves pages of three rows, which are those of the moment, by the number of the page or an offset."""
@@ -78,8 +63,13 @@ class Pages(World):
 
         self.serve(answer)
 
-    def ids(self, endpoint: Any, *args: Any, **kwargs: Any) -> list[str]:
-        return [item.id for item in self.items(endpoint, *args, **kwargs)]
+    def items(self, endpoint: Any, **kwargs: Any) -> list[Any]:
+        """All that iterate gives."""
+        return self.take(self.controller.iterate(endpoint, **kwargs))
+
+    def ids(self, endpoint: Any, **kwargs: Any) -> list[str]:
+        """The ids of all that iterate gives."""
+        return [item.id for item in self.items(endpoint, **kwargs)]
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -116,14 +106,6 @@ def test_controller_iterate_stored_list_that_no_page_has_extended_is_the_first_p
     assert world.urls()[4:] == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_controller_iterate_gives_the_order_of_the_server_after_a_later_page_was_loaded(world: Pages) -> None:
-    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
-    listing = items("page")
-    world.do("fetch", listing)
-    world.do("fetch", listing.get_page, page=3)
-    assert world.ids(listing) == EVERY
-
-
 def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page")
@@ -135,7 +117,7 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
             world.controller.set_response(resource.get, {"id": "2", "rank": 200}, id="2")
             world.controller.set_response(resource.delete, {"id": "3"}, {"id": "3"})
 
-    world.react(resource.get_list, react)
+    world.take(world.controller.iterate(resource.get_list), react=react)
     assert found == [1, 200, 4, 5, 6, 7]
 
 
@@ -292,7 +274,7 @@ def test_controller_iterate_user_in_the_clients_address_is_sent_with_each_page_a
         else Controller(client=server.client(), base_url=base)
     )
     endpoint = items(None, pagination="link")
-    pages = taken(world, controller.bind(endpoint).pages())
+    pages = world.take(controller.bind(endpoint).pages())
     assert [page.position for page in pages] == ["http://mock/items", "http://mock/items?at=3"]
     assert [request.url for request in server.requests] == [f"{base}/items", f"{base}/items?at=3"]
     assert ids_of(world, controller.iterate(endpoint).start_at(pages[0].position)) == EVERY[3:6]
@@ -329,18 +311,6 @@ def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
     assert "set style: url in its pagination" in caplog.text
 
 
-def ids_with(world: Pages, resource: Any, react: Callable[[str], None]) -> list[str]:
-    """What iterate gives where the program does something after each item."""
-    met: list[str] = []
-
-    def take(item: Any) -> None:
-        met.append(item.id)
-        react(item.id)
-
-    world.react(resource.get_list, take)
-    return met
-
-
 @pytest.mark.parametrize("style", ["page", "offset"])
 @pytest.mark.parametrize("again", ["5", "8", "9"])
 def test_controller_iterate_list_that_is_read_again_on_the_way_makes_it_skip_nothing(
@@ -351,77 +321,18 @@ def test_controller_iterate_list_that_is_read_again_on_the_way_makes_it_skip_not
     world.serve_rows(rows, style)
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
 
-    def react(item: str) -> None:
-        if item == again:
+    def react(item: Any) -> None:
+        if item.id == again:
             world.controller.set_response(resource.get_list, rows[:3])
 
-    assert ids_with(world, resource, react) == [row["id"] for row in rows]
-
-
-@pytest.mark.parametrize("style", ["page", "offset"])
-@pytest.mark.parametrize("new", [3, 6])
-def test_controller_iterate_new_items_before_the_page_make_it_skip_nothing(world: Pages, style: str, new: int) -> None:
-    """A whole page of items that are known is not the end of the list."""
-    rows = list(ALL)
-    world.serve_rows(rows, style)
-    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
-
-    def react(item: str) -> None:
-        if item == "3":
-            rows[:0] = [{"id": f"new {n}", "rank": 0} for n in range(new)]
-
-    met = ids_with(world, resource, react)
-    assert [item for item in met if item in EVERY] == EVERY
-
-
-@pytest.mark.parametrize("style", ["page", "offset"])
-@pytest.mark.parametrize("change", ["delete", "push"])
-def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
-    world: Pages, style: str, change: str
-) -> None:
-    rows = list(ALL)
-    world.serve_rows(rows, style)
-    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
-    world.controller.set_response(resource.get_list, rows[:3])
-    if change == "delete":
-        del rows[1]
-        world.controller.set_response(resource.delete, {"id": "2"}, {"id": "2"})
-    else:
-        rows.append({"id": "8", "rank": 8})
-        world.controller.set_response(resource.get_list.push, {"id": "8", "rank": 8}, {}, {})
-    assert world.ids(resource.get_list) == [row["id"] for row in rows]
-    assert world.urls()[0] == "/items"
+    assert ids_of(world, world.controller.iterate(resource.get_list), react=react) == [row["id"] for row in rows]
 
 
 # --- runs that are bounded, and gone on with -------------------------------------------------------------------------
 
 
-def taken(world: Pages, run: Any, count: int | None = None) -> list[Any]:
-    """The next items of a run, all by default."""
-    found: list[Any] = []
-    if not world.asynchronous:
-
-        def take() -> list[Any]:
-            for item in run:
-                found.append(item)
-                if len(found) == count:
-                    break
-            return found
-
-        return world.clock.run(take)
-
-    async def take_async() -> list[Any]:
-        async for item in run:
-            found.append(item)
-            if len(found) == count:
-                break
-        return found
-
-    return world.clock.run(take_async)
-
-
-def ids_of(world: Pages, run: Any, count: int | None = None) -> list[str]:
-    return [item.id for item in taken(world, run, count)]
+def ids_of(world: Pages, run: Any, count: int | None = None, **options: Any) -> list[str]:
+    return [item.id for item in world.take(run, count, **options)]
 
 
 LINKED = '<http://mock/items?page={next}>; rel="next"'
@@ -453,11 +364,7 @@ STYLES: dict[str, tuple[Any, Callable[[dict[str, str]], Any], Any]] = {
         "",
     ),
     "link": (items("page", pagination="link"), _linked, "http://mock/items"),
-    "url": (
-        items("page", schema=WRAPPED, pagination={"style": "url", "next": "next"}),
-        _by_url,
-        "http://mock/items",
-    ),
+    "url": (items("page", schema=WRAPPED, pagination={"style": "url", "next": "next"}), _by_url, "http://mock/items"),
     "function": (
         items(pagination=lambda page, args: page[-1].rank if page else None),
         lambda params: chunk(int(params.get("cursor", 0))),
@@ -489,7 +396,7 @@ def test_iterate_resumes_after_an_error(world: Pages, style: str, broken: int) -
     run = world.controller.iterate(endpoint)
     seen = ids_of(world, run, (broken - 1) * 3) if broken > 1 else []
     with pytest.raises(NetworkError):
-        taken(world, run)
+        world.take(run)
     assert seen == EVERY[: (broken - 1) * 3]
     if broken == 1:
         assert run.position is None
@@ -510,7 +417,7 @@ def test_controller_iterate_break_leaves_nothing_open(world: Pages, style: str) 
     assert len(world.urls()) == 1
     assert world.controller.store.in_flight.by_id == {}
     assert ids_of(world, run) == EVERY[2:]
-    assert taken(world, run) == []
+    assert world.take(run) == []
 
 
 @pytest.mark.parametrize("kind", ["items", "pages"])
@@ -575,7 +482,7 @@ def test_controller_iterate_what_is_no_position_or_limit_is_rejected(world: Page
     for wrong in (1.5, True, b"1"):
         with pytest.raises(TypeError, match="the position is .*; expected the position of a run"):
             run.start_at(wrong)
-    taken(world, run, 1)
+    world.take(run, 1)
     with pytest.raises(RuntimeError, match="start_at.. was called after the first item"):
         run.start_at(1)
 
@@ -591,17 +498,13 @@ def test_controller_iterate_list_begun_in_the_middle_stays_partial(world: Pages)
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 
-def pages_of(world: Pages, endpoint: Any, *args: Any, **kwargs: Any) -> Any:
-    return world.controller.bind(endpoint).pages(*args, **kwargs)
-
-
 @EACH_STYLE
 def test_controller_iterate_pages_come_with_their_answers(world: Pages, style: str) -> None:
     """Items in their order, status, headers, positions; no page is without items."""
     endpoint, answer, first = STYLES[style]
     world.serve(answer)
-    run = pages_of(world, endpoint)
-    pages = taken(world, run)
+    run = world.controller.bind(endpoint).pages()
+    pages = world.take(run)
     assert [[item.id for item in page.items] for page in pages] == [EVERY[:3], EVERY[3:6], EVERY[6:]]
     assert all(isinstance(page, Page) and isinstance(page, Response) for page in pages)
     assert [page.status for page in pages] == [200, 200, 200]
@@ -612,7 +515,7 @@ def test_controller_iterate_pages_come_with_their_answers(world: Pages, style: s
     if style in ("link", "url"):
         assert pages[2].next_position is None
     assert run.position == pages[2].position
-    assert taken(world, run) == []
+    assert world.take(run) == []
 
 
 def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pages) -> None:
@@ -620,8 +523,8 @@ def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pag
     endpoint = STYLES["link"][0]
     link = '<https://elsewhere.test/items?page=2>; rel="next"'
     world.serve(lambda params: Answer(json=chunk(0), headers={"Link": link}))
-    run = pages_of(world, endpoint)
-    (page,) = taken(world, run, 1)
+    run = world.controller.bind(endpoint).pages()
+    (page,) = world.take(run, 1)
     assert page.next_position is None
     with pytest.raises(ValueError, match="another origin"):
-        taken(world, run)
+        world.take(run)

@@ -11,14 +11,13 @@ import gc
 import logging
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from typing import Any, Final
 
 import pytest
 from tests.libraries import httpx
-from tests.patience import PATIENCE, elsewhere, eventually
+from tests.patience import elsewhere
 from tests.runtime.clients import Asked, as_json
 
 import restencil
@@ -253,84 +252,3 @@ def test_interruption_of_letting_go_leaves_nothing_behind(name: str) -> None:
 def test_interruption_at_each_call_leaves_nothing_behind(name: str, world: str) -> None:
     """At each."""
     _sweep({**OPERATIONS, **AT_ONCE}[name], world, 1)
-
-
-INTERRUPTIONS: Final = [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit, Strike]
-
-
-@pytest.mark.parametrize("kind", INTERRUPTIONS)
-@pytest.mark.parametrize("hook", ["process", "get_optimistic_response", "update", "get_headers", "merge", "listener"])
-def test_interruptions_hooks_and_listeners_may_end_a_thread(hook: str, kind: type[BaseException]) -> None:
-    """What a hook or a listener raises comes out; then all goes on, and nothing stays."""
-    armed = True
-
-    def strike(*args: Any, **kwargs: Any) -> Any:
-        nonlocal armed
-        if armed:
-            armed = False
-            raise kind
-        return {} if hook in ("update", "get_headers") else args[-1] if hook == "merge" else args[0]
-
-    class Merged(Player, key="Player"):
-        @classmethod
-        def merge(cls, existing: Any, incoming: Any) -> Any:
-            return strike(existing, incoming) if hook == "merge" else {**existing, **incoming}
-
-    options: dict[str, Any] = {}
-    if hook == "get_optimistic_response":
-        options[hook] = lambda snapshot, params, body: strike({**params, **body})
-    elif hook not in ("merge", "listener"):
-        options[hook] = strike
-    change = Players.partial_update.extend(schema=Merged, **options)
-    store = Store()
-    heard: list[int] = []
-    with Controller(store, client=Asked(_respond).sync) as controller:
-        controller.set_response(Players.get, _player(1), FIRST)
-        if hook == "listener":
-            controller.add_listener(strike)
-        controller.add_listener(lambda: heard.append(len(repr(controller.cached(Players.get, FIRST)))))
-        caught: BaseException | None = None
-        try:
-            controller.fetch(change, FIRST, {"name": "Changed"})
-        except BaseException as error:
-            caught = error
-        assert isinstance(caught, kind)
-        assert not (store.state["optimistic"] or store.in_flight.by_id or store.in_flight.mutations)
-        assert hook != "listener" or heard
-        assert controller.fetch(change, FIRST, {"name": "Changed"}).name == "Changed"
-        assert elsewhere(lambda: controller.fetch(Players.get, FIRST)).name == "Fetched"
-
-
-@pytest.mark.parametrize("kind", INTERRUPTIONS)
-def test_interruptions_waiters_for_an_interrupted_request_goes_on(kind: type[BaseException]) -> None:
-    """Another thread that joined it is told that it was aborted, and may ask again."""
-    joined = threading.Event()
-    gone: list[Any] = []
-    threads: list[threading.Thread] = []
-
-    def join() -> None:
-        try:
-            joined.set()
-            gone.append(controller.fetch(Players.get, FIRST))
-        except Exception as error:
-            gone.append(error)
-
-    def respond(request: httpx.Request) -> httpx.Response:
-        if not threads:
-            threads.append(threading.Thread(target=join, daemon=True))
-            threads[0].start()
-            joined.wait(PATIENCE)
-            eventually(lambda: any(request.callers > 1 for request in controller.store.in_flight.by_id.values()))
-            raise kind
-        return _respond(request)
-
-    with Controller(client=Asked(respond).sync) as controller:
-        caught: BaseException | None = None
-        try:
-            controller.fetch(Players.get, FIRST)
-        except BaseException as error:
-            caught = error
-        threads[0].join(PATIENCE)
-        assert not threads[0].is_alive()
-        assert isinstance(gone[0], restencil.AbortError), (gone, caught)
-        assert controller.fetch(Players.get, FIRST).name == "Fetched"

@@ -9,12 +9,7 @@ from typing import Any
 import pytest
 from tests.runtime.users import User, Users
 
-from restencil import (
-    AsyncController,
-    Controller,
-    InvalidDataError,
-    NetworkError,
-)
+from restencil import AsyncController, Controller, InvalidDataError, NetworkError
 from restencil.testing import Answer, FakeClock, MockServer
 
 Polled = Users.get.extend(poll_frequency=1000)
@@ -52,31 +47,10 @@ def controller(clock: FakeClock, server: Server) -> Any:
         yield controller
 
 
-@pytest.fixture
-def async_controller(clock: FakeClock, server: Server) -> Any:
-    controller = AsyncController(clock.store(), client=server.mock.async_client(), base_url="http://mock")
-    yield controller
-    clock.run(controller.aclose)
-
-
 def test_live_read_yields_first_as_a_read_does_then_on_each_change(controller: Any, clock: FakeClock) -> None:
     with controller.live(Polled, id="1") as live:
         assert [next(live).name for _ in range(3)] == ["n1", "n2", "n3"]
         assert live.data.name == "n3"
-    assert clock() == 1_000_000 + 2005
-
-
-def test_async_live_read_does_the_same(async_controller: Any, clock: FakeClock) -> None:
-    async def names() -> list[str]:
-        found: list[str] = []
-        async with async_controller.live(Polled, id="1") as live:
-            async for user in live:
-                found.append(user.name)
-                if len(found) == 3:
-                    break
-        return found
-
-    assert clock.run(names) == ["n1", "n2", "n3"]
     assert clock() == 1_000_000 + 2005
 
 
@@ -121,14 +95,6 @@ def test_live_read_polls_first_after_its_own_response(controller: Any, clock: Fa
         assert server.asked == 1
         clock.advance(1)
         assert (server.asked, next(live).name) == (2, "n2")
-
-
-def test_invalidated_live_read_fetches_again_by_itself(controller: Any, clock: FakeClock, server: Server) -> None:
-    with controller.live(Users.get, id="1") as live:
-        assert next(live).name == "n1"
-        controller.invalidate(Users.get, id="1")
-        assert next(live).name == "n2"
-    assert server.asked == 2
 
 
 def test_live_error_is_raised_once_and_the_read_goes_on(controller: Any, clock: FakeClock, server: Server) -> None:

@@ -19,7 +19,6 @@ from restencil import (
     LogoutManager,
     NetworkError,
     NetworkManager,
-    RestEndpoint,
     SubscriptionManager,
     create_resource,
 )
@@ -167,24 +166,6 @@ def test_logout_401_of_a_request_that_refresh_makes_never_refreshes() -> None:
     with Controller(client=session.client()) as controller, pytest.raises(NetworkError):
         controller.fetch(endpoint, id="1")
     assert len(calls) == 1
-
-
-def test_logout_refresh_may_fetch_through_the_controller_what_others_wait_for() -> None:
-    async def main() -> None:
-        session = Session()
-        me = RestEndpoint(url_prefix="http://mock", path="/token", schema=None)
-
-        async def refresh(error: Any) -> bool:
-            session.refreshes += 1
-            session.token = (await controller.fetch(me))["token"]
-            return True
-
-        endpoint = session.endpoint(refresh=refresh)
-        async with AsyncController(client=session.async_client()) as controller:
-            await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(10)))
-        assert session.refreshes == 1
-
-    asyncio.run(main())
 
 
 def test_logout_refresh_that_fails_is_logged_and_counts_as_no(caplog: pytest.LogCaptureFixture) -> None:

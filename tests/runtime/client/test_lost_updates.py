@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 import httpx
 import pytest
-from tests.patience import PATIENCE, eventually, eventually_async
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, answered_by
+from tests.runtime.worlds import BOTH, World, answered_by, worlds
 
 from restencil import (
     AbortError,
@@ -27,7 +26,7 @@ from restencil import (
     TimeoutExceededError,
     create_resource,
 )
-from restencil.testing import FakeClock
+from restencil.testing import Answer, FakeClock
 
 
 class Page(Entity, key="WikiPage"):
@@ -326,12 +325,10 @@ def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_
 # --- one after another -----------------------------------------------------------------------------------------------
 
 
-def _serve(wiki: Wiki, may_change: threading.Event | None = None) -> Any:
+def _serve(wiki: Wiki) -> Any:
     def serve(request: Arrived) -> Reply:
         if request.method != "GET":
             time.sleep(0.05)
-            if may_change is not None:
-                may_change.wait(PATIENCE)
         status, value, name = wiki.answer(request.method, request.target, request.headers.get("if-match"), request.body)
         headers = {"Content-Type": "application/json"}
         return Reply(status, json.dumps(value).encode(), {**headers, "ETag": wiki.tag(name)} if name else headers)
@@ -359,14 +356,9 @@ def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asyn
         else:
             with Controller() as client:
                 client.fetch(pages.get, ONE)
-                threads = [
-                    threading.Thread(target=client.fetch, args=(pages.partial_update, ONE, body))
-                    for body in ({"text": "a"}, {"tag": "b"})
-                ]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
+                with ThreadPoolExecutor(2) as pool:
+                    bodies = ({"text": "a"}, {"tag": "b"})
+                    list(pool.map(lambda body: client.fetch(pages.partial_update, ONE, body), bodies))
     assert wiki.answered == [200, 200, 200] and wiki.pages["1"] == {"id": "1", "text": "a", "tag": "b"}
     assert [condition for _, condition in wiki.sent] == [None, '"1.1"', '"1.2"']
 
@@ -375,37 +367,23 @@ def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asyn
 def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
     """A change that would have to wait for longer than it may take is not sent, and says so."""
     wiki = Wiki()
-    is_over = threading.Event()
-    with Server(_serve(wiki, is_over)) as server:
-        pages = resource(url=server.url)
-        quick = pages.partial_update.extend(timeout="1s")
-        if asynchronous:
 
-            async def run() -> TimeoutExceededError:
-                async with AsyncController() as client:
-                    await client.fetch(pages.get, ONE)
-                    first = asyncio.ensure_future(client.fetch(pages.partial_update, ONE, {"text": "a"}))
-                    await eventually_async(lambda: bool(client.store.in_flight.turns))
-                    with pytest.raises(TimeoutExceededError) as raised:
-                        await client.fetch(quick, ONE, {"tag": "b"})
-                    is_over.set()
-                    await first
-                    return raised.value
+    def respond(request: Any) -> Answer:
+        path = request.url.removeprefix("http://mock")
+        status, value, name = wiki.answer(request.method, path, request.headers.get("if-match"), request.content)
+        return Answer(
+            status, json=value, headers={"ETag": wiki.tag(name)}, delay=0 if request.method == "GET" else 5_000
+        )
 
-            error = asyncio.run(run())
-        else:
-            with Controller() as client:
-                client.fetch(pages.get, ONE)
-                first = threading.Thread(target=client.fetch, args=(pages.partial_update, ONE, {"text": "a"}))
-                first.start()
-                eventually(lambda: bool(client.store.in_flight.turns))
-                with pytest.raises(TimeoutExceededError) as raised:
-                    client.fetch(quick, ONE, {"tag": "b"})
-                error = raised.value
-                is_over.set()
-                first.join()
-    assert isinstance(error, TimeoutExceededError)
-    assert "within 1000 ms (it waited for an earlier change of the same entity, and was not sent)" in str(error)
+    with worlds(partial(World, asynchronous, validate="off")) as make:
+        world = make()
+        world.server.respond = respond
+        world.do("fetch", Pages.get, ONE)
+        first = world.begin("fetch", Pages.partial_update, ONE, {"text": "a"})
+        with pytest.raises(TimeoutExceededError, match=r"within 1000 ms \(it waited for an earlier change of the same"):
+            world.do("fetch", Pages.partial_update.extend(timeout="1s"), ONE, {"tag": "b"})
+        world.clock.advance(5_000)
+        assert first.result().text == "a"
     assert wiki.pages["1"] == {"id": "1", "text": "a"}
 
 

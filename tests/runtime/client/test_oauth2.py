@@ -19,7 +19,7 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import BOTH, client_of, running
 
 import restencil
 from restencil import Auth, OAuth2, Schemes
@@ -102,11 +102,12 @@ def thing(server: Server, **options: Any) -> Any:
     return restencil.RestEndpoint(url_prefix=server.url, path="/things/:id", name="things.get", **options)
 
 
-def told(asynchronous: bool, kinds: tuple[Any, Any], work: Callable[..., Any], **options: Any) -> Any:
-    """What some steps with a client give: `work(client, run)`, where `run` takes what a call gives."""
-    client = kinds[asynchronous](**options)
+@contextmanager
+def shop(asynchronous: bool, kinds: tuple[Any, Any], given: OAuth2, **options: Any) -> Generator[Callable[..., Any]]:
+    """A client that asks for its token with this; gives what fetches a thing by its id, or another endpoint."""
+    client = kinds[asynchronous](machine=given, **options)
     with running(client) as run:
-        return work(client, run)
+        yield lambda endpoint, *args, **kwargs: run(client.fetch(endpoint, *args, **kwargs))
 
 
 # --------------------------------------------------------------------------------------------------------- what is sent
@@ -116,17 +117,10 @@ def told(asynchronous: bool, kinds: tuple[Any, Any], work: Callable[..., Any], *
 def test_oauth2_token_is_requested_when_none_is_there(asynchronous: bool) -> None:
     """Once; the requests that follow are sent with it as well."""
     with served() as (server, tokens):
-
-        def work(client: Any, run: Any) -> None:
-            assert run(client.fetch(thing(server), id=1))["token"] == "Bearer t1"
-            assert run(client.fetch(thing(server), id=2))["token"] == "Bearer t1"
-
-        told(
-            asynchronous,
-            clients(server, scopes=("read", "write"), params={"audience": "shop"}),
-            work,
-            machine=OAuth2(**CLIENT),
-        )
+        kinds = clients(server, scopes=("read", "write"), params={"audience": "shop"})
+        with shop(asynchronous, kinds, OAuth2(**CLIENT)) as fetch:
+            assert fetch(thing(server), id=1)["token"] == "Bearer t1"
+            assert fetch(thing(server), id=2)["token"] == "Bearer t1"
     assert tokens.forms == [{"grant_type": "client_credentials", "audience": "shop", "scope": "read write"}]
     (asked,) = tokens.asked
     assert asked.method == "POST"
@@ -138,8 +132,8 @@ def test_oauth2_token_is_requested_when_none_is_there(asynchronous: bool) -> Non
 def test_oauth2_id_and_secret_are_encoded_before_they_are_joined() -> None:
     """As RFC 6749 says: a colon in one of them is no border."""
     with served() as (server, tokens):
-        given = OAuth2(client_id="a:b c", client_secret="é&")
-        told(False, clients(server), lambda client, run: client.fetch(thing(server), id=1), machine=given)
+        with shop(False, clients(server), OAuth2(client_id="a:b c", client_secret="é&")) as fetch:
+            fetch(thing(server), id=1)
     pair = base64.b64decode(tokens.asked[0].headers["authorization"].partition(" ")[2]).decode()
     assert pair == "a%3Ab+c:%C3%A9%26"
 
@@ -189,13 +183,13 @@ def test_oauth2_secrets_may_be_functions(asynchronous: bool) -> None:
 
             given["client_secret"] = made
         kinds = clients(server, client_auth="body")
-        told(asynchronous, kinds, lambda client, run: run(client.fetch(thing(server), id=1)), machine=OAuth2(**given))
+        with shop(asynchronous, kinds, OAuth2(**given)) as fetch:
+            fetch(thing(server), id=1)
         assert tokens.forms[0]["client_secret"] == "made"
         given["client_secret"] = lambda: None
-        with pytest.raises(restencil.AuthenticationError, match="pass machine=… to the client"):
-            told(
-                asynchronous, kinds, lambda client, run: run(client.fetch(thing(server), id=1)), machine=OAuth2(**given)
-            )
+        with shop(asynchronous, kinds, OAuth2(**given)) as fetch:
+            with pytest.raises(restencil.AuthenticationError, match="pass machine=… to the client"):
+                fetch(thing(server), id=1)
 
 
 # -------------------------------------------------------------------------------------------------------------- renewal
@@ -208,14 +202,11 @@ def test_oauth2_token_is_renewed_before_it_ends(asynchronous: bool) -> None:
     with served() as (server, tokens):
         tokens.takes_all = True
         tokens.answer = lambda count, request: granted(count, expires_in=100 if count == 1 else "20")
-
-        def work(client: Any, run: Any) -> None:
+        store = restencil.Store(clock=lambda: now[0])
+        with shop(asynchronous, clients(server), OAuth2(**CLIENT), store=store) as fetch:
             for moment, count in ((0, 1), (69_999, 1), (70_000, 2), (79_999, 2), (80_000, 3)):
                 now[0] = 1_000_000 + moment
-                assert run(client.fetch(thing(server), id=1))["token"] == f"Bearer t{count}", moment
-
-        store = restencil.Store(clock=lambda: now[0])
-        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT), store=store)
+                assert fetch(thing(server), id=1)["token"] == f"Bearer t{count}", moment
     assert len(tokens.asked) == 3
 
 
@@ -224,22 +215,19 @@ def test_oauth2_rejected_token_is_renewed_once(asynchronous: bool) -> None:
     """After a 401 the request is sent once more, body and all; a second 401 is raised, and the next call tries anew."""
     with served() as (server, tokens):
         push = restencil.RestEndpoint(url_prefix=server.url, path="/things", method="POST", name="things.create")
-
-        def work(client: Any, run: Any) -> None:
-            run(client.fetch(thing(server), id=1))
+        with shop(asynchronous, clients(server), OAuth2(**CLIENT)) as fetch:
+            fetch(thing(server), id=1)
             tokens.asked.append(tokens.asked[0])  # the first token counts no more
-            assert json.loads(run(client.fetch(push, {"a": 1}))["body"]) == {"a": 1}
+            assert json.loads(fetch(push, {"a": 1})["body"]) == {"a": 1}
             assert tokens.sent == ["Bearer t1", "Bearer t1", "Bearer t3"]
             tokens.answer = lambda count, request: granted(0)
             tokens.asked.append(tokens.asked[0])
             with pytest.raises(restencil.AuthenticationError, match="401 Status: who are you"):
-                run(client.fetch(push, {"a": 1}))
+                fetch(push, {"a": 1})
             assert tokens.sent[3:] == ["Bearer t3", "Bearer t0"]
             tokens.answer = lambda count, request: granted(count)
-            run(client.fetch(push, {"a": 1}))
+            fetch(push, {"a": 1})
             assert tokens.sent[5:] == ["Bearer t0", "Bearer t6"]
-
-        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT))
 
 
 def test_oauth2_what_cannot_be_read_twice_is_not_sent_twice() -> None:
@@ -272,13 +260,9 @@ def test_oauth2_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> 
     """A redirect took no token there, so the token is not what it refuses."""
     with served() as (server, tokens), Server(lambda request: Reply(401)) as other:
         tokens.redirects_to = other.url
-        with pytest.raises(restencil.AuthenticationError):
-            told(
-                asynchronous,
-                clients(server),
-                lambda client, run: run(client.fetch(thing(server), id=1)),
-                machine=OAuth2(**CLIENT),
-            )
+        with shop(asynchronous, clients(server), OAuth2(**CLIENT)) as fetch:
+            with pytest.raises(restencil.AuthenticationError):
+                fetch(thing(server), id=1)
         assert len(tokens.asked) == 1
         assert [request.headers.get("authorization") for request in other.arrived] == [None]
 
@@ -287,33 +271,21 @@ def test_oauth2_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> 
 def test_oauth2_token_to_begin_with_is_sent_until_it_ends(asynchronous: bool) -> None:
     """`expires_at` in milliseconds or as a datetime; without anything to renew it with, it is sent on."""
     now = [1_000_000.0]
+    ends = datetime.datetime.fromtimestamp(1_100, datetime.UTC)
     with served() as (server, tokens):
         tokens.takes_all = True
-        ends = datetime.datetime.fromtimestamp(1_100, datetime.UTC)
-
-        def work(client: Any, run: Any) -> None:
-            now[0] = 1_000_000.0
-            assert run(client.fetch(thing(server), id=1))["token"] == "Bearer t0"
-            now[0] = 1_080_000.0
-            assert run(client.fetch(thing(server), id=1))["token"] == f"Bearer t{len(tokens.asked)}"
-
-        for expires_at in (ends, 1_100_000):
+        for expires_at, renewing, renewed in ((ends, CLIENT, 1), (1_100_000, CLIENT, 1), (ends, {}, 0)):
             tokens.asked.clear()
-            given = OAuth2(**CLIENT, access_token="t0", expires_at=expires_at)
-            told(asynchronous, clients(server), work, machine=given, store=restencil.Store(clock=lambda: now[0]))
-            assert len(tokens.asked) == 1
-        tokens.asked.clear()
-        given = OAuth2(access_token="t0", expires_at=ends)
-        told(asynchronous, clients(server), work, machine=given, store=restencil.Store(clock=lambda: now[0]))
-        assert tokens.asked == []
-        given = OAuth2(access_token=lambda: f"t{len(tokens.sent)}")
-        told(
-            asynchronous,
-            clients(server),
-            lambda client, run: [run(client.fetch(thing(server), id=1)) for _ in range(2)],
-            machine=given,
-        )
-        assert tokens.sent[-2] != tokens.sent[-1]
+            now[0] = 1_000_000.0
+            given = OAuth2(**renewing, access_token="t0", expires_at=expires_at)
+            store = restencil.Store(clock=lambda: now[0])
+            with shop(asynchronous, clients(server), given, store=store) as fetch:
+                assert fetch(thing(server), id=1)["token"] == "Bearer t0"
+                now[0] = 1_080_000.0
+                assert fetch(thing(server), id=1)["token"] == f"Bearer t{renewed}"
+            assert len(tokens.asked) == renewed
+        with shop(asynchronous, clients(server), OAuth2(access_token=lambda: f"t{len(tokens.sent)}")) as fetch:
+            assert fetch(thing(server), id=1)["token"] != fetch(thing(server), id=1)["token"]
 
 
 @BOTH
@@ -333,20 +305,14 @@ def test_oauth2_rotated_refresh_token_replaces_the_old_one(asynchronous: bool) -
                 kept.append(renewed)
 
             given["on_renewed"] = keep
-        told(
-            asynchronous,
-            clients(server, grant="refresh_token"),
-            lambda client, run: [run(client.fetch(thing(server), id=1)) for _ in range(4)],
-            machine=OAuth2(refresh_token="r0", **given),
-        )
+        kinds = clients(server, grant="refresh_token")
+        with shop(asynchronous, kinds, OAuth2(refresh_token="r0", **given)) as fetch:
+            for _ in range(4):
+                fetch(thing(server), id=1)
     assert [form["refresh_token"] for form in tokens.forms] == ["r0", "r1", "r2", "r2"]
     assert tokens.forms[0] == {"grant_type": "refresh_token", "refresh_token": "r0"}
-    assert [(one.access_token, one.refresh_token) for one in kept] == [
-        ("t1", "r1"),
-        ("t2", "r2"),
-        ("t3", "r2"),
-        ("t4", "r2"),
-    ]
+    pairs = [(one.access_token, one.refresh_token) for one in kept]
+    assert pairs == [("t1", "r1"), ("t2", "r2"), ("t3", "r2"), ("t4", "r2")]
     assert "r1" not in repr(kept[0])
 
 
@@ -368,21 +334,14 @@ def test_oauth2_who_is_reported_of_new_tokens_may_ask_the_api() -> None:
 def test_oauth2_function_that_needs_its_own_token_is_reported_so(asynchronous: bool) -> None:
     """It would wait for itself."""
     with served() as (server, _):
-
-        def work(client: Any, run: Any) -> None:
-            clients_.append(client)
-            with pytest.raises(RuntimeError, match="a function of OAuth2 called the API whose token"):
-                run(client.fetch(thing(server), id=1))
-
         clients_: list[Any] = []
-        given: dict[str, Any] = {"client_id": "a", "client_secret": lambda: clients_[0].fetch(thing(server), id=2)}
-        if asynchronous:
-
-            async def secret() -> Any:
-                return await clients_[0].fetch(thing(server), id=2)
-
-            given["client_secret"] = secret
-        told(asynchronous, clients(server), work, machine=OAuth2(**given))
+        given = OAuth2(client_id="a", client_secret=lambda: clients_[0].fetch(thing(server), id=2))
+        clients_.append(clients(server)[asynchronous](machine=given))
+        with (
+            running(clients_[0]) as run,
+            pytest.raises(RuntimeError, match="a function of OAuth2 called the API whose"),
+        ):
+            run(clients_[0].fetch(thing(server), id=1))
 
 
 # ------------------------------------------------------------------------------------------------- one for all who wait
@@ -498,55 +457,41 @@ def test_oauth2_loop_that_ends_leaves_the_next_one_to_ask() -> None:
 # ------------------------------------------------------------------------------------------------------------- failures
 
 
+FAILURES: dict[str, tuple[Reply, str, int]] = {
+    "refused": (Reply(400, b'{"error": "invalid_grant", "error_description": "s3cret"}'), "400 invalid_grant", 400),
+    "odd error": (Reply(401, b'{"error": "a sentence with s3cret"}'), "401 Status", 401),
+    "down": (Reply(503, b"<html>"), "503 Status", 503),
+    "form": (Reply(200, b"access_token=t1"), "200 Status: the response is not a JSON object", 200),
+    "list": (Reply(200, b"[1]"), "200 Status: the response is not a JSON object", 200),
+    "no token": (Reply(200, b'{"token": "t1"}'), "200 the response has no access_token", 200),
+    "error with 200": (Reply(200, b'{"error": "bad_code"}'), "200 bad_code", 200),
+    "odd token": (Reply(200, b'{"access_token": "t\\n1"}'), "200 the response has no access_token", 200),
+    "redirect": (
+        Reply(307, headers={"Location": "http://127.0.0.1:9/elsewhere"}),
+        "307 Status: redirects of token requests are not followed; set the final URL as token_url",
+        307,
+    ),
+    "broken": (Reply(raw=b"nonsense\r\n\r\n"), "connection failed: ", 500),
+}
+
+
 @BOTH
-@pytest.mark.parametrize(
-    ("reply", "message", "status"),
-    [
-        (Reply(400, b'{"error": "invalid_grant", "error_description": "s3cret"}'), "400 invalid_grant", 400),
-        (Reply(401, b'{"error": "a sentence with s3cret"}'), "401 Status", 401),
-        (Reply(503, b"<html>"), "503 Status", 503),
-        (Reply(200, b"access_token=t1"), "200 Status: the response is not a JSON object", 200),
-        (Reply(200, b"[1]"), "200 Status: the response is not a JSON object", 200),
-        (Reply(200, b'{"token": "t1"}'), "200 the response has no access_token", 200),
-        (Reply(200, b'{"error": "bad_code"}'), "200 bad_code", 200),
-        (Reply(200, b'{"access_token": "t\\n1"}'), "200 the response has no access_token", 200),
-        (
-            Reply(307, headers={"Location": "http://127.0.0.1:9/elsewhere"}),
-            "307 Status: redirects of token requests are not followed; set the final URL as token_url",
-            307,
-        ),
-        (Reply(raw=b"nonsense\r\n\r\n"), "connection failed: ", 500),
-    ],
-    ids=[
-        "refused",
-        "odd error",
-        "down",
-        "form",
-        "list",
-        "no token",
-        "error with 200",
-        "odd token",
-        "redirect",
-        "broken",
-    ],
-)
-def test_oauth2_without_a_token_there_is_an_error(reply: Reply, message: str, status: int, asynchronous: bool) -> None:
+@pytest.mark.parametrize("failure", FAILURES)
+def test_oauth2_without_a_token_there_is_an_error(failure: str, asynchronous: bool) -> None:
     """It says where and why, and nothing of what was sent or answered; the next call asks again."""
     with served() as (server, tokens):
+        reply, message, status = FAILURES[failure]
         tokens.answer = lambda count, request: reply if count == 1 else granted(count)
-
-        def work(client: Any, run: Any) -> None:
+        with shop(asynchronous, clients(server), OAuth2(**CLIENT)) as fetch:
             with pytest.raises(restencil.AuthError) as caught:
-                run(client.fetch(thing(server), id=1))
+                fetch(thing(server), id=1)
             error = caught.value
             assert str(error).startswith(f"no token from {server.url}/token: {message}")
             assert (error.status, error.response, error.data, error.body) == (status, None, None, b"")
             assert (error.method, error.url) == ("POST", f"{server.url}/token")
             assert "s3cret" not in f"{error!r}{error.to_dict()}{error.__cause__!r}{error.__context__!r}"
             assert tokens.sent == []
-            assert run(client.fetch(thing(server), id=1))["token"] == "Bearer t2"
-
-        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT))
+            assert fetch(thing(server), id=1)["token"] == "Bearer t2"
 
 
 @BOTH
@@ -554,8 +499,8 @@ def test_oauth2_read_after_one_without_a_token_asks_again(asynchronous: bool) ->
     """What the token server said is shown by the state, and is no answer to anything that is asked later."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: Reply(503) if count < 3 else granted(count)
-
-        def work(client: Any, run: Any) -> None:
+        client = clients(server)[asynchronous](machine=OAuth2(**CLIENT))
+        with running(client) as run:
             for _ in range(2):
                 with pytest.raises(restencil.AuthError):
                     run(client.read(thing(server), id=1))
@@ -563,24 +508,18 @@ def test_oauth2_read_after_one_without_a_token_asks_again(asynchronous: bool) ->
             assert run(client.read(thing(server), id=1))["token"] == "Bearer t3"
             assert client.state(thing(server), id=1).error is None
 
-        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT))
-
 
 @BOTH
 def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchronous: bool) -> None:
     """As long as the HTTP client waits for any other, and no longer."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: Reply(held=True, body=b"{}")
-        limits = httpx.Timeout(PATIENCE, read=0.1)
-        own: Any = (httpx.AsyncClient if asynchronous else httpx.Client)(timeout=limits)
-
-        def work(client: Any, run: Any) -> None:
+        client = clients(server)[asynchronous](
+            machine=OAuth2(**CLIENT), client=client_of(asynchronous, timeout=httpx.Timeout(PATIENCE, read=0.1))
+        )
+        with running(client) as run:
             with pytest.raises(restencil.AuthError, match=r"/token: no response within 100 ms \(read\)$"):
                 run(client.fetch(thing(server), id=1))
-
-        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT), client=own)
-        if not asynchronous:
-            own.close()
 
 
 # -------------------------------------------------------------------------------------------------------------- secrets
@@ -596,11 +535,12 @@ def test_oauth2_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: 
     said: list[str] = []
     with served() as (server, tokens), caplog.at_level(logging.DEBUG):
         one = thing(server)
-        kinds = clients(server, grant="refresh_token", client_auth="body")
-
-        def work(client: Any, run: Any) -> None:
-            tokens.answer = lambda count, request: Reply(
-                body=json.dumps({"access_token": f"canary-t{count}", "refresh_token": f"canary-r{count}"}).encode()
+        given = OAuth2(**secrets, on_renewed=renewed.append)
+        said += [repr(given), str(given)]
+        client = clients(server, grant="refresh_token", client_auth="body")[asynchronous](machine=given)
+        with running(client) as run:
+            tokens.answer = lambda count, request: granted(
+                count, access_token=f"canary-t{count}", refresh_token=f"canary-r{count}"
             )
             with pytest.raises(restencil.AuthenticationError) as refused:
                 run(client.fetch(one, id=1))
@@ -612,10 +552,6 @@ def test_oauth2_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: 
                 said.extend((repr(error.body), repr(error.data)))
             said.extend((repr(client), repr(client._api), repr(client.managers), str(client.explain(one, id=1))))
             said.extend((repr(client.state(one, id=1)), repr(client.store)))
-
-        given = OAuth2(**secrets, on_renewed=renewed.append)
-        said += [repr(given), str(given)]
-        told(asynchronous, kinds, work, machine=given)
     said += [repr(renewed), *(record.getMessage() for record in caplog.records)]
     assert [text for text in said if "canary" in text] == []
     assert tokens.others == []

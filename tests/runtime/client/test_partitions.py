@@ -17,7 +17,7 @@ from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 
-from blog import Article, AsyncBlog, Blog
+from blog import Article, Blog
 from restencil import (
     Api,
     Auth,
@@ -382,11 +382,3 @@ def test_partitions_managers_of_partitions_that_no_one_has_are_stopped() -> None
         assert len(_Thread.running) < 64 + 10
         assert held.opened
     assert _Thread.running == set()
-
-
-def test_partitions_view_of_the_other_api_is_as_any() -> None:
-    """Both clients may stand before one store, and have views of their own."""
-    store = Store()
-    blocking, awaiting = Blog(store), AsyncBlog(store)
-    assert blocking.with_options(timeout=500).store is awaiting.with_options(timeout=500).store is store
-    assert blocking.with_options(**GERMAN).store is not awaiting.with_options(**GERMAN).store

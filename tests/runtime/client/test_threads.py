@@ -19,16 +19,7 @@ from tests.effort import examples
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 
-from restencil import (
-    AbortError,
-    AsyncController,
-    Controller,
-    Entity,
-    ResetError,
-    RestEndpoint,
-    Store,
-    create_resource,
-)
+from restencil import AbortError, AsyncController, Controller, Entity, ResetError, RestEndpoint, Store, create_resource
 
 
 @pytest.fixture
@@ -248,22 +239,6 @@ def test_threads_background_work_never_delays_the_end_of_the_program() -> None:
         print("end")
         """)
     assert outcome == ("end", "")
-
-
-def test_threads_failures_in_the_background_print_nothing() -> None:
-    outcome = process("""
-        status = 500
-        controller.read(Users.get, id="1")
-        for _ in range(3):
-            controller.expire(Users.get, id="1")
-            try:
-                controller.read(Users.get, id="1")
-            except Exception:
-                pass
-            controller.all_settled()
-        print(controller.get_response(Users.get, id="1").raw_error.status)
-        """)
-    assert outcome == ("500", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

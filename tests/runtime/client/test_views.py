@@ -16,7 +16,6 @@ from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 from blog import Articles, AsyncBlog, Blog
 from restencil import (
     Api,
-    Auth,
     Controller,
     Endpoint,
     Entity,
@@ -84,24 +83,6 @@ def test_views_options_that_differ_give_different_views() -> None:
         news.with_options(headers={"X-A": value}, vary=vary) for value in ("a", "b", None) for vary in (True, False)
     ]
     assert len({id(view) for view in held}) == 6
-
-
-@pytest.mark.parametrize(
-    ("fine", "refused"),
-    [({"retries": 1}, {"retries": True}), ({"timeout": 1}, {"timeout": True}), ({"retries": 1}, {"retries": 1.0})],
-    ids=["retries", "timeout", "float"],
-)
-def test_views_what_is_rejected_is_so_whatever_was_requested_before(
-    fine: dict[str, Any], refused: dict[str, Any]
-) -> None:
-    """Python finds True, 1.0 and 1 equal; a mistake is told all the same."""
-    news = Blog()
-    held = news.with_options(**fine)
-    with pytest.raises(TypeError, match=f"{next(iter(refused))} of with_options is a"):
-        news.with_options(**refused)
-    with pytest.raises(TypeError, match="vary of with_options"):
-        news.with_options(vary=1, **fine)  # type: ignore[arg-type]  # the mistake
-    assert news.with_options(**fine) is held
 
 
 def test_views_no_options_are_no_view() -> None:
@@ -408,11 +389,7 @@ S3CRET = "s3cret"
         ({"retries": 1.5}, TypeError, "retries of with_options is"),
         ({"token": S3CRET.encode()}, TypeError, "token of with_options is of type bytes; pass a string"),
         ({"token": 5}, TypeError, "token of with_options is of type int"),
-        (
-            {"token": {"key": S3CRET}},
-            TypeError,
-            "token of with_options is of type dict; pass a string",
-        ),
+        ({"token": {"key": S3CRET}}, TypeError, "token of with_options is of type dict; pass a string"),
         ({"headers": {"X-A": S3CRET}, "vary": "no"}, TypeError, "vary of with_options is"),
     ],
     ids=lambda value: None if isinstance(value, type) else str(value)[:40],
@@ -425,32 +402,6 @@ def test_views_what_cannot_be_reported_is_rejected_at_once(
         with pytest.raises(error, match=text) as caught:
             given.with_options(**options)
         assert S3CRET not in str(caught.value)
-
-
-def test_views_what_a_client_has_by_itself_is_no_option() -> None:
-    """Another HTTP client or place is another client, and options are no keywords of calls."""
-    news: Any = Blog()
-    for name in ("client", "url_prefix", "base_url", "store"):
-        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
-            news.with_options(**{name: S3CRET})
-    with pytest.raises(TypeError, match="endpoint 'Article.get' has no keyword 'timeout'"):
-        news.articles.get(id=1, timeout=5)
-
-
-def test_views_attributes_of_a_client_keep_their_names_in_views() -> None:
-    """Whatever a user's class calls its own, its views have it too."""
-
-    class Named(Controller):
-        def __init__(self) -> None:
-            super().__init__()
-            self._views = self._options = self._told = self._forms = self._bound = "mine"
-
-        def own(self) -> tuple[str, ...]:
-            return self._views, self._options, self._told, self._forms, self._bound
-
-    view = Named().with_options(timeout=500)
-    assert view.own() == ("mine",) * 5
-    assert view.with_options(timeout=600).own() == ("mine",) * 5
 
 
 def test_views_query_that_is_a_parameter_of_the_path_is_rejected_by_the_call() -> None:
@@ -491,16 +442,6 @@ def test_views_token_needs_an_api_with_auth() -> None:
         TypeError, match="Controller has no API, so it cannot use a token; pass it to a generated client"
     ):
         Controller().with_options(token="a")
-
-
-def test_views_query_that_carries_the_credential_is_rejected() -> None:
-    """As a header that does."""
-
-    class Keyed(Controller):
-        _api = Api(url_prefix="http://mock", auth=Auth.query("api_key"))
-
-    with pytest.raises(ValueError, match="'api_key' in the query of with_options is a credential; pass token="):
-        Keyed().with_options(query={"api_key": S3CRET})
 
 
 def test_views_class_that_computes_an_option_cannot_be_reported_another() -> None:
