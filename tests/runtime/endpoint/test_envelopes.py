@@ -127,13 +127,6 @@ def test_envelope_that_is_absent_is_an_error_that_says_what_is_there(
     assert caught.value.status == 400
 
 
-def test_envelope_that_is_absent_in_the_response_to_a_change_says_that_the_change_was_made() -> None:
-    """The server has accepted it."""
-    endpoint = one(unwrap="data", name="Article.save", method="POST")
-    with pytest.raises(ProcessingError, match=r"it has: ok; the change was made$"):
-        called(endpoint, Asked({"ok": True}), asynchronous=False, id=1)
-
-
 def test_envelopes_text_in_place_of_a_record_is_an_error_that_names_what_ignores_it() -> None:
     """Many servers answer a change with `"OK"`."""
     with pytest.raises(ProcessingError, match="found 'OK'; .* ignore=True if its content does not matter"):
@@ -188,19 +181,6 @@ def test_envelope_is_a_path(path: Any) -> None:
 
 
 # -- answers without content, scalars ----------------------------------------------------------------------------------
-
-
-@BOTH
-@pytest.mark.parametrize("answer", [{"ok": True}, "deleted", 5], ids=str)
-def test_envelopes_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
-    """A text such as `deleted` names no entity then, whatever its content type."""
-    server = Asked(
-        lambda request: (
-            httpx.Response(200, text=answer) if isinstance(answer, str) else httpx.Response(200, json=answer)
-        )
-    )
-    endpoint = Articles.delete.extend(ignore=True)
-    assert called(endpoint, server, asynchronous=asynchronous, id=1) is None
 
 
 def test_envelopes_scalar_is_kept_unchanged_and_converted_when_it_is_read() -> None:

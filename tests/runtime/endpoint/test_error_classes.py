@@ -16,7 +16,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.worlds import BOTH
 
 import restencil
-from restencil import Controller, Entity, NetworkError, Record, RestEndpoint, create_resource, field
+from restencil import Entity, NetworkError, Record, RestEndpoint, field
 
 pytestmark = pytest.mark.network
 
@@ -159,23 +159,6 @@ def test_error_classes_classes_are_imported_at_the_first_error(apart: str) -> No
     assert endpoint() == {} and apart not in sys.modules
     for _ in range(2):
         assert type(raised(as_json({}, 404), error_classes=apart, errors=None)) is NotFoundError
-
-
-def test_error_classes_options_are_inherited_and_replaced() -> None:
-    """A resource has them for all its members; None takes them back."""
-    articles: Any = create_resource(
-        url_prefix="http://case.test", path="/articles/:id", schema=Article, errors={404: Problem}, error_classes=MODULE
-    )
-    body = as_json({"title": "t"}, 404)
-    for member in (articles.get, articles.get_list.push, articles.delete.extend(name="other")):
-        with Controller(client=Asked(body).sync) as controller, pytest.raises(NotFoundError) as caught:
-            controller.fetch(member, *([{"id": 1}] if member is not articles.get_list.push else [{}]))
-        assert isinstance(caught.value.data, Problem)
-    with Controller(client=Asked(body).sync) as controller:
-        plain = articles.get.extend(errors=None, error_classes=None)
-        with pytest.raises(restencil.NotFoundError) as caught_plain:
-            controller.read(plain, id=1)
-        assert type(caught_plain.value) is restencil.NotFoundError and caught_plain.value.data == {"title": "t"}
 
 
 @pytest.mark.parametrize(

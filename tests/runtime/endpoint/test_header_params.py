@@ -174,15 +174,6 @@ def test_header_in_the_key_stands_behind_the_url(orders: Any) -> None:
     assert two.key(q=1, b=["é", 2], a="&") == "GET /x?q=1 x-a=%26&x-b=%C3%A9%2C+2"
 
 
-def test_header_params_test_of_keys_compares_up_to_the_space() -> None:
-    """Whatever headers are in a key, it is the endpoint's."""
-    assert Orders.get.test_key("GET http://shop.test/orders/1 x-scope=a+b")
-    assert Orders.get_list.test_key("GET http://shop.test/orders?page=1 x-scope=a")
-    assert not Orders.get_list.test_key("GET http://shop.test/orders/1 x-scope=a")
-    plain = RestEndpoint(path="/orders/:id", url_prefix="http://shop.test")
-    assert plain.test_key("GET http://shop.test/orders/1 x-scope=a")
-
-
 def test_header_params_lists_of_two_headers_are_two_lists(server: Server, orders: Any) -> None:
     """The header is in the identity of the collection, under its Python name."""
     assert orders.get_list(scope="a")[0].title == "a-"
@@ -310,11 +301,7 @@ def test_header_params_explanation_names_the_headers_of_the_call(orders: Any) ->
         (["a"], TypeError, "header_params of endpoint GET '/x' is a list; expected a dict of HeaderParam"),
         ({"a": "X-A"}, TypeError, "'a' in header_params of endpoint GET '/x' is .*; expected restencil.HeaderParam"),
         ({"a": HeaderParam("X A")}, ValueError, "has the name 'X A', which is not a valid header name"),
-        (
-            {"a": HeaderParam("cookie")},
-            ValueError,
-            "is the header 'cookie', a credential; pass a token to",
-        ),
+        ({"a": HeaderParam("cookie")}, ValueError, "is the header 'cookie', a credential; pass a token to"),
         ({"a": HeaderParam("X-A", in_key=True, secret=True)}, ValueError, "is secret, so it cannot be part of a key"),
         ({"a": HeaderParam("X-A", auto="now")}, ValueError, "has auto='now'; expected 'uuid' or None"),
     ],

@@ -17,19 +17,9 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.runtime.clients import Asked, as_json, as_text
+from tests.runtime.clients import Asked, as_json
 
-from restencil import (
-    Endpoint,
-    Entity,
-    Form,
-    Multipart,
-    RestEndpoint,
-    UnexpectedContentError,
-    field,
-    lazy_function,
-    schema,
-)
+from restencil import Endpoint, Entity, Form, Multipart, RestEndpoint, field, lazy_function, schema
 
 
 class Article(Entity):
@@ -379,38 +369,6 @@ def test_rest_text_is_decoded_by_its_charset() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("response", "message"),
-    [
-        (
-            as_text("\x01", "image/png"),
-            "the response is binary content of type 'image/png'; set schema=None to get its bytes",
-        ),
-        (
-            as_text("<!doctype html>" + "x" * 400, "text/html"),
-            "the response is HTML; the route may not exist on the server. It begins with: <!doctype html>" + "x" * 285,
-        ),
-        (
-            as_text('{"id":1}', None),
-            "the response is JSON with the content type 'missing'; fix the server to send 'application/json', "
-            "or set content='json'",
-        ),
-        (
-            as_text("hello"),
-            "the response is text of type 'text/plain'; set schema=None to get the text, or convert it in a process",
-        ),
-    ],
-)
-def test_rest_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
-    """Status 404, the answer attached, a message of its own for each kind."""
-    with pytest.raises(UnexpectedContentError) as caught:
-        call(response, schema=Article)
-    start = "GET http://case.test/a: 200 OK: endpoint 'a.get' has a schema and expected JSON, but "
-    assert str(caught.value) == start + message
-    assert caught.value.status == 404
-    assert caught.value.response is not None
-
-
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
@@ -543,19 +501,6 @@ def test_rest_function_form_of_pages_may_stand_in_pagination() -> None:
         path="/a", schema=LIST, pagination={"style": "page", "remove_cursor": lambda params: [{"g": 1}]}
     )
     assert listing.get_page.key({"g": 1, "page": 2, "size": 5}) == "GET /a?g=1"
-
-
-def test_rest_options_of_derived_endpoints_can_be_given_on_the_list() -> None:
-    """What a spec says of `push` or `get_page` stands on the list."""
-    listing = RestEndpoint(
-        path="/a",
-        schema=LIST,
-        pagination_field="page",
-        push_options={"path": "/a/new"},
-        get_page_options={"data_expiry_length": 7},
-    )
-    assert listing.push.key({}) == "POST /a/new"
-    assert listing.get_page.data_expiry_length == 7
 
 
 @pytest.mark.parametrize(
