@@ -286,10 +286,7 @@ def test_auth_schemes_view_with_another_credential_has_a_store_of_its_own() -> N
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        (
-            "t",
-            "token of with_options is a str; Shop has the auth schemes token, key, app, sid, sig, user: pass a dict",
-        ),
+        ("t", "token of with_options is a str; Shop has the auth schemes token, key, app, sid, sig, user: pass a dict"),
         ({}, "token of with_options is a dict; Shop has the auth schemes token"),
         ({"tokn": "t"}, "token of with_options has the unknown scheme 'tokn'; Shop has the auth schemes token"),
         ({"token": None}, "'token' in token of with_options is of type NoneType; pass a string"),
@@ -331,7 +328,4 @@ def test_auth_schemes_credential_stays_with_its_origin() -> None:
     all_client = client_of(every, "All")
     with all_client(client=server.sync, key="k", app="a", sid="s") as client:
         client.fetch(GET, id=1)
-    assert seen == [
-        ("case.test", {"x-api-key": "k", "x-app": "Bot a", "cookie": "sid=v1.s"}),
-        ("other.test", {}),
-    ]
+    assert seen == [("case.test", {"x-api-key": "k", "x-app": "Bot a", "cookie": "sid=v1.s"}), ("other.test", {})]

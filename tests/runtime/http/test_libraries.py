@@ -10,8 +10,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,9 +29,7 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
-from blog import AsyncBlog
 from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, create_resource
-from restencil.base.errors import AbortError
 from restencil.http.library import library_of
 from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
@@ -365,86 +361,6 @@ def test_libraries_response_is_pickled_with_its_request() -> None:
 
 
 # -- a program over AsyncClient ---------------------------------------------------------------------------------------
-
-
-class Service:
-    """An API with logins, sessions and a redirect to another origin, which streams."""
-
-    def __init__(self) -> None:
-        self.files = Server(self.file)
-        self.api = Server(self.answer)
-        self.valid = "t1"
-
-    def answer(self, request: Arrived) -> Reply:
-        if request.headers.get("access-token") != self.valid:
-            return Reply(401, b'{"detail": "expired"}')
-        match request.method, request.target:
-            case "GET", "/articles/1":
-                return Reply(body=b'{"id": 1, "title": "One"}', headers={"Set-Cookie": "sid=7; Path=/"})
-            case "GET", "/articles/2":
-                return Reply(307, headers={"Location": "/articles/3"})
-            case "GET", "/articles/3":
-                return Reply(body=b'{"id": 2, "title": "%s"}' % request.headers.get("cookie", "").encode())
-            case "GET", "/download":
-                return Reply(302, headers={"Location": f"{self.files.url.replace('127.0.0.1', 'localhost')}/large"})
-            case _:
-                return Reply(404, b'{"detail": "nothing here"}')
-
-    def file(self, request: Arrived) -> Reply:
-        return Reply(body=b"x" * 300_000, headers={"Content-Type": "application/octet-stream"})
-
-    @contextmanager
-    def running(self) -> Generator[None]:
-        with self.files, self.api:
-            yield
-
-
-@asynccontextmanager
-async def program_of(service: Service, client: Any) -> AsyncGenerator[AsyncBlog]:
-    async with client, AsyncBlog(client=client, token=lambda: service.valid, url_prefix=service.api.url) as blog:
-        yield blog
-
-
-@pytest.mark.network
-def test_libraries_program_over_an_async_client_with_auth_redirects_streams_and_cookies() -> None:
-    """A generated client over `AsyncClient(…)` of either library, against real servers."""
-    service = Service()
-
-    async def run() -> None:
-        client = httpx.AsyncClient(timeout=PATIENCE, headers={"X-Team": "blue"})
-        async with program_of(service, client) as blog:
-            article = await blog.articles.get(id=1)
-            assert (article.title, await blog.articles.get(id=1) is article) == ("One", True)
-            assert (await blog.articles.get(id=2)).title == "sid=7"  # redirected at home, with session and token
-            service.valid = "t2"
-            assert (await blog.articles.get.fetch(id=1)).title == "One"
-            with pytest.raises(NetworkError, match=r"404 Status: nothing here"):
-                await blog.articles.get.fetch(id=9)
-            download: RestEndpoint[..., Any] = RestEndpoint(
-                url_prefix=service.api.url, path="/download", content="stream"
-            )
-            streamed = await blog.fetch(download)
-            async with streamed:
-                size = sum([len(chunk) async for chunk in streamed.aiter_bytes()])
-            assert size == 300_000
-            slow = asyncio.create_task(blog.articles.get.fetch(id=1))
-            slow.cancel()
-            await asyncio.gather(slow, return_exceptions=True)
-            with pytest.raises((NetworkError, AbortError)):
-                await blog.articles.get.fetch(id=404)
-        assert client.is_closed
-
-    with service.running():
-        asyncio.run(run())
-        api, files = service.api.arrived, service.files.arrived
-        assert {request.headers["access-token"] for request in api} == {"t1", "t2"}
-        assert {request.headers["x-team"] for request in api} == {"blue"}
-        assert {request.headers["user-agent"].split("/")[0] for request in api} == {"blog restencil"}
-        assert all(request.headers.get("cookie") == "sid=7" for request in api[1:])
-        # At another origin nothing of it is left.
-        assert [request.target for request in files] == ["/large"]
-        assert {"access-token", "cookie", "x-team"}.isdisjoint(files[0].headers)
-        assert files[0].headers["user-agent"].startswith(f"python-{name_in_use()}/")
 
 
 @pytest.mark.network

@@ -11,13 +11,7 @@ from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
-from restencil import (
-    Entity,
-    NetworkError,
-    RestencilError,
-    RestEndpoint,
-    Retries,
-)
+from restencil import Entity, NetworkError, RestencilError, RestEndpoint, Retries
 
 
 class Thing(Entity, key="Thing"):
@@ -47,16 +41,7 @@ def lines_of(stream: Any, asynchronous: bool) -> Any:
 
 # -- redirects to nowhere ---------------------------------------------------------------------------------------------
 
-NOWHERE = [
-    "js:",
-    "js:1",
-    "mailto:x",
-    "data:,x",
-    "file:///etc/passwd",
-    "http://a:b/",
-    "\x01",
-    "x" * 70_000,
-]
+NOWHERE = ["js:", "js:1", "mailto:x", "data:,x", "file:///etc/passwd", "http://a:b/", "\x01", "x" * 70_000]
 
 
 @pytest.mark.network

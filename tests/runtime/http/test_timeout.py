@@ -18,14 +18,7 @@ from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, client_of, controller_of, running
 
-from restencil import (
-    AsyncController,
-    ConnectionFailedError,
-    Controller,
-    RestEndpoint,
-    Timeout,
-    TimeoutExceededError,
-)
+from restencil import AsyncController, ConnectionFailedError, Controller, RestEndpoint, Timeout, TimeoutExceededError
 from restencil.http.deadlines import addresses_of
 
 pytestmark = pytest.mark.network

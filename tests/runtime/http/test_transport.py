@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx, name_in_use
 from tests.patience import PATIENCE, eventually_async
-from tests.runtime.clients import Asked, as_json
+from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, client_of, running
 
@@ -343,25 +343,12 @@ def test_transport_request_in_progress_is_aborted_at_once_from_another_thread(as
 
 
 @BOTH
-def test_transport_signal_that_is_not_aborted_changes_nothing(asynchronous: bool) -> None:
-    """Values and errors come through, and nothing stays attached to the signal."""
-    controller = AbortController()
-    endpoint = RestEndpoint(path="/a", url_prefix="http://case.test", signal=controller.signal)
-    asked, refused = Asked(as_json([1])), Asked(httpx.Response(500))
-
-    async def both() -> Any:
-        value = await endpoint.extend(client=asked.asynchronous)()
-        with pytest.raises(NetworkError):
-            await endpoint.extend(client=refused.asynchronous)()
-        return value
-
-    if asynchronous:
-        assert asyncio.run(both()) == [1]
-    else:
-        assert endpoint.extend(client=asked.sync)() == [1]
-        with pytest.raises(NetworkError):
-            endpoint.extend(client=refused.sync)()
-    controller.abort()
+def test_transport_failure_of_a_request_with_a_signal_is_its_own(asynchronous: bool) -> None:
+    """A signal that is not aborted changes no error."""
+    endpoint = RestEndpoint(path="/a", url_prefix="http://case.test", signal=AbortController().signal)
+    client = Asked(httpx.Response(500)).of(asynchronous)
+    with running(client) as run, pytest.raises(NetworkError, match="500"):
+        run(endpoint.extend(client=client)())
 
 
 def test_transport_cancelled_caller_sees_its_own_cancellation() -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked
-from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, controller_of, running
+from tests.runtime.worlds import BOTH, running
 
 import restencil
 from restencil import Api, AsyncController, Controller, RestEndpoint
@@ -110,25 +109,6 @@ def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> N
     assert sent(SPEC, asynchronous, user_agent=False) == library_s()
     assert sent(Api(name="news", user_agent=False), asynchronous) == library_s()
     assert sent(SPEC, asynchronous, headers={"User-Agent": library_s()}) == "spec"
-
-
-@BOTH
-def test_user_agent_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsewhere(asynchronous: bool) -> None:
-    """Another origin is nobody whom the user asked."""
-
-    def handler(request: Arrived) -> Reply:
-        places = {"/home": "/there", "/away": f"{other.url}/there"}
-        place = places.get(request.target)
-        return Reply() if place is None else Reply(307, headers={"Location": place})
-
-    with Server() as other, Server(handler) as server:
-        for path in ("/home", "/away"):
-            endpoint = RestEndpoint(url_prefix=server.url, path=path)
-            controller = controller_of(asynchronous, user_agent="mine")
-            with running(controller) as run:
-                run(controller.fetch(endpoint))
-        assert [request.headers["user-agent"] for request in server.arrived] == ["mine"] * 3
-        assert [request.headers["user-agent"] for request in other.arrived] == [library_s()]
 
 
 @pytest.mark.parametrize(
