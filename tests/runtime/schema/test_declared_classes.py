@@ -201,18 +201,6 @@ def test_declared_classes_list_detail_patch_and_delete(kind: Pair, server: tuple
         assert controller.get(kind.article, id=2) is None
 
 
-def test_declared_classes_instance_is_a_body(kind: Pair, server: tuple[Articles, str]) -> None:
-    """Under JSON names, whatever the class calls its fields."""
-    articles, url = server
-    resource = resource_of(kind.article, url)
-    with Controller() as controller:
-        answer = controller.fetch(resource.update, {"id": 1}, expected(kind, 1, "Whole"))
-        assert answer == expected(kind, 1, "Whole")
-    assert articles.bodies == [
-        {name: value for name, value in {**record(1), "title": "Whole"}.items() if name != "unknown"}
-    ]
-
-
 def test_declared_classes_optimistic_update_shows_an_instance_before_the_response(kind: Pair) -> None:
     """It is built from the record and the body, and no default of the class counts as an answer."""
 
@@ -344,46 +332,6 @@ def test_declared_classes_json_names_of_the_decorator_win() -> None:
         assert to_wire(found) == {"id": 1, "headline": "T"}
 
 
-def crossed_classes() -> list[Any]:
-    """One of each kind, with a field whose JSON name is the Python name of another."""
-
-    @dataclass(frozen=True)
-    class Data:
-        id: int
-        title: str = ""
-        name: str = ""
-
-    @attrs.frozen
-    class Attrs:
-        id: int
-        title: str = ""
-        name: str = ""
-
-    class Model(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
-        id: int
-        title: str = ""
-        name: str = ""
-
-    class Struct(msgspec.Struct, frozen=True):
-        id: int
-        title: str = ""
-        name: str = ""
-
-    return [Data, Attrs, Model, Struct]
-
-
-@pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize("name", ["title", "other"])
-def test_declared_classes_json_name_may_be_the_name_of_another_field(place: int, name: str) -> None:
-    """Nothing is mixed up, neither read nor written; what the server calls like a field is not that field."""
-    cls = restencil.entity(crossed_classes()[place], wire={"title": "subtitle", "name": name})
-    found = stored(cls, {"id": 1, "subtitle": "S", name: "N"})
-    assert (found.title, found.name) == ("S", "N")
-    assert to_wire(found) == {"id": 1, "subtitle": "S", name: "N"}
-    assert stored(cls, {"id": 1, "title": "T"}).title == ""
-
-
 def test_declared_classes_model_is_read_by_the_aliases_that_it_validates_and_kept_under_them() -> None:
     """Those that it is written with may be others; nothing is lost on the way into the store, also not in relations."""
 
@@ -437,9 +385,7 @@ def test_declared_classes_relations_are_read_from_the_annotations() -> None:
         own: Own | None = None
         never: DataAuthor | None = None
 
-    Shelf.__annotations__.update(
-        {"first": Annotated[DataAuthor, "x"], "own": Own | None, "all": list[DataAuthor]},
-    )
+    Shelf.__annotations__.update({"first": Annotated[DataAuthor, "x"], "own": Own | None, "all": list[DataAuthor]})
     ada = {"id": 3, "name": "Ada"}
     found = stored(Shelf, {"id": 1, "first": ada, "all": [3, {"id": 4}], "by_name": {"a": 3}, "own": {"id": 9}})
     assert (found.first, found.all, found.by_name) == (

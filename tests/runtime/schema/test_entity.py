@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import pickle
 from typing import Any
@@ -39,17 +38,6 @@ def read(response: dict[str, Any]) -> Article:
 
 
 # -- declaration -----------------------------------------------------------------------------------------------------
-
-
-def test_entity_pk_may_be_made_of_several_fields() -> None:
-    """A list of fields gives the compact JSON array of their texts, and nothing if one is absent."""
-
-    class Line(Entity, pk=["order", "number"]):
-        order: str = ""
-        number: int = 0
-
-    assert Line.__model__.pk({"order": "a", "number": 3}, None, None, ()) == '["a","3"]'
-    assert Line.__model__.pk({"order": "a"}, None, None, ()) is None
 
 
 def test_entity_pk_may_be_a_method_with_the_place() -> None:
@@ -103,30 +91,6 @@ def test_abstract_entity_builds_no_instance() -> None:
         with pytest.raises(TypeError, match="is abstract"):
             cls.from_js({"id": "1"})
     assert hash(Concrete.from_js({"id": "1"})) == hash(Concrete(id="1"))
-
-
-def test_entity_settings_may_be_names_of_fields() -> None:
-    """`key`, `schema`, `indexes` and `pk` may be annotated fields; class keywords configure then."""
-
-    class Pref(Entity, key="Pref", pk="code", indexes=("key",), schema={"pk": Author}):
-        code: str = ""
-        key: str = ""
-        schema: str = ""
-        indexes: list[str] = []
-        pk: Author | None = None
-
-    endpoint: Any = RestEndpoint(path="/prefs/:code", schema=Pref)
-    desk = Desk()
-    value = desk.answer(
-        endpoint,
-        {"code": "a", "key": "k", "schema": "s", "indexes": ["i"], "pk": {"id": 1, "name": "Ada"}},
-        {"code": "a"},
-    )
-    assert (value.key, value.schema, value.indexes, value.pk.name) == ("k", "s", ["i"], "Ada")
-    assert desk.data(endpoint, {"code": "a"}) is value
-    assert desk.get(Pref, {"key": "k"}) is value
-    assert hash(value) == hash(desk.data(endpoint, {"code": "a"}))
-    assert pickle.loads(pickle.dumps(copy.copy(value.pk))) == value.pk
 
 
 @pytest.mark.parametrize("name", ["schema", "key", "indexes", "title", "merge", "process", "validate", "from_js"])
@@ -208,22 +172,6 @@ class Post(Entity):
 
 
 post: Any = RestEndpoint(path="/posts/:id", schema=Post)
-
-
-def test_entity_required_relation_that_is_missing_raises_when_it_is_read() -> None:
-    """Absent from the record, or not in the store: a MissingFieldError with entity, pk and field; the entity stays."""
-    desk = Desk()
-    absent = desk.answer(post, {"id": "1", "title": "x"}, {"id": "1"})
-    unknown = desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"})
-    for value, pk in ((absent, "1"), (unknown, "2")):
-        assert value.title == "x"
-        with pytest.raises(
-            MissingFieldError, match=f"Post '{pk}' has no value for its required field 'author'"
-        ) as caught:
-            value.author  # noqa: B018
-        assert (caught.value.owner, caught.value.pk, caught.value.field) == ("Post", pk, "author")
-        assert "author" not in value.to_dict() and "author" not in repr(value)
-        assert value == pickle.loads(pickle.dumps(value))
 
 
 class Stop(Entity):

@@ -163,18 +163,6 @@ def test_records_decode_and_encode_of_a_field() -> None:
     assert wire == {"seconds": 5.0, "day": "02.01.2026"}
 
 
-def test_records_field_called_like_its_type_converts() -> None:
-    """The type is what the module means by the name, not the field."""
-
-    class Entry(Record):
-        datetime: datetime.datetime | None = None
-        decimal: decimal.Decimal | None = None
-
-    entry = Entry.from_js({"datetime": "2026-11-21T00:00:00Z", "decimal": "1.5"})
-    assert entry.datetime == datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
-    assert entry.decimal == decimal.Decimal("1.5")
-
-
 def test_records_inherited_field_keeps_the_type_that_its_own_module_means() -> None:
     """The annotation of an inherited field is looked up where the field was declared."""
     module = type(sys)("declares_a_status")

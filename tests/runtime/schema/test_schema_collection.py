@@ -80,8 +80,7 @@ def test_nested_collections_that_fall_together_are_logged(caplog: pytest.LogCapt
 
     with caplog.at_level(logging.WARNING, "restencil"):
         Desk().answer(
-            RestEndpoint(path="/groups", schema=[Group]),
-            [{"id": 1, "todos": []}, {"id": 2, "todos": []}, {"id": 3}],
+            RestEndpoint(path="/groups", schema=[Group]), [{"id": 1, "todos": []}, {"id": 2, "todos": []}, {"id": 3}]
         )
     assert len(caplog.messages) == 1
     assert "the collection [Todo] {} is nested in several entities of one response and has no nest_key" in caplog.text
@@ -116,37 +115,6 @@ def test_collection_item_of_an_unknown_kind_is_compared_by_its_value() -> None:
     for number in (1, 2):
         desk.answer(adding(FEED.push, "/feed"), {"type": "zz", "n": [number]}, {})
     assert desk.table("[Link;Post]")["{}"] == [{"type": "zz", "n": [1]}, {"type": "zz", "n": [2]}]
-
-
-unshift = adding(TODOS.unshift)
-
-
-def grown(*more: int) -> Desk:
-    """A store whose list was fetched and then added to, so that it knows what it holds."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}])
-    for number in (2, *more):
-        desk.answer(push, {"id": number}, {})
-    return desk
-
-
-def test_collection_what_was_read_before_an_addition_stays_as_it_was() -> None:
-    """Neither what was handed out changes nor what a snapshot shows, however often something is added."""
-    desk = grown()
-    desk.answer(listed(schema.Array(Todo), "/others"), [{"id": 3}, {"id": 4}])  # the snapshots know them, too
-    first = desk.data(get_list)
-    snapshot = desk.snapshot()
-    desk.answer(push, {"id": 3}, {})
-    desk.answer(unshift, {"id": 0}, {})
-    assert ids(first) == [1, 2]
-    assert ids(snapshot.get(TODOS)) == [1, 2]
-    later = desk.snapshot()
-    desk.answer(push, {"id": 4}, {})
-    assert ids(later.get(TODOS)) == [0, 1, 2, 3]
-    assert ids(desk.data(get_list)) == [0, 1, 2, 3, 4]
-    del snapshot, later
-    desk.answer(push, [{"id": 4}, {"id": 5}, {"id": 5}], [{}, {}, {}])
-    assert ids(desk.data(get_list)) == [0, 1, 2, 3, 4, 5]
 
 
 def test_collection_adders_that_do_not_fit_are_rejected() -> None:
