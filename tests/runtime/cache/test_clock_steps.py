@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk
 
-from restencil import Controller, Entity, RestEndpoint, Store, create_resource
+from restencil import Controller, Entity, Store, create_resource
 from restencil.cache.store_state import monotonic_clock
 
 YEAR = 365 * 24 * 3_600_000.0
@@ -24,25 +24,6 @@ class Page(Entity, key="Page"):
 
 Pages: Any = create_resource(url_prefix="http://case.test", path="/pages/:id", schema=Page)
 ONE = {"id": "1"}
-
-
-@STEPS
-@pytest.mark.parametrize("member", ["get", "partial_update", "delete"])
-def test_clock_steps_what_is_requested_later_wins(step: float, member: str) -> None:
-    """An answer to a question of after the step lies over one of before, in whatever order they come."""
-    for later_comes_first in (False, True):
-        desk = Desk(100 * YEAR)
-        first = desk.store.now()
-        desk.now += step
-        second = desk.store.now()
-        endpoint: RestEndpoint[..., Any] = getattr(Pages, member)
-        args = (ONE, {}) if member == "partial_update" else (ONE,)
-        before = (Pages.get, {"id": "1", "text": "old"}, (ONE,), first)
-        after = (endpoint, {"id": "1", "text": "new"}, args, second)
-        for asked, response, given, started in (after, before) if later_comes_first else (before, after):
-            desk.answer(asked, response, *given, started=started)
-        page = desk.store.query(Page, (ONE,))
-        assert (page is None) if member == "delete" else (page.text == "new")
 
 
 @STEPS
@@ -90,28 +71,3 @@ def test_clock_steps_read_of_another_thread_is_no_step() -> None:
     moments = iter([10.0, 9.9, 10.1, 10.2])
     now = monotonic_clock(lambda: next(moments))
     assert [now(), now(), now()] == [10.0, 10.1, 10.2]
-
-
-def test_clock_steps_polling_goes_on_after_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next poll is due after its interval, not when the clock has made up for its step."""
-    delays: list[float] = []
-
-    class Timers:
-        def spawn(self, work: Any, /) -> None:
-            work()
-
-        def call_later(self, delay: float, work: Any, /) -> Any:
-            delays.append(delay)
-            return type("Handle", (), {"cancel": lambda self: None})()
-
-    desk = Desk(100 * YEAR, scheduler=Timers())
-    asked = Asked(as_json({"id": "1"}))
-    polled = Pages.get.extend(poll_frequency=5_000)
-    with Controller(desk.store, client=asked.sync) as controller:
-        controller.fetch(polled, **ONE)
-        desk.now -= YEAR
-        controller.subscribe(polled, **ONE)
-        controller.unsubscribe(polled, **ONE)
-        desk.now += 51 * YEAR
-        controller.subscribe(polled, **ONE)
-    assert delays and max(delays) <= 5_001

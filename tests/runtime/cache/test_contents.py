@@ -12,12 +12,7 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, controller_of, running
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import (
-    Controller,
-    RestEndpoint,
-    Store,
-    StreamedResponse,
-)
+from restencil import Controller, RestEndpoint, Store, StreamedResponse
 
 pytestmark = pytest.mark.network
 

@@ -74,16 +74,6 @@ def test_retention_reading_counts_as_use() -> None:
     assert (desk.pks("User"), desk.pks("Article")) == (["1", "3", "4"], ["a"])
 
 
-def test_retention_response_is_never_evicted_at_once() -> None:
-    """A list longer than the bound is there until something else is written."""
-    desk = Desk(max_entities=2)
-    value = desk.answer(plain, [user(n) for n in range(5)])
-    assert len(value) == len(desk.data(plain)) == 5
-    fill(desk, 9)
-    assert desk.pks("User") == ["4", "9"]
-    assert let_go(desk, plain)
-
-
 @pytest.mark.parametrize(
     ("endpoint", "response"),
     [
@@ -171,22 +161,6 @@ def test_retention_index_entries_go_with_their_entity() -> None:
 
 
 # -- collection --------------------------------------------------------------------------------------------------------
-
-
-def test_retention_collecting_takes_entities_keys_and_their_times() -> None:
-    """In place and without notification; what is held when it happens stays; unknown ones are no matter."""
-    desk = Desk()
-    heard: list[int] = []
-    fill(desk, 1, 2)
-    release = desk.store.hold("GET /users/2", [("User", "2")])
-    desk.store.add_listener(lambda: heard.append(1))
-    desk.collect(("User", "1"), ("User", "2"), ("User", "9"), ("None", "1"), keys=("GET /users/1", "GET /users/2", "x"))
-    state = desk.store.state
-    assert (list(state["entities"]["User"]), list(state["entities_meta"]["User"])) == (["2"], ["2"])
-    assert (list(state["endpoints"]), list(state["meta"])) == (["GET /users/2"], ["GET /users/2"])
-    assert state["indexes"]["User"]["slug"] == {"s2": "2"}
-    assert heard == []
-    release()
 
 
 # -- nothing grows -----------------------------------------------------------------------------------------------------

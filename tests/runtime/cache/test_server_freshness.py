@@ -10,15 +10,7 @@ import httpx
 import pytest
 from tests.runtime.worlds import BOTH, answered_by
 
-from restencil import (
-    Controller,
-    Entity,
-    Manager,
-    NetworkManager,
-    RestEndpoint,
-    Store,
-    SubscriptionManager,
-)
+from restencil import Controller, Entity, Manager, NetworkManager, RestEndpoint, Store, SubscriptionManager
 from restencil.base.freshness import lifetime_of
 from restencil.cache.policy import ExpiryStatus
 from restencil.testing import FakeClock
@@ -179,15 +171,6 @@ def test_server_freshness_after_must_revalidate_a_read_waits_and_a_failure_is_ra
         clock.advance(2_000)
         origin.fails = None
         assert controller.read(rate, ONE).value == origin.asked
-
-
-def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing() -> None:
-    """What cannot be read allows nothing."""
-    clock, _, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=long"})
-    with closing(clock):
-        controller.read(rate, ONE)
-        clock.advance(10_001)
-        assert controller.read(rate, ONE).value == 2
 
 
 @pytest.mark.parametrize("failure", [503, httpx.ConnectError("refused")])
