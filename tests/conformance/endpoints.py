@@ -40,10 +40,7 @@ class Endpoints:
     """The endpoints and resources of one case, found by their dotted path."""
 
     def __init__(
-        self,
-        case: Mapping[str, Json],
-        definitions: Definitions,
-        recording: type[RestEndpoint[..., Any]] | None = None,
+        self, case: Mapping[str, Json], definitions: Definitions, recording: type[RestEndpoint[..., Any]] | None = None
     ) -> None:
         self._case = case
         self._definitions = definitions

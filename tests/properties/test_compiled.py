@@ -129,7 +129,7 @@ def setups(draw: st.DrawFn) -> tuple[str, Any]:
         name = draw(st.sampled_from(NAMES[:count]))
         kind = draw(
             st.sampled_from(
-                ["one", "one", "list", "array", "object", "values", "union", "several", "collection", "gone"],
+                ["one", "one", "list", "array", "object", "values", "union", "several", "collection", "gone"]
             )
         )
         if kind == "one" or (depth == 0 and kind in ("list", "array", "object", "values")):

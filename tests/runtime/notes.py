@@ -8,15 +8,7 @@ from typing import Any
 
 import httpx
 
-from restencil import (
-    Controller,
-    Entity,
-    LogoutManager,
-    Manager,
-    NetworkManager,
-    SubscriptionManager,
-    create_resource,
-)
+from restencil import Controller, Entity, LogoutManager, Manager, NetworkManager, SubscriptionManager, create_resource
 from restencil.testing import FakeClock
 
 

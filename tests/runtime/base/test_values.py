@@ -12,14 +12,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from restencil.base.values import (
-    INVALID,
-    UNDEFINED,
-    holds_containers,
-    looked_through,
-    read_only,
-    same_json,
-)
+from restencil.base.values import INVALID, UNDEFINED, holds_containers, looked_through, read_only, same_json
 
 LIST_CHANGES: list[Callable[[Any], object]] = [
     lambda value: value.append(1),
@@ -48,8 +41,7 @@ DICT_CHANGES: list[Callable[[Any], object]] = [
 
 
 @pytest.mark.parametrize(
-    ("given", "change"),
-    [([3, 1], change) for change in LIST_CHANGES] + [({"a": 0}, change) for change in DICT_CHANGES],
+    ("given", "change"), [([3, 1], change) for change in LIST_CHANGES] + [({"a": 0}, change) for change in DICT_CHANGES]
 )
 def test_values_container_that_is_handed_out_rejects_every_change(
     given: list[int] | dict[str, int], change: Callable[[Any], object]
