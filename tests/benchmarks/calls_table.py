@@ -16,5 +16,5 @@ def table(rounds: int, quick: bool) -> Table:
         rows = Sides(made, rounds, ours, plain, "httpx")
         rows.compare("direct call", "a typed call without a cache", 0.9, "direct", "plain")
         rows.compare("fetch through the cache", "a small answer that always asks the server", 0.95, "fetch", "plain")
-        rows.compare("fetch through the cache, async", "the same in asyncio", 1.0, "fetch async", "plain async")
+        rows.compare("fetch through the cache, async", "the same in asyncio", 1.0, "fetch_async", "plain_async")
     return made

@@ -86,12 +86,4 @@ def fetch_async() -> Run:
 
 
 if __name__ == "__main__":
-    serve(
-        {
-            "plain": plain,
-            "direct": direct,
-            "fetch": fetch,
-            "plain async": plain_async,
-            "fetch async": fetch_async,
-        }
-    )
+    serve(plain, direct, fetch, plain_async, fetch_async)

@@ -93,7 +93,7 @@ def listed(tells: bool = False, knows: bool = False) -> Run:
     return timed(lambda: every.fetch())
 
 
-def listed_plain() -> Run:
+def plain_list() -> Run:
     client = httpx.Client(transport=Listing(tells=False, knows=False))
     return timed(lambda: client.get(f"{PREFIX}/items").json())
 
@@ -150,16 +150,4 @@ def by_pydantic() -> Run:
 
 
 if __name__ == "__main__":
-    serve(
-        {
-            "cached": cached,
-            "through a view": cached_through_a_view,
-            "known view": known_view,
-            "new view": new_view,
-            "fetch": fetch,
-            "fetch_response": fetch_response,
-            "by pydantic": by_pydantic,
-            "listed": listed,
-            "plain list": listed_plain,
-        }
-    )
+    serve(cached, cached_through_a_view, known_view, new_view, fetch, fetch_response, by_pydantic, listed, plain_list)

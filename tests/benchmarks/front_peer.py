@@ -106,4 +106,4 @@ def validate(shape: str) -> Run:
 
 
 if __name__ == "__main__":
-    serve({"fetch": fetch, "looked at": looked, "validate": validate})
+    serve(fetch, looked, validate)

@@ -96,7 +96,7 @@ def _shape(made: Table, shape: str, title: str, ours: dict[str, Worker], theirs:
             "a poll that brings a little, and a draw",
             "changed",
             {**fetched, "share": 0.01},
-            "looked at",
+            "looked",
             {**fetched, "share": 0.01},
         ),
     ]
@@ -156,7 +156,7 @@ def _data_client(made: Table, ours: Worker, node: Worker, rounds: int) -> None:
         "`cached()` of 500 small entities with datetimes, cold",
         "first looks at records that a list brought",
         1.5,
-        "cached with datetimes",
+        "cached",
         "cached with datetimes",
         count=500,
     )

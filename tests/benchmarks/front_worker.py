@@ -139,13 +139,4 @@ def cached(count: int) -> Run:
 
 
 if __name__ == "__main__":
-    serve(
-        {
-            "fresh": fresh,
-            "again": again,
-            "changed": changed,
-            "set_response": set_response,
-            "page": page,
-            "cached with datetimes": cached,
-        }
-    )
+    serve(fresh, again, changed, set_response, page, cached)

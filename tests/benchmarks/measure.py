@@ -163,25 +163,12 @@ def number(value: float) -> str:
 
 
 @dataclass(slots=True)
-class Row:
-    """One line of a table."""
-
-    work: str
-    means: str
-    goal: str
-    measured: str
-    quartiles: str
-    absolute: str
-    verdict: str
-
-
-@dataclass(slots=True)
 class Table:
     """One table of the report."""
 
     title: str
     about: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[tuple[str, ...]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def ratio(
@@ -227,11 +214,9 @@ class Table:
         )
 
     def _add(self, *cells: str) -> None:
-        row = Row(*cells)
-        self.rows.append(row)
-        print(
-            f"  {row.work}: {row.measured} [{row.quartiles}] goal {row.goal}: {row.verdict}  {row.absolute}", flush=True
-        )
+        self.rows.append(cells)
+        work, _, goal, measured, quartiles, absolute, verdict = cells
+        print(f"  {work}: {measured} [{quartiles}] goal {goal}: {verdict}  {absolute}", flush=True)
 
     def markdown(self) -> str:
         """The table as Markdown."""
@@ -242,11 +227,7 @@ class Table:
             "",
             "| work | to a user | goal | measured | quartiles | ours : theirs | verdict |",
             "|---|---|---|---|---|---|---|",
-            *(
-                f"| {row.work} | {row.means} | {row.goal} | {row.measured} | {row.quartiles} | {row.absolute} "
-                f"| {row.verdict} |"
-                for row in self.rows
-            ),
+            *(f"| {' | '.join(row)} |" for row in self.rows),
         ]
         if self.notes:
             lines += ["", *(f"- {note}" for note in self.notes)]
@@ -278,7 +259,7 @@ class Sides:
         """A row: our job, with parameters of its own, beside one of theirs; `once`: a batch of ours is one turn."""
         mine, other = self.ours.job(job, once=once, **parameters, **own), self.theirs.job(beside, **parameters)
         times = in_turns([mine.run, other.run], self.rounds)
-        self.table.ratio(work, means, goal, times[0], times[1], self.against or beside)
+        self.table.ratio(work, means, goal, times[0], times[1], self.against or beside.replace("_", " "))
         self.ours.forget()
         self.theirs.forget()
 

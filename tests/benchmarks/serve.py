@@ -6,7 +6,7 @@ import gc
 import json
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -49,8 +49,9 @@ def in_fresh(make: Callable[[], Callable[[int], object]], turns: int) -> Run:
     return run
 
 
-def serve(jobs: Mapping[str, Prepare]) -> None:
-    """Answers requests until the input ends."""
+def serve(*jobs: Prepare) -> None:
+    """Answers requests until the input ends; each job is called by the name of its function."""
+    named = {job.__name__: job for job in jobs}
     prepared: dict[str, Run] = {}
     gc.collect()
     gc.freeze()  # what was imported is not looked through again and again, as in any long-lived process that cares
@@ -63,7 +64,7 @@ def serve(jobs: Mapping[str, Prepare]) -> None:
                 gc.collect()
                 answer: dict[str, Any] = {"ready": name}
             elif request["do"] == "prepare":
-                prepared[name] = jobs[name](**request["parameters"])
+                prepared[name] = named[name](**request["parameters"])
                 answer = {"ready": name}
             else:
                 answer = {"seconds": prepared[name](request["count"])}

@@ -152,12 +152,7 @@ def projects(on: bool, file: str) -> Run:
     return run
 
 
-JOBS: Final[dict[str, Callable[..., Run]]] = {
-    "cached": cached,
-    "found": found,
-    "write": write,
-    "projects": projects,
-}
+JOBS: Final = (cached, found, write, projects)
 
 # -- figures -----------------------------------------------------------------------------------------------------------
 
@@ -419,27 +414,16 @@ def idle() -> float:
 
 
 FIGURES: Final[dict[str, Callable[..., Any]]] = {
-    "all_threads": all_threads,
-    "fill": fill,
-    "first": first,
-    "hydrate": hydrate,
-    "whole_list": whole_list,
-    "responses": responses,
-    "committing": committing,
-    "commits": commits,
-    "telling": telling,
-    "shows": shows,
-    "asking": asking,
-    "together": together,
-    "size": size,
-    "known": known,
-    "reset": reset,
-    "idle": idle,
+    work.__name__: work
+    for work in (
+        *(all_threads, fill, first, hydrate, whole_list, responses, committing, commits, telling, shows, asking),
+        *(together, size, known, reset, idle),
+    )
 }
 
 if __name__ == "__main__":
     if len(sys.argv) == 1:
-        serve(JOBS)
+        serve(*JOBS)
     else:
         print(json.dumps(FIGURES[sys.argv[1]](*sys.argv[2:])))
         sys.stdout.flush()

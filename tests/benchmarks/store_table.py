@@ -48,7 +48,7 @@ def _compare(made: Table, rounds: int, ours: Worker, node: Worker) -> None:
         "read it again after a write to another type (through the controller)",
         "a look after something else changed",
         1 / 50,
-        "warm after a write",
+        "warm_after_a_write",
         "warm after a write",
         file=file,
     )
@@ -57,7 +57,7 @@ def _compare(made: Table, rounds: int, ours: Worker, node: Worker) -> None:
     )
     for work, means, goal, job in (
         ("invalidate_all over 10,000 keys", "telling all that is held to be asked anew", 1 / 5, "invalidate_all"),
-        ("the same, and a look at every key", "and the first look at each of them after it", 1.0, "invalidate each"),
+        ("the same, and a look at every key", "and the first look at each of them after it", 1.0, "invalidate_each"),
     ):
         core.compare(work, means, goal, job, "invalidate_all", once=True, count=10_000)
 
@@ -67,7 +67,7 @@ def _values(made: Table, rounds: int, ours: Worker) -> None:
     cached = "cached read of one entity (key, expiry, value): `cached()`"
     one.time(cached, "asking for one record that is here", 2.5e-6, "read", count=1000)
     bound = "the same by the call that asks the server where it must"
-    one.time("the same as a bound call that may fetch: `items.get(id=…)`", bound, 2.5e-6, "read bound", count=1000)
+    one.time("the same as a bound call that may fetch: `items.get(id=…)`", bound, 2.5e-6, "read_bound", count=1000)
     for size in (1_000, 100_000):
         work = f"write one entity into a store of {size:,}"
         one.time(work, "one small answer, in a store of some size", 20e-6, "write", count=size)

@@ -148,9 +148,12 @@ def _keys(count: int) -> Controller:
     return controller
 
 
-def _invalidate(*, look: bool) -> Callable[[int], Run]:
-    """A job that invalidates all keys."""
-    return lambda count: in_fresh(lambda: _invalidating(count, look=look), 1)
+def invalidate_all(count: int) -> Run:
+    return in_fresh(lambda: _invalidating(count, look=False), 1)
+
+
+def invalidate_each(count: int) -> Run:
+    return in_fresh(lambda: _invalidating(count, look=True), 1)
 
 
 def _invalidating(count: int, *, look: bool) -> Callable[[int], object]:
@@ -168,17 +171,4 @@ def _invalidating(count: int, *, look: bool) -> Callable[[int], object]:
 
 
 if __name__ == "__main__":
-    serve(
-        {
-            "empty": empty,
-            "cold": cold,
-            "warm": warm,
-            "warm after a write": warm_after_a_write,
-            "read": read,
-            "read bound": read_bound,
-            "write": write,
-            "push": push,
-            "invalidate_all": _invalidate(look=False),
-            "invalidate each": _invalidate(look=True),
-        }
-    )
+    serve(empty, cold, warm, warm_after_a_write, read, read_bound, write, push, invalidate_all, invalidate_each)

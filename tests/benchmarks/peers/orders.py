@@ -23,4 +23,4 @@ def page(share: float) -> Run:
     return timed(lambda: orders_list.sync(client=client))
 
 
-serve({"page": page})
+serve(page)

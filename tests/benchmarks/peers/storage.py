@@ -58,4 +58,4 @@ def aiohttp(address: str) -> Run:
 
 
 if __name__ == "__main__":
-    serve({"hishel": hishel, "aiohttp": aiohttp})
+    serve(hishel, aiohttp)
