@@ -275,3 +275,15 @@ def test_list_endpoints_component_of_several_lists_is_a_doubt() -> None:
     assert comment(result, "resources.sets.endpoints.get_list") == doubt
     del paths["/sets"]
     assert "Vec" not in str(made(paths, {"Base": base, "Set": item, "Vec": many(item)}).tree.comments)
+
+
+def test_list_endpoints_calls_that_headers_alone_tell_apart_stay_mutations() -> None:
+    """No key holds a static header, so of several operations at one path none is taken for a read."""
+
+    def call(name: str, result: str) -> dict[str, Any]:
+        target = {"name": "X-Target", "in": "header", "required": True, "schema": {"type": "string", "enum": [name]}}
+        return {"post": operation({"type": result}, operationId=name, parameters=[target])}
+
+    text = made({"/#X-Target=GetA": call("GetA", "string"), "/#X-Target=GetB": call("GetB", "integer")}).text
+    assert "side_effect" not in text
+    assert ("X-Target: GetA" in text, "X-Target: GetB" in text) == (True, True)
