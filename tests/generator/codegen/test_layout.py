@@ -63,21 +63,6 @@ def test_layout_statement_in_a_class_is_laid_out_as_black_leaves_it(expression: 
     )
 
 
-@given(st.lists(st.tuples(names, words, st.one_of(st.none(), words)), max_size=6, unique_by=lambda one: one[0]))
-def test_layout_signature_is_laid_out_as_black_leaves_it(parameters: list[tuple[str, str, str | None]]) -> None:
-    """The head of a method, with any number of keywords."""
-    found = [f"{name}: {type}" + (f" = {value}" if value else "") for name, type, value in parameters]
-    head = f"def method(self{', *, ' if found else ''}{', '.join(found)}) -> dict[str, int] | None:"
-    is_laid_out(f"class Thing:\n    {head}\n        raise NotImplementedError\n")
-
-
-@given(hostile, hostile)
-def test_layout_no_string_is_broken(text: str, other: str) -> None:
-    """Brackets and commas in strings, docstrings and comments are no places to break a line."""
-    doc = docstring(f"{text} {other}", 4) if text.strip() or other.strip() else '"""x"""'
-    is_laid_out(f"class Thing:\n    {doc}\n\n    value = f({string(text * 3)}, {string(other * 3)})\n")
-
-
 @pytest.mark.parametrize(
     ("line", "lines"),
     [

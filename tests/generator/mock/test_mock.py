@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.generator.declared import declared
 from tests.generator.mock.served import Api, ids, spec_text
-from tests.libraries import httpx
 
-import restencil
 from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec
@@ -308,15 +305,6 @@ def test_mock_records_below_another_one_are_those_of_its_list(blog: Api) -> None
     assert blog("GET", "/articles/999/comments").status_code == 404
 
 
-def test_mock_malformed_json_is_a_400(blog: Api) -> None:
-    """A body that does not parse is rejected with the parser's reason, and nothing is created."""
-    answer = blog("POST", "/articles", content=b'{"title": ', headers={"Content-Type": "application/json"})
-    assert answer.status_code == 400
-    assert answer.json()["error"] == "bad_request"
-    assert answer.json()["message"].startswith("the body is not valid JSON: ")
-    assert blog("GET", "/articles/26").status_code == 404
-
-
 def test_mock_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     """The refusal names each place and what is expected there, and nothing is changed."""
     answer = blog("PATCH", "/articles/1", json={"title": 5, "author": {"joinedAt": "today"}, "unknown": 1})
@@ -450,21 +438,6 @@ LIST = "{collection: [Item]}"
 WRAPPER = "{items: {collection: [Item]}, total: integer, page: integer, meta: {next: string?, has_more: boolean}}"
 
 
-def walk(api: Api, path: str, field: str) -> list[int]:
-    """The sizes of the pages that a cursor in `last.id` leads through."""
-    sizes: list[int] = []
-    cursor = ""
-    while items := api.get(f"{path}?{field}={cursor}" if cursor else path):
-        sizes.append(len(items))
-        cursor = items[-1]["id"]
-    return sizes
-
-
-def test_mock_cursor_in_the_last_item_leads_through_all_pages(blog: Api) -> None:
-    """Ten items a page where the spec does not say, and after the last one an empty page."""
-    assert walk(blog, "/articles", "cursor") == [10, 10, 5]
-
-
 def test_mock_cursor_survives_the_deletion_of_its_item(blog: Api) -> None:
     """Ids that count up say where to go on."""
     blog.send("DELETE", "/articles/10", status=204)
@@ -517,21 +490,6 @@ def test_mock_pages_by_number() -> None:
     page = api.get("/items?page=3")
     assert ids(page.pop("items")) == [9, 10, 11, 12]
     assert page.keys() == {"total", "page", "meta"}
-
-
-def test_mock_pages_by_link() -> None:
-    """A Link header leads on, with the query that was asked for, until the last page."""
-    api = Api(PAGES.format(field="page", pagination="{style: link}", schema=LIST))
-    answer = api("GET", "/items?name=&x=1")
-    assert answer.json() == []
-    url: str | None = "/items?x=1"
-    seen: list[int] = []
-    while url is not None:
-        answer = api("GET", url)
-        seen += ids(answer.json())
-        assert "x=1" in answer.headers["Link"]
-        url = answer.links.get("next", {}).get("url")
-    assert seen == [*range(1, 26)]
 
 
 # --------------------------------------------------------------------------------------------------------- other shapes
@@ -759,31 +717,6 @@ def test_mock_token_url_gives_tokens_where_that_is_requested() -> None:
     assert (odd.status_code, odd.json()) == (400, {"error": "unsupported_grant_type"})
     assert api("GET", "/token").status_code == 405
     assert api("GET", "/items", headers={"Authorization": "Bearer token-1"}).status_code == 200
-
-
-def test_mock_generated_client_asks_the_mock_for_its_token() -> None:
-    """The requests of a package show what the token server gave, and no other request needs one."""
-    import market
-
-    seen: list[tuple[str, str | None]] = []
-
-    spec = load_spec(Path(__file__).resolve().parents[3] / "specs" / "market.yaml").declaration
-    assert spec is not None
-
-    async def note(request: httpx.Request) -> None:
-        seen.append((request.url.path, request.headers.get("authorization")))
-
-    async def run() -> None:
-        own = httpx.AsyncClient(
-            transport=httpx.ASGITransport(create_app(spec, auth_server=True)), event_hooks={"request": [note]}
-        )
-        machine = restencil.OAuth2(client_id="a", client_secret="b")
-        async with own, market.AsyncMarket(machine=machine, url_prefix="http://mock.test", client=own) as client:
-            await client.sellers.get_list()
-            await client.sellers.get_list.fetch()
-
-    asyncio.run(run())
-    assert seen == [("/token", None), ("/sellers", "Bearer token-1"), ("/sellers", "Bearer token-1")]
 
 
 @pytest.mark.parametrize(

@@ -5,26 +5,17 @@ from __future__ import annotations
 import copy
 import decimal
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.mocked import mocked
 
 import market
 import restencil
 from restencil_generator.spec.error_classes import BASE, CLASSES
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where the mock server of the market listens."""
-    with mocked("specs/market.yaml") as found:
-        yield found
 
 
 def failing(client: market.Market, status: int) -> market.Market:

@@ -13,7 +13,6 @@ from tests.freshness.spec import generated
 from tests.runtime.worlds import BOTH, client_of, running
 
 import market
-import restencil
 
 
 class Seen:
@@ -106,18 +105,6 @@ def test_parameters_at_work_agent_is_that_of_the_spec(address: str) -> None:
         for given, told in ((None, "market-client/2"), ("mine/1", "mine/1")):
             market.Market(url_prefix=address, token="t", client=client, user_agent=given).offers.get_list.fetch()
             assert seen.last.headers["user-agent"] == told
-
-
-def test_parameters_at_work_persist_of_options_is_in_packages() -> None:
-    """As it is given by hand; the cache is told a number, of which False is 0 and what is not said is 1."""
-    by_hand: Any = restencil.RestEndpoint(path="/x", persist=False)
-    generated: Any = market.Offers
-    assert (by_hand.persist, generated.picture.persist, generated.get_list.persist) == (False, False, 2)
-    assert [
-        generated.picture.rules.persistence.persist,
-        generated.get.rules.persistence.persist,
-        generated.get_list.rules.persistence.persist,
-    ] == [0, 1, 2]
 
 
 OLD_ARGUMENT = """
