@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +17,7 @@ from tests.generator.places import AROUND
 from restencil_generator import reference
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar import json_schema, key_checks, keys, type_words, value_kinds
-from restencil_generator.spec.grammar.keys import ROWS, SECTIONS, Row, relatives, rows
+from restencil_generator.spec.grammar.keys import ROWS, SECTIONS, relatives, rows
 from restencil_generator.spec.grammar.type_words import FORMS, LIST_FORMS, POSITIONS, form_section
 from restencil_generator.spec.load import load_text
 
@@ -141,45 +141,6 @@ def test_language_word_of_another_tool_gives_the_key_that_it_means(place: str) -
         problems = load_text(holding(place, {word: "x"})).problems
         known = [problem.hint for problem in problems if quote(word) in problem.message]
         assert known == [f"did you mean '{key}'?"] or word in relatives(place), (place, word)
-
-
-@pytest.fixture
-def more_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Adds rows to the table for the length of a test."""
-
-    def forget() -> None:
-        for looked_up in (rows, keys.defaults, relatives, keys.synonyms):
-            looked_up.cache_clear()
-
-    def add(*more: Row) -> None:
-        monkeypatch.setattr(keys, "ROWS", (*ROWS, *more))
-        forget()
-
-    yield add
-    forget()
-
-
-def test_language_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
-    """With its row a key is read, judged, suggested, described in the JSON Schema and told on the page."""
-    more_rows(Row("pagination", "most", value_kinds.Whole(least=1), "How many pages there are at most.", default=9))
-    assert said(holding("pagination", {"style": "page", "most": "3", "size": "{param: n, value: 5}"})) == [
-        (
-            "missing-key",
-            "endpoint 'get_list' of resource 'articles' has 'pagination' but no 'pagination_field', "
-            "the parameter that names the page",
-        )
-    ]
-    messages = [message for _, message in said(holding("pagination", {"style": "page", "most": "many"}))]
-    assert (
-        "'most' of 'pagination' of resource 'articles' must be an integer, 1 or more, not the string 'many'" in messages
-    )
-    hints = [problem.hint for problem in load_text(holding("pagination", {"style": "page", "mots": "3"})).problems]
-    assert "did you mean 'most'?" in hints
-    described = json_schema.language_schema()["$defs"]["pagination"]["properties"]["most"]
-    assert described["description"] == "How many pages there are at most."
-    assert (described["minimum"], described["default"]) == (1, 9)
-    line = "| `most` | an integer, 1 or more | `9` | How many pages there are at most. |"
-    assert line in reference.language_page()
 
 
 # ------------------------------------------------------------------------------------------------------ the JSON Schema
