@@ -20,16 +20,15 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from tests.effort import examples
-from tests.generator.codegen.lines import HEAD, has_line, has_lines, has_part, of_resource, rendered
+from tests.generator.codegen.lines import has_line, of_resource, rendered
 from tests.generator.specs_at_random import loaded, specs
 
 from restencil.base.freshness import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
-from restencil_generator.exceptions import Failure
 from restencil_generator.output.pipeline import build
 from restencil_generator.output.write import publish
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.load import load_spec
 from restencil_generator.spec.names import python_name
 
 ROOT = Path(__file__).parents[3]
@@ -228,55 +227,7 @@ def test_plan_entity_stands_next_to_its_one_resource() -> None:
     ]
 
 
-def test_plan_only_what_is_needed_is_there() -> None:
-    """No module for enums, objects, lazy names or shared entities where there are none; no import without a use."""
-    files = rendered(
-        "resources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: integer}}, members: [get]}}\n"
-    )
-    assert sorted(files) == ["__init__.py", "_client.py", "things.py"]
-    assert "import typing" not in files["things.py"]
-    assert "from restencil import schema" not in files["things.py"]
-    fields = "{owner: string, sha: string, url: string?}"
-    blobs = f"{{path: /b/:owner/:sha, schema: {{entity: Blob, pk: [owner, sha], fields: {fields}}}, members: [get]}}"
-    text = rendered(f"resources: {{blobs: {blobs}}}\n")["blobs.py"]
-    assert [name for name in re.findall(r"^import ([a-z_.]+)$", text, re.MULTILINE) if f"{name}." not in text] == []
-
-
-@pytest.mark.parametrize(
-    ("resources", "said"),
-    [
-        ("{status: {path: /s/:id, schema: {entity: Thing, fields: {id: integer}}}}", "status"),
-        (
-            "{fooBar: {path: /s/:id, schema: {entity: Thing, fields: {id: integer}}}, "
-            "foobar: {path: /r/:id, schema: Thing, class: Other}}",
-            "foobar",
-        ),
-    ],
-)
-def test_plan_resource_shares_its_module_with_nothing(resources: str, said: str) -> None:
-    """A resource's module has its name in lower case: no exported name and no other resource may have it."""
-    loaded = load_text(f"{HEAD}enums: {{status: [a]}}\nresources: {resources}\n", "made.yaml")
-    if loaded.declaration is None:
-        assert any(said in problem.message.lower() for problem in loaded.problems)
-        return
-    with pytest.raises(Failure, match=said):
-        build(loaded.declaration, "made.yaml")
-
-
 # ------------------------------------------------------------------------------------------------------------ entities
-
-
-def test_plan_maps_of_objects_name_their_schema() -> None:
-    """`Values` takes a bare mapping for a choice of schemas, so an object in it is written as one."""
-    text = rendered("""
-        resources:
-          nodes:
-            path: /n/:id
-            schema: {entity: Node, fields: {id: integer}}
-            endpoints:
-              facets: {path: /f, schema: {values: {object: {count: integer, newest: Node}}}}
-        """)["nodes.py"]
-    assert 'schema.Values(schema.Object({"count":None,"newest":Node})' in "".join(text.split()).replace(",)", ")")
 
 
 # ----------------------------------------------------------------------------------------------------------- resources
@@ -309,29 +260,6 @@ def test_plan_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
         "tasks.py": ["/tasks/recent", "/tasks/search"],
         "users.py": ["/assigned", "/users/:id/followers"],
     }
-
-
-def test_plan_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind() -> None:
-    """Also where another path is shorter."""
-    files = rendered("""
-        resources:
-          all: {path: "/a/:id", schema: Task}
-          tasks: {path: "/tasks/:id", schema: {entity: Task, fields: {id: integer}}}
-        """)
-    assert ["apart=" in files[name] for name in ("all.py", "tasks.py")] == [True, False]
-
-
-def test_plan_defaults_that_calls_would_share_have_a_name() -> None:
-    """A list or UUID stands before the class, once for all that have it; another one of that name says whose it is."""
-    text = of_resource("""
-        search_params: {tags: {type: [string], default: [a]}, day: {type: date, default: "2020-01-01"}}
-        endpoints:
-          search: {extends: get_list, path: /s, search_params: {tags: {type: [string], default: [b]}}}
-        """)
-    has_lines(text, '_DEFAULT_TAGS: Sequence[str] = ["a"]', '_DEFAULT_TAGS_OF_SEARCH: Sequence[str] = ["b"]')
-    assert text.count("tags: Sequence[str] = _DEFAULT_TAGS,") == 1
-    assert text.count("tags: Sequence[str] | None = None") == 2
-    has_part(text, "day: datetime.date = datetime.date(2020, 1, 1)")
 
 
 def test_plan_default_inside_of_a_default_comes_first() -> None:
@@ -403,27 +331,3 @@ def test_plan_endpoints_stand_in_the_order_of_the_spec() -> None:
         """)
     names = re.findall(r"(?m)^    def ([a-z]\w+)\(", text)
     assert names == ["get", "get_list", "update", "partial_update", "delete", "apple", "middle", "zebra"]
-
-
-def test_plan_what_changes_a_list_requests_nothing_by_default() -> None:
-    """Defaults, the page and what does not filter are the list's; non-filter arguments are named by Python name."""
-    text = of_resource("""
-        search_params:
-          done: {type: boolean, default: false}
-          order_by: {type: string, optional: true, wire: _sort}
-          author: string
-          page: {type: integer, default: 1, wire: _page}
-        pagination_field: page
-        collection: {non_filter_arguments: [order_by]}
-        """)
-    push = text[text.index("def _push(") : text.index("-> Thing: ...")]
-    assert "author: str" in push and "done: bool | None = None" in push
-    assert "order_by" not in push and "page" not in push
-    has_part(text, 'non_filter_argument_keys=("_sort",)')
-
-
-@pytest.mark.parametrize("level", ["url_prefix: api.shop.example\n", "url_prefix: /api\n"])
-def test_plan_prefix_without_scheme_is_a_mistake(level: str) -> None:
-    """No request could be sent."""
-    with pytest.raises(Exception, match="which has no scheme"):
-        rendered(level + 'resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer}}}}')

@@ -8,7 +8,6 @@ import pytest
 from tests.generator.declared import declared
 
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_text
 
 INTEGER, STRING = d.Scalar("integer"), d.Scalar("string")
 
@@ -33,11 +32,6 @@ def resource(keys: str = "", head: str = HEAD, path: str = "/items/:id") -> d.Re
         + textwrap.indent(textwrap.dedent(keys), "    ")
     )
     return spec(text, head).resources["items"]
-
-
-def endpoint(name: str, keys: str = "", head: str = HEAD, path: str = "/items/:id") -> d.Endpoint:
-    """An endpoint of such a resource, by its dotted name."""
-    return dict(resource(keys, head, path).all_endpoints())[name]
 
 
 def field(written: str, head: str = HEAD) -> d.Field:
@@ -86,23 +80,6 @@ def test_check_deprecation_is_a_flag_or_a_reason() -> None:
     """`true` is deprecation without a reason, `false` is none."""
     assert field("{type: string, deprecated: true}").deprecated == ""
     assert field("{type: string, deprecated: false}").deprecated is None
-
-
-def test_check_union_takes_its_values_as_the_discriminator_holds_them() -> None:
-    """Keys are texts in JSON; whether they are numbers the field decides. The wire name is that of the field."""
-    declared = spec("""
-        entities:
-          A: {fields: {id: integer, kind: {const: 1, wire: k}}}
-          B: {fields: {id: integer, kind: {const: 2, wire: k}}}
-          C: {fields: {id: integer, on: boolean, one: {union: {'1': A, 2: B}, attribute: kind}}}
-          D: {fields: {id: integer, text: string, other: {union: {1: D}, attribute: text}}}
-        """)
-    one = declared.entities["C"].field("one")
-    other = declared.entities["D"].field("other")
-    assert one is not None
-    assert one.type == d.UnionOf((d.Choice(1, "A"), d.Choice(2, "B")), "kind", "k")
-    assert other is not None
-    assert other.type == d.UnionOf((d.Choice("1", "D"),), "text", "text")
 
 
 # ------------------------------------------------------------------------------------------------------------ entities
@@ -161,107 +138,6 @@ def test_check_optimistic_applies_to_mutations_of_the_resource() -> None:
 # ----------------------------------------------------------------------------------------------------------- endpoints
 
 
-def test_check_parameters_are_named_for_python_and_for_the_wire() -> None:
-    """Search parameters follow `wire_names`, path parameters never."""
-    found = endpoint(
-        "get_list",
-        """
-        search_params: {order_by: string?, class: string, body: {type: string, wire: theBody}}
-        pagination_field: next_page
-        """,
-        HEAD + "wire_names: camelCase\n",
-        "/owners/:owner_id/items/:id",
-    )
-    assert [(field.python, field.wire) for field in (*found.params, *found.search_params)] == [
-        ("owner_id", "owner_id"),
-        ("order_by", "orderBy"),
-        ("class_", "class"),
-        ("body_", "theBody"),
-    ]
-    assert found.pagination_field is not None
-    assert (found.pagination_field.python, found.pagination_field.wire) == ("next_page", "nextPage")
-
-
-@pytest.mark.parametrize(
-    ("next", "found", "text"),
-    [
-        ("last.id", d.Next("last", ("id",)), "last.id"),
-        ("last.owner_name", d.Next("last", ("ownerName",)), "last.ownerName"),
-        ("header:X-Next", d.Next("header", ("X-Next",)), "header:X-Next"),
-        ("page_info.end_cursor", d.Next("response", ("pageInfo", "endCursor")), "pageInfo.endCursor"),
-        ("extra.end_cursor", d.Next("response", ("extra", "endCursor")), "extra.endCursor"),
-        ("last", d.Next("response", ("last",)), "last"),
-    ],
-)
-def test_check_next_cursor_is_found_by_wire_names(next: str, found: d.Next, text: str) -> None:
-    """A path in the response, a header, or a field of the last item."""
-    keys = f"""
-        pagination_field: cursor
-        pagination: {{style: cursor, next: '{next}', size: {{param: per_page, value: 25}}}}
-        endpoints:
-          get_list:
-            schema: {{items: {{collection: [Item]}}, page_info: {{end_cursor: string?}}, extra: any, last: string?}}
-        """
-    pagination = endpoint("get_list", keys, HEAD + "wire_names: camelCase\n").pagination
-    assert pagination is not None
-    assert pagination.next == found
-    assert str(pagination.next) == text
-    assert pagination.size is not None
-    assert (pagination.size.param.wire, pagination.size.value) == ("perPage", 25)
-
-
-@pytest.mark.parametrize(
-    ("written", "kind", "names"),
-    [
-        ("{title: string}", "json", ["title"]),
-        ("{values: string, union: integer}", "json", ["values", "union"]),
-        ("{form: {title: string}}", "form", ["title"]),
-        ("{multipart: {file: bytes, title: string}}", "multipart", ["file", "title"]),
-        ("{form: string}", "json", ["form"]),
-        ("{form: {title: string}, other: string}", None, []),
-        ("{form: {type: string}}", "form", ["type"]),
-        ("{}", "json", []),
-    ],
-)
-def test_check_every_key_of_a_body_is_a_field_but_a_form_alone(
-    written: str, kind: str | None, names: list[str]
-) -> None:
-    """`form` and `multipart` wrap the fields where they stand alone with a mapping."""
-    text = ITEM + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n    endpoints:\n"
-    loaded = load_text(f"{HEAD}{text}      send: {{method: POST, path: /send, body: {written}}}\n")
-    if kind is None:
-        assert [problem.code for problem in loaded.problems] == ["object-not-here"]
-        return
-    assert loaded.declaration is not None, loaded.problems
-    body = loaded.declaration.resources["items"].endpoints["send"].body
-    assert body is not None
-    assert body.kind == kind
-    assert isinstance(body.type, d.ObjectType)
-    assert [field.name for field in body.type.members] == names
-    assert body.type.name == "ItemsSendBody"
-
-
-def test_check_collection_of_a_resource_reaches_every_collection_in_its_schemas() -> None:
-    """Its class and its non-filter arguments belong to the list, wrapped or not."""
-    keys = """
-        search_params: {order_by: string?}
-        collection: {non_filter_arguments: [order_by]}
-        endpoints:
-          wrapped: {path: /wrapped, schema: {items: {collection: [Item]}}}
-          own: {path: /own, schema: {collection: [Item], non_filter_arguments: [page_no]}}
-        """
-    head = HEAD + "wire_names: camelCase\n"
-    arguments = {name: endpoint(name, keys, head).collection for name in ("get_list", "wrapped", "own")}
-    assert {name: found.non_filter_arguments for name, found in arguments.items() if found is not None} == {
-        "get_list": ("orderBy",),
-        "wrapped": ("orderBy",),
-        "own": ("pageNo",),
-    }
-    custom = endpoint("get_list", "collection: python:m:Mine").collection
-    assert custom is not None
-    assert str(custom.custom) == "python:m:Mine"
-
-
 def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     """With `use` it is layout, as the order of keys is; that of alternatives always counts."""
 
@@ -273,31 +149,3 @@ def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     assert digest("ab", ", use: [a, b]") == digest("ba", ", use: [a, b]") == digest("ab")
     assert digest("ab", ", use: [b, a]") == digest("ba")
     assert digest("ab", ", use: [[b, a]]") == digest("ab", ", use: [[a, b]]")
-
-
-def test_check_what_a_pagination_is_reported_is_in_wire_names() -> None:
-    """Paths in the response, by the names of the schema; `size` is one where it is a text."""
-    found = endpoint(
-        "get_list",
-        """
-        pagination_field: page
-        pagination: {style: url, next: links.next, more: page_info.has_more, total: total_count,
-                     size: page_size, start: 0}
-        endpoints:
-          get_list:
-            schema:
-              links: {object: {next: string?}}
-              page_info: {object: {has_more: boolean}}
-              total_count: integer
-              page_size: integer
-              items: {collection: [Item]}
-        """,
-        HEAD + "wire_names: camelCase\n",
-    ).pagination
-    assert found is not None
-    assert found.style == "url" and found.next == d.Next("response", ("links", "next"))
-    assert (found.more, found.total) == (
-        d.Next("response", ("pageInfo", "hasMore")),
-        d.Next("response", ("totalCount",)),
-    )
-    assert (found.length, found.size, found.start) == (d.Next("response", ("pageSize",)), None, 0)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.generator.declared import declared
 
 from restencil_generator.api import generate
 from restencil_generator.spec import model as d
-from restencil_generator.spec.error_classes import BASE, covers, laid_over, reason_phrase
+from restencil_generator.spec.error_classes import covers, laid_over, reason_phrase
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.model import shape_at
 
@@ -40,18 +39,6 @@ def errors_of(text: str, endpoint: str = "get") -> dict[str, d.Shape]:
 
 def files(text: str) -> dict[str, str]:
     return generate(spec(text))
-
-
-def data_of(text: str) -> dict[str, str]:
-    """The type of `data` of each error class that says one."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in files(text)["_errors.py"].splitlines():
-        if line.startswith("class "):
-            name = line.removeprefix("class ").partition("(")[0]
-        if line.startswith("    data: "):
-            found[name] = line.removeprefix("    data: ")
-    return found
 
 
 # ------------------------------------------------------------------------------------------------------------ which one
@@ -136,56 +123,10 @@ def test_errors_package_without_errors_has_no_classes() -> None:
         assert "errors=" not in made["orders.py"]
 
 
-@pytest.mark.parametrize(
-    ("errors", "name", "type"),
-    [
-        ("{404: NotFound}", "NotFoundError", "NotFound | None"),
-        ("{404: {one_of: [NotFound, Problem]}}", "NotFoundError", "NotFound | Problem | None"),
-        ("{4XX: Problem, 404: NotFound}", "ConflictError", "Problem | None"),
-        ("{503: Problem}", "ServerError", "Problem | typing.Any | None"),
-        ("{5XX: Problem, 503: Conflict}", "ServerError", "Conflict | Problem | None"),
-        ("{404: NotFound, default: Problem}", "ServerError", "Problem | None"),
-        ("{404: NotFound, 409: any}", "ConflictError", None),
-    ],
-)
-def test_errors_type_of_data_is_what_the_keys_say(errors: str, name: str, type: str | None) -> None:
-    """`data` is of the declared objects, or None; where some status of the class has no shape, of any type as well."""
-    assert data_of(f"errors: {errors}{ORDERS}").get(name) == type
-
-
-def test_errors_type_of_data_is_the_union_over_all_endpoints() -> None:
-    """Several types for one status are told by their union; an endpoint that says nothing of it gives any JSON."""
-    both = "    endpoints:\n      get: {errors: {404: Problem}}\n"
-    assert data_of(f"errors: {{404: NotFound}}{ORDERS}{both}")["NotFoundError"] == "NotFound | Problem | None"
-    assert data_of(f"{ORDERS}{both}")["NotFoundError"] == "Problem | typing.Any | None"
-    hidden = "    errors: {404: Problem}\n"
-    assert data_of(f"errors: {{404: NotFound}}{ORDERS}{hidden}")["NotFoundError"] == "NotFound | Problem | None"
-
-
-def test_errors_data_is_said_once_where_it_is_always_the_same() -> None:
-    """Where every error has one shape, the class that all are has its type."""
-    assert data_of(f"errors: {{default: Problem}}{ORDERS}") == {BASE: "Problem | None"}
-
-
-def test_errors_only_what_differs_is_written_for_an_endpoint() -> None:
-    """The class line has what the resource has; an endpoint has the whole of what counts for it."""
-    text = f"errors: {{404: NotFound}}{ORDERS}    endpoints:\n      get: {{errors: {{409: any}}}}\n"
-    made = files(text + "      delete: {errors: {default: null}}\n")["orders.py"]
-    assert made.count("errors=") == 3
-    assert 'errors={404: schema.Lazy("._objects:NotFound", __name__), 409: typing.Any},' in made
-    assert '@restencil.rest(method="DELETE", path="/orders/:id", errors=None)' in made
-
-
 def test_errors_object_of_the_name_of_a_class_is_no_clash_without_errors() -> None:
     """The names are taken only where the package has the classes."""
     loaded = load_text(f"{HEAD}  NotFoundError: {{a: string}}{ORDERS}")
     assert not [problem for problem in loaded.problems if problem.severity == "error"]
-
-
-def test_errors_of_a_status_without_a_class_are_not_imported() -> None:
-    """What only a status has that no class represents is in no annotation of the module, and not imported by it."""
-    text = files(f"errors: {{410: Problem}}{ORDERS}")["_errors.py"]
-    assert "Problem" not in text
 
 
 def test_errors_phrases_do_not_depend_on_the_version_of_python() -> None:
