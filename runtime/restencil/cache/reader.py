@@ -312,7 +312,7 @@ class CacheReader:
         schema, state = request.rules.schema, reader.state
         stored, meta = state.result(request.key), state.key_meta(request.key)
         now = self._clock()
-        if schema is None or is_plain(schema):
+        if schema is None or request.rules.analyze(is_plain):
             found = BROKEN if stored is UNDEFINED else USABLE
             freshness = Freshness(0.0)
             if meta is not None and meta.expires_at:

@@ -318,7 +318,7 @@ class ReadThrough:
 
     def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> StorageWork[bool]:
         rules, key, hydrator = request.rules, request.key, self.hydrator
-        schema = rules.schema
+        schema, is_all_plain = rules.schema, bool(rules.analyze(is_plain))
         self._registry.register(schema)
         is_loaded = False
         ahead: dict[EntityPath, Any] = {}
@@ -326,8 +326,7 @@ class ReadThrough:
             if self._connection.may_be_read and self.misses.misses_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
                 hydrator.key_shapes[key] = fingerprint_of_endpoint(rules)
-                plain = schema is None or is_plain(schema)
-                yield from self._levels.load(ahead, (), (key,), wanted_marks(request), plain=plain)
+                yield from self._levels.load(ahead, (), (key,), wanted_marks(request), plain=is_all_plain)
                 is_loaded = bool(self._connection.known.key_revs.get(key))
             if key in hydrator.unusable_keys:
                 return False
@@ -335,7 +334,7 @@ class ReadThrough:
                 self._write_behind.use((key, *ahead))
         if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
             return True
-        if schema is None or is_plain(schema):
+        if schema is None or is_all_plain:
             self._stored_revalidation.look(request, None)
             return True
         listed = request if is_loaded else None
