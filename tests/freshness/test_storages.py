@@ -41,6 +41,15 @@ CASES: Final = {
         other.users.create(body={'name': 'cy'}) -> whole
         users.get(id=2)
     """,
+    "a store opens again after a record that is referred to was deleted, and one created with its key": """
+        world sqlite, reuses_keys
+        items.get(id=1)
+        users.delete(id=2) -> whole
+        users.create(body={'name': 'cy'}) -> whole
+        users.get(id=2)
+        reopen
+        items.get(id=1)
+    """,
     "a list that another process asks for after a change, at the same moment": """
         world sqlite, has_etags
         other.items.partial_update(id=1, body={'title': 'x1', 'state': 'open', 'note': None, 'owner': 2}) -> part

@@ -304,7 +304,7 @@ class _Effects:
             if not is_certain:
                 self._stale.arguments.update(pk for _, pk in self._named)
             if schema is not None and schema.removes:
-                self._stale.deleted.update(self._named)
+                self._stale.deletions.update(table for table, _ in self._named)
         if adds:
             for table in self.tables:
                 self._mark_lists(table, ())
@@ -318,12 +318,13 @@ class _Effects:
     def _all(self) -> None:
         """Mark all records, as the mutation identifies none."""
         self._stale.tables.update(self.tables)
+        self._stale.deletions.update(self.tables)  # it may have deleted any of them
         for table in self.tables:
             self._mark_lists(table, ())
         if self._siblings is not None:
             self._stale.resources.add(self._siblings.resource)
         if self._path is not None:
-            self._stale.trees.update(paths_above(self._path)[:1])  # it may have deleted any of them
+            self._stale.trees.update(paths_above(self._path)[:1])
             self._mark_other_paths()
 
     def _of_deletion(self) -> None:
@@ -344,7 +345,7 @@ class _Effects:
             left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
             mark_lists(stale, self._writer.underlying, table, followed=left)
             stale.arguments.add(pk)
-            stale.deleted.add((table, pk))
+            stale.deletions.add(table)
         self._mark_subpaths(cells)
 
     def _mark_subpaths(self, cells: Sized[EntityPath]) -> None:

@@ -387,9 +387,10 @@ class _Judge:
         marks = self._base.marks
         event = marks.of_record(cell)
         mark = marks.or_unchanged(event, cell, number)
+        deletion = marks.of_deletion(cell)
+        if deletion.number >= number:  # the server may have used its key again
+            return _Part(STALE, deletion)
         if mark.number >= number:  # a later response may have contained all of the record
-            if marks.of_deletion(cell).number >= number:  # the server may have used its key again
-                return _Part(STALE, mark)
             number = max(number, self._whole(cell)[0])
             mark = marks.or_unchanged(event, cell, number)
         return _Part(STALE, mark) if mark.number >= number else _FRESH

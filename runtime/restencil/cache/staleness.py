@@ -67,8 +67,8 @@ class StaleSet:
         self.event = event
         self.cells: set[EntityPath] = set()
         """Records, and memberships of lists."""
-        self.deleted: set[EntityPath] = set()
-        """Records that were deleted, or may have been: no earlier reference is to a new record with their key."""
+        self.deletions: set[str] = set()
+        """Entities with deleted records: no earlier reference is to a new record with their key."""
         self.evicted: set[EntityPath] = set()
         """Evicted records and memberships of lists, which may be unchanged."""
         self.keys: set[str] = set()
@@ -194,8 +194,8 @@ class StaleMarks:
     def _forget_oldest(self, kind: str) -> None:
         """Replace the oldest mark of a kind.
 
-        That of a record or list becomes one on its table, that of an argument one on all arguments, that of a deletion
-        one on all records of its table, others on everything.
+        That of a record or list becomes one on its table, that of an argument one on all arguments, others on
+        everything.
         """
         marks = self._marks[kind]
         place = next(iter(marks))
@@ -204,8 +204,6 @@ class StaleMarks:
             marks, place = self._marks["tables"], place[0]
         elif kind == "arguments":
             place = EVERY_RECORD
-        elif kind == "deleted":
-            place = place[0], EVERY_RECORD
         else:
             self._raise_floor(mark.number)
             return
@@ -216,7 +214,10 @@ class StaleMarks:
         self._floor = Mark(max(number, self._floor.number), _FORGOTTEN)
 
     def load(self, kind: str, place: Any, number: float) -> None:
-        """Set a mark that was loaded from a storage, or an exemption for the kinds "spared" and "spared_lists"."""
+        """Set a mark that was loaded from a storage, or an exemption for the kinds "spared" and "spared_lists".
+
+        A mark of the kind "ended" is that of a record which a later response contained completely.
+        """
         if kind == "spared":
             self._spared[place] = max(number, self._spared.get(place, NEVER))
         elif kind == "spared_lists":
@@ -226,7 +227,7 @@ class StaleMarks:
             self._newest_of_kind[kind] = max(number, self._newest_of_kind.get(kind, NEVER))
             if kind == "cells":
                 self._newest[place[0]] = max(number, self._newest.get(place[0], NEVER))
-            elif kind in ("tables", "lists", "filtered_lists"):
+            elif kind in ("tables", "lists", "filtered_lists", "deletions"):
                 self._newest[place] = max(number, self._newest.get(place, NEVER))
 
     def answered_elsewhere(self, key: str, date: float) -> None:
@@ -239,6 +240,7 @@ class StaleMarks:
         """Forget stored marks of evicted data; they are loaded again with the data."""
         for cell in cells:
             self.stored.pop(("cells", cell), None)
+            self.stored.pop(("ended", cell), None)
         for key in keys:
             self.stored.pop(("keys", key), None)
             self._untested.pop(key, None)
@@ -258,9 +260,14 @@ class StaleMarks:
         return max(self.of_argument(cell[1]), self._of("tables", cell[0]), self._floor)
 
     def of_deletion(self, cell: EntityPath) -> Mark:
-        """Return the mark of the last event that deleted a record, or of a delete without a response."""
-        marks = self._marks["deleted"]
-        return max(marks.get(cell, NO_MARK), marks.get((cell[0], EVERY_RECORD), NO_MARK), self._floor)
+        """Return a mark that is not before the last event that may have deleted a record.
+
+        It is the last event of the record, or that of the last deletion of any record of its table.
+        """
+        if not self.stored and cell[0] not in self._marks["deletions"]:
+            return self._floor
+        event = max(self.of_record(cell), self.stored.get(("ended", cell), NO_MARK))
+        return min(event, max(self._of("deletions", cell[0]), self._floor))
 
     def of_argument(self, value: str) -> Mark:
         """Return the mark of the last event that may have deleted the records with this primary key."""

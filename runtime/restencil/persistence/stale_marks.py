@@ -22,6 +22,7 @@ ANYTHING: Final[Mark] = "anything", "", ""
 
 _KINDS: Final[Mapping[str, str]] = {
     "arguments": "argument",
+    "deletions": "deletions",
     "filtered_lists": "filtered lists",
     "keys": "key",
     "lists": "lists",
@@ -84,8 +85,6 @@ def stale_of(
                 stale.spared[name] = number
         elif kind in _NAMES:
             getattr(stale, _NAMES[kind]).add(name)
-    # A storage has no mark of its own for deletions: an event that may have deleted a record marks both of these.
-    stale.deleted.update(cell for cell in stale.cells if cell[1] in stale.arguments)
     return stale
 
 
@@ -95,7 +94,7 @@ def wanted_marks(request: Request) -> list[Mark]:
     found: list[Mark] = []
     reach = rules.reach
     if reach is not None:
-        found += [("table", table, "") for table in reach.models]
+        found += [(kind, table, "") for table in reach.models for kind in ("table", "deletions")]
         entities = {entity for tables in reach.collections.values() for entity in tables}
         found += [(kind, entity, "") for entity in entities for kind in ("lists", "filtered lists")]
         found += [("plain lists", entity, "") for entity in reach.plain_lists]
@@ -123,9 +122,10 @@ def wanted_of_list(table: str, pk: str) -> Iterator[Mark]:
 
 
 def load_mark_of(marks: StaleMarks, row: StoredRow, number_of_event: Callable[[int], float]) -> None:
-    """Write the mark of a loaded row to memory, unless the row is complete by a later request."""
-    if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
-        marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
+    """Write the mark of a loaded row to memory; it has ended if the row is complete by a later request."""
+    if row.stale_rev:
+        is_current = row.stale_rev > row.whole_rev or row.value is None or not row.shape
+        marks.load("cells" if is_current else "ended", (row.table, row.pk), number_of_event(row.stale_rev))
 
 
 def load_marks(marks: StaleMarks, found: Mapping[Mark, int], number_of_event: Callable[[int], float]) -> None:
