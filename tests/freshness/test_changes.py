@@ -1173,15 +1173,15 @@ def test_delete_without_a_certain_outcome_makes_results_below_it_stale(session: 
 
 
 @pytest.mark.parametrize("known_by", ["get", "list"])
-@pytest.mark.parametrize("outcome", ["204", "whole", "lost"])
+@pytest.mark.parametrize("outcome", ["204", "whole", "lost", "bulk"])
 def test_deleted_record_that_a_list_contains_again_is_requested(known_by: str, outcome: str) -> None:
     """A list of deleted records brings one whole: `get` asks nevertheless, once, also in a store that opens again."""
     notes: dict[int, dict[str, Any]] = {1: {"id": 1, "is_deleted": False}}
 
     def answer(method: str, target: str, body: Any) -> Any:
-        if method == "DELETE":
+        if method == "DELETE" or target.endswith("bulk_delete"):
             notes[1] = {"id": 1, "is_deleted": True}
-            return {"204": NOTHING, "whole": notes[1], "lost": Response(500, {})}[outcome]
+            return {"204": NOTHING, "bulk": NOTHING, "whole": notes[1], "lost": Response(500, {})}[outcome]
         if method == "POST":
             notes[1] = {"id": 1, "is_deleted": False}
             return Response(201, notes[1])
@@ -1190,7 +1190,10 @@ def test_deleted_record_that_a_list_contains_again_is_requested(known_by: str, o
 
     with small(NOTES_WITH_DELETED, answer, World(sqlite=True)) as session:
         session.call("notes.get_list", all=True) if known_by == "list" else session.call("notes.get", id=1)
-        attempt(session, "notes.delete", id=1)
+        if outcome == "bulk":
+            session.call("notes.delete_many", body={"ids": [1]})
+        else:
+            attempt(session, "notes.delete", id=1)
         for reopens in (False, True):
             session.call("notes.get_list.fetch", all=True)
             if reopens:
@@ -1210,6 +1213,7 @@ resources:
     path: /notes/:id
     schema: {entity: Note, fields: {id: integer, is_deleted: boolean}}
     search_params: {all: boolean?}
+    endpoints: {delete_many: {method: POST, path: /notes/bulk_delete, body: any, schema: null}}
 """
 
 

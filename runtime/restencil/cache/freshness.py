@@ -285,23 +285,23 @@ class _Judge:
         if root is None or not self._rules.strict:
             return self._assembled()
         table, pk = root
-        values: Iterable[object] = (pk,)
+        marks = self._base.marks
         if table in self._collections:
             meta = self._base.meta(table, pk)
             if meta is None or is_partial(self._base.get(table, pk)):
                 return Freshness(STALE)
             number, expires_at = self._base.number(root, meta), meta.expires_at
-            values = identity_of_text(pk).values()
+            removal = max((marks.of_argument(str(one)) for one in identity_of_text(pk).values()), default=NO_MARK)
         else:
             number, expires_at = self._whole(root)
             if number == NEVER:
                 return Freshness(STALE)
+            removal = marks.of_removal(root)
         # After its deletion, lists may still contain a record, marked as deleted: only the own response decides.
         own = self._base.key_meta(self._request.key)
         own_number = NEVER if own is None or own.error is not None else own.number
-        deletion = max((self._base.marks.of_argument(str(value)) for value in values), default=NO_MARK)
-        if deletion.number >= own_number:
-            return Freshness(STALE, deletion)
+        if removal.number >= own_number:
+            return Freshness(STALE, removal)
         return self._judge(number, expires_at, Contents({table: {pk}}, EMPTY))
 
     def _assembled(self) -> Freshness:
