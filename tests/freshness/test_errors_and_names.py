@@ -191,6 +191,39 @@ resources:
         assert [comment.id for comment in session.call("comments.get_list", post=1)] == [2]
 
 
+@pytest.mark.parametrize(("key", "place"), [("flow", ""), ("id", "name/")], ids=["one path", "a lookup by name"])
+@pytest.mark.parametrize("outcome", [{"id": "7", "name": "new"}, {"id": "7"}, NOTHING], ids=["whole", "key", "204"])
+@pytest.mark.parametrize("change", ["create", "partial_update"])
+def test_results_below_another_name_of_a_record_are_stale_after_it_gets_it(
+    change: str, outcome: Any, key: str, place: str
+) -> None:
+    """Only the server knows that the new record, or the renamed one, is what `/flows/new` names."""
+    spec = f"""
+entities: {{Flow: {{fields: {{id: string, name: string}}}}}}
+resources:
+  flows:
+    path: /flows/:{key}
+    schema: Flow
+    endpoints: {{by_name: {{path: /flows/name/:name, schema: Flow, params: {{name: {{field: name}}}}}}}}
+  runs: {{path: "/flows/{place}:flow/runs/:id", schema: {{entity: Run, fields: {{id: integer}}}}}}
+"""
+    runs: list[dict[str, int]] = []
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "GET":
+            return [*runs] if target.endswith("runs") else {"id": "7", "name": "old"}
+        runs.append({"id": 1})
+        return outcome
+
+    with small(spec, answer) as session:
+        addressed = {key: "7"} if change == "partial_update" else {}
+        if addressed:
+            session.call("flows.get", **addressed)
+        assert session.call("runs.get_list", flow="new") == []
+        session.call(f"flows.{change}", **addressed, body={"name": "new"})
+        assert [run.id for run in session.call("runs.get_list", flow="new")] == [1]
+
+
 def test_creation_of_many_records_leaves_other_data_fresh() -> None:
     """Results below the new records are stale, by fewer marks than there are records."""
     spec = """

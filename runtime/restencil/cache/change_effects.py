@@ -259,6 +259,7 @@ class _Effects:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
         is_creation = schema is not None and schema.is_creation
+        self._mark_other_subtrees(whole, is_creation=is_creation or self._tx.is_created)
         uncertain = [cell for cell in present if cell not in whole]
         for cell in uncertain:
             self.mark_record(cell, existence=is_creation or self._tx.is_created or bool(gone))
@@ -311,6 +312,7 @@ class _Effects:
             sent = [*map(cell_of, entities_of_creation(self._request, self._writer))]
             self._stale.cells.update(sent)  # they may have existed, so that it replaced them
             self._mark_subtrees(sent)
+            self._mark_other_paths()
         elif not self._named:
             self._all()
         self._same_address()
@@ -357,13 +359,16 @@ class _Effects:
             self._stale.trees.add(self._path)
         if self._record_place is not None and not set(cells).isdisjoint(self._named):
             self._stale.trees.add(self._record_place.path)
-            self._mark_other_paths()
+        self._mark_other_paths()
 
     def _mark_subtrees(self, cells: Iterable[EntityPath]) -> None:
         """Mark results below the paths of these records, and of their siblings if they are many."""
         writer, paths = self._writer, set[str]()
         for cell in cells:
             paths |= self._path_of(cell, writer.record_before(*cell) or writer.record_in_response(*cell))
+        self._mark_trees(paths)
+
+    def _mark_trees(self, paths: set[str]) -> None:
         if len(paths) > _MANY:  # a store keeps a limited number of marks, so many records share one
             paths = {above for path in paths for above in paths_above(path)[:1]}
         self._stale.trees |= paths
@@ -436,11 +441,29 @@ class _Effects:
         """The path of the resource's record that the path of the mutation is, or is below."""
         return next((place for place in self._above if place.is_item), None)
 
+    def _mark_other_subtrees(self, cells: Sized[EntityPath], *, is_creation: bool) -> None:
+        """Mark the results below the other paths, before and now, of records that are complete in the response."""
+        if len(cells) > _MANY:
+            self._mark_other_paths()
+            return
+        writer, paths = self._writer, set[str]()
+        for cell in cells:
+            before, now = writer.record_before(*cell), writer.record_in_response(*cell)
+            if before is None and not is_creation:
+                paths |= self._other_paths(cell[0], None)
+            elif before != now:
+                paths = paths.union(*(self._other_paths(cell[0], one) for one in (before, now) if one is not None))
+        self._mark_trees(paths)
+
     def _mark_other_paths(self) -> None:
-        """Mark the results below all paths of records of the resource, if a record may have several.
+        """Mark the results below all paths of records of the resource that do not contain their primary key.
 
         Except for a read, whose own result is one of them: it would be requested without end.
         """
-        place = self._record_place
-        if place is not None and place.has_other_paths and self._request.rules.side_effect:
-            self._stale.trees.update(paths_above(place.path)[:1])
+        if self._request.rules.side_effect:
+            self._stale.trees.update(*(self._other_paths(table, None) for table in self.tables))
+
+    def _other_paths(self, table: str, record: Mapping[str, object] | None) -> set[str]:
+        """Return the paths of a record that do not contain its primary key; None: of any record."""
+        siblings, path = self._siblings, self._path
+        return set() if siblings is None or path is None else siblings.other_paths(table, path, record)

@@ -154,6 +154,14 @@ class ResourceInfo(Protocol):
         """
         ...
 
+    def other_paths(self, table: str, path: str, record: Mapping[str, Any] | None = None, /) -> set[str]:
+        """Return the paths of a record of a table that do not contain its primary key, such as `/users/name/:name`.
+
+        If the `record` is not known, or not its values in the path, it is the part before the last parameter, in which
+        other parameters have their values in the `path` of a request.
+        """
+        ...
+
     def expired_reads(
         self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None, /
     ) -> tuple[set[tuple[str, str]], set[str]]:

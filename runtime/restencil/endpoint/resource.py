@@ -17,7 +17,7 @@ from ..base.lazy_imports import import_resources
 from ..base.logs import logger
 from ..base.values import SCALARS, described, is_mapping, text_of
 from ..cache.request import PAGE
-from ..cache.staleness import path_of
+from ..cache.staleness import path_of, paths_above
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Deletion
@@ -154,6 +154,12 @@ class ResourceContext:
         return _rest_member(self._resource, "get")
 
     @cached_property
+    def _reads(self) -> list[RestEndpoint[..., Any]]:
+        """The members that read something at a path with parameters."""
+        members = [_rest_member(self._resource, name) for name in endpoints_of(self._resource)]
+        return [one for one in members if one is not None and one.path_names and not one.side_effect]
+
+    @cached_property
     def _own(self) -> RestEndpoint[..., Any] | None:
         return _rest_member(self._resource, self._member)
 
@@ -244,6 +250,20 @@ class ResourceContext:
                 if found and model.node.lenient_pk(found[0], found) == pk:
                     return request
         return None
+
+    def other_paths(self, table: str, path: str, record: Mapping[str, object] | None = None) -> set[str]:
+        """Return the paths of a record of a table that do not contain its primary key, such as `/users/name/:name`.
+
+        If the `record` is not known, or not its values in the path, it is the part before the last parameter, in which
+        other parameters have their values in the `path` of a request.
+        """
+        found: set[str] = set()
+        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
+            members = self._reads if resource is self._resource else [_rest_member(resource, "get")]
+            for endpoint in members:
+                if endpoint is not None and _finds_by_another_field(endpoint, table):
+                    found.add(_path_of_record(endpoint, table, record) or _above_record(endpoint, path))
+        return found
 
     def expired_reads(
         self, args: tuple[object, ...], names: Sequence[str], locator: UrlResolver | None
@@ -356,6 +376,39 @@ def _params_of(
     fields = {**filled, **(get.rules.params.fields or {})}
     found = {name: value_at(record or {}, model.wire_path(fields.get(name, name))) for name in names}
     return {name: value if type(value) in SCALARS else None for name, value in found.items()}
+
+
+def _finds_by_another_field(endpoint: RestEndpoint[..., Any], table: str) -> bool:
+    """Return whether an endpoint reads a record of a table by a path that does not contain its primary key."""
+    schema, names = endpoint.rules.schema, endpoint.path_names
+    if schema is None or not schema.entities or not names:
+        return False
+    fields = endpoint.rules.params.fields or {}
+    named = frozenset(fields.get(name, name) for name in names)
+    return any(one.table_key == table and not one.model.is_named_by(named) for one in schema.entities.values())
+
+
+def _path_of_record(endpoint: RestEndpoint[..., Any], table: str, record: Mapping[str, object] | None) -> str | None:
+    """Return the path with which an endpoint reads a record by its fields; None if not all are known."""
+    fields = endpoint.rules.params.fields or {}
+    if record is None or not endpoint.path_names <= fields.keys():
+        return None
+    for schema in endpoint.rules.schema.entities.values() if endpoint.rules.schema is not None else ():
+        if schema.table_key == table:
+            values = {name: value_at(record, schema.model.wire_path(fields[name])) for name in endpoint.path_names}
+            request = _request_of(endpoint, values) if all(type(one) in SCALARS for one in values.values()) else None
+            return None if request is None else request.path
+    return None
+
+
+def _above_record(endpoint: RestEndpoint[..., Any], path: str) -> str:
+    """Return an endpoint's path before its last parameter, with the values of the path of another endpoint."""
+    prefix, above = endpoint.url_prefix.rstrip("/"), endpoint.path.rpartition("/:")[0]
+    template = path_template(above)
+    for one in (path, *paths_above(path)):
+        if one.startswith(prefix) and template.matches(one.removeprefix(prefix)):
+            return one
+    return prefix + above.partition("/:")[0]
 
 
 def _heads(path: str) -> dict[str, str]:
