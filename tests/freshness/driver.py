@@ -721,7 +721,8 @@ class Run:
         broken = any(one.status == 0 for one in answers)
         if isinstance(error, restencil.NetworkError) and (worst >= 400 or broken):
             return
-        if isinstance(error, restencil.NotFoundError) or (step.outcome == "ok" and not step.name.endswith("delete")):
+        misfits = step.outcome in ("ok", "wrapped") and not step.name.endswith("delete")
+        if isinstance(error, restencil.NotFoundError) or misfits:
             return
         kind = "a read raises" if is_read else "a change that was made raises"
         self.differ(kind, str(step), f"{type(error).__name__}: {error}")

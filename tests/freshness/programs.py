@@ -216,7 +216,10 @@ READS: Final[Reads] = (
 """What is compared with the server."""
 
 OFTEN: Final = (1, 1, 2, 3, 4)
-OUTCOMES: Final[tuple[str, ...]] = ("whole", "whole", "whole", "part", "id", "204", "ok", "500", "lost", "refused")
+OUTCOMES: Final[tuple[str, ...]] = (
+    *("whole", "whole", "whole", "whole", "part", "part", "id", "204", "204"),
+    *("ok", "null", "empty", "wrapped", "500", "lost", "refused"),
+)
 
 
 def _members(chance: random.Random) -> Arguments:
@@ -258,6 +261,8 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "items.update",
             "items.delete",
             "items.visit",
+            "items.pin",
+            "items.assign",
             "items.mute",
             "items.clear_visits",
             "items.change_many",
@@ -271,6 +276,7 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "teams.partial_update",
             "teams.delete",
             "teams.rally",
+            "teams.adopt",
             "notes.create",
             "notes.partial_update",
             "notes.delete",
@@ -279,7 +285,7 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "models.stage",
             "models.delete",
         ),
-        (16, 26, 7, 11, 6, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 2, 2, 1, 3, 2, 1),
+        (16, 26, 7, 11, 6, 3, 3, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 3, 2, 2, 1, 3, 2, 1),
     )[0]
     match name.split("."):
         case ["items", "create"]:
@@ -288,7 +294,11 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             arguments = {"id": pk, "body": _members(chance)}
         case ["items", "update"]:
             arguments = {"id": pk, "body": _whole(chance)}
-        case ["items", "visit" | "mute"]:
+        case ["items", "assign"]:
+            arguments = {"id": pk, "body": {"owner": chance.choice((1, 2))}}
+        case ["teams", "adopt"]:
+            arguments = {"id": chance.choice((1, 2)), "body": _members(chance)}
+        case ["items", "visit" | "mute" | "pin"]:
             arguments = {"id": pk, "body": _members(chance)}
         case ["items", "change_many" | "change_many_shown"]:
             arguments = {"body": {"kind": chance.choice("ab"), "change": _members(chance)}}
@@ -351,7 +361,7 @@ def at_random(chance: random.Random, world: World, api: Api, *, rules: frozenset
         overlap = 0.0
     outcomes: tuple[str, ...] = OUTCOMES
     if "failures" in rules:
-        outcomes = tuple(one for one in OUTCOMES if one not in ("500", "lost", "refused", "ok"))
+        outcomes = tuple(one for one in OUTCOMES if one in ("whole", "part", "id", "204"))
     among = (*chance.choices(api.reads, k=8), *api.reads[:2]) if chance.random() < 0.6 else api.reads
     share = chance.choice((0.25, 0.45))
     # A partition has no storage, so it does not hear of other stores.
@@ -510,7 +520,7 @@ def smaller(program: Program) -> list[Program]:
                 less = {key: value for key, value in body["change"].items() if key != name}
                 simpler = replace(step, arguments={"body": {**body, "change": less}})
                 found.append(Program(program.world, (*steps[:at], simpler, *steps[at + 1 :])))
-        if step.outcome in ("part", "id", "ok", "500", "lost", "refused"):
+        if step.outcome not in ("", "whole", "204"):
             for outcome in ("whole", "204"):
                 found.append(Program(program.world, (*steps[:at], replace(step, outcome=outcome), *steps[at + 1 :])))
     for one in fields(World):

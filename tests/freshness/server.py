@@ -17,12 +17,16 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 Json = Any
 Row = dict[str, Json]
 
-OUTCOMES: Final = ("whole", "part", "id", "204", "ok", "500", "lost", "refused")
+OUTCOMES: Final = ("whole", "part", "id", "204", "ok", "null", "empty", "wrapped", "500", "lost", "refused")
 """How a change is answered.
 
-The record whole; some members of it; its key alone; no body; `{"ok": true}`; a 500 after the change was made; no
-response after the change was made; a 500 before anything was changed.
+The record whole; some members of it; its key alone; no body; `{"ok": true}`; null; no body with status 200; the record
+in an object that the spec does not have; a 500 after the change was made; no response after the change was made; a 500
+before anything was changed.
 """
+
+_EMPTY: Final[dict[str, Any]] = {"ok": {"ok": True}, "null": None, "empty": ..., "wrapped": {"data": {"id": 0}}}
+"""Bodies that have nothing of a record."""
 
 SIZE: Final = 2
 """The items of a page."""
@@ -289,6 +293,19 @@ class Server:
                 self.visits[int(pk)] += 1
                 self._update(int(pk), body)
                 return self._said(self.item(int(pk)), outcome, body)
+            case "POST", ["items", pk, "assign"] if int(pk) in self.items and body["owner"] in self.users:
+                self._update(int(pk), body)
+                return self._said(self.user(body["owner"]), outcome, {})
+            case "POST", ["items", pk, "pin"] if int(pk) in self.items:
+                self._update(int(pk), body)
+                said = self._said(self.item(int(pk)), outcome, body)
+                return (
+                    said
+                    if said.body is NOTHING or outcome in _EMPTY
+                    else Response(200, {"item": said.body, "ok": True})
+                )
+            case "POST", ["teams", pk, "adopt"] if int(pk) in self.teams:
+                return self._create("items", {**body, "team": int(pk)}, outcome)
             case "POST", ["items", pk, "mute"] if int(pk) in self.items:
                 self._update(int(pk), body)
                 return self._empty(outcome)
@@ -314,7 +331,7 @@ class Server:
                     return _NOT_FOUND
                 if what == "delete":
                     del self.models[name]
-                    return self._empty(outcome if outcome == "ok" else "204")
+                    return self._empty(outcome)
                 self.models[name].update({key: value for key, value in body.items() if key != "name"})
                 return self._said(self.model(name), outcome, body)
             case _:
@@ -352,7 +369,7 @@ class Server:
             self._delete(table, pk)
             if outcome == "whole":
                 return Response(200, before)
-            return self._empty(outcome if outcome == "ok" else "204")
+            return self._empty(outcome)
         new = body.get("id", pk)
         if (new != pk and new in rows) or self._is_taken(table, body, pk):
             return Response(409, {"error": "taken"})
@@ -390,9 +407,9 @@ class Server:
     def _said(self, record: Row, outcome: str, body: Row) -> Response:
         if outcome in ("part", "id"):
             return Response(200, self._part(record, outcome, body))
-        if outcome in ("204", "ok"):
-            return self._empty(outcome)
-        return Response(200, record)
+        if outcome == "wrapped":
+            return Response(200, {"data": record})
+        return self._empty(outcome) if outcome in ("204", *_EMPTY) else Response(200, record)
 
     def _part(self, record: Row, outcome: str, body: Row | None = None) -> Row:
         key = "name" if "id" not in record else "id"
@@ -402,7 +419,7 @@ class Server:
         return {name: value for name, value in record.items() if name in kept}
 
     def _empty(self, outcome: str) -> Response:
-        return Response(200, {"ok": True}) if outcome == "ok" else Response(204, NOTHING)
+        return Response(200, _EMPTY[outcome]) if outcome in _EMPTY else Response(204, NOTHING)
 
 
 _NEW: Final[dict[str, Row]] = {

@@ -93,6 +93,8 @@ resources:
       latest: {path: /items/latest, search_params: {}, schema: [Item]}
       visits: {path: /items/:id/visits, search_params: {}, schema: {count: integer}}
       visit: {method: POST, path: /items/:id/visits, body: any, schema: Item}
+      assign: {method: POST, path: /items/:id/assign, body: any, schema: User}
+      pin: {method: POST, path: /items/:id/pin, body: any, schema: {item: Item, ok: boolean}}
       mute: {method: POST, path: /items/:id/mute, body: any, schema: null}
       clear_visits: {method: DELETE, path: /items/:id/visits, body: null, schema: null}
       rename: {extends: partial_update, body: {id: integer}}
@@ -129,6 +131,7 @@ PAGED
     schema: Team
     optimistic: OPTIMISTIC
     endpoints:
+      adopt: {method: POST, path: /teams/:id/adopt, body: any, schema: Item}
       rally: {method: POST, path: /teams/:id/rally, body: null, schema: null, expires: [items, users]}
 
   stats: {endpoints: {get: {path: /stats, method: GET, schema: {count: integer}}}}
