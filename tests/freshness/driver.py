@@ -717,6 +717,10 @@ class Run:
         """An error is one of those that the server caused, or a difference."""
         step = operation.step
         answers = [one.response for one in self.session.network.exchanges[operation.first_exchange :] if one.response]
+        if is_read and not answers and not operation.overlapped and not self.session.network.under_way:
+            name = step.name.removesuffix(".fetch")
+            if not name.endswith((".get_page", ".iterate", ".pages")) and self.session.truth(name, step.arguments):
+                self.differ("a recorded error is wrong", str(step), str(error))
         worst = max((one.status for one in answers), default=0)
         broken = any(one.status == 0 for one in answers)
         if isinstance(error, restencil.NetworkError) and (worst >= 400 or broken):

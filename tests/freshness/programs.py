@@ -53,6 +53,7 @@ class World:
     newest_first: bool = False
     items: int = 3
     reuses_keys: bool = False
+    upserts: bool = False
 
     @property
     def is_shared(self) -> bool:
@@ -431,6 +432,7 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         newest_first=chance.random() < 0.3,
         items=chance.choice((3, 8)),
         reuses_keys=chance.random() < 0.3,
+        upserts=chance.random() < 0.3,
     )
     # Each package takes its time to generate, so one form of it has all.
     is_usual = not made.optimistic and not made.has_envelope and made.needs == "all"

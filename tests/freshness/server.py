@@ -47,6 +47,7 @@ class Manners:
     newest_first: bool = False
     items: int = 3
     reuses_keys: bool = False
+    upserts: bool = False
 
 
 @dataclass
@@ -80,6 +81,7 @@ class Server:
                 "note": f"n{pk}",
                 "owner": 1 + pk % 2,
                 "team": 1 + pk % 2,
+                "revision": 1,
             }
             for pk in range(1, manners.items + 1)
         }
@@ -206,7 +208,7 @@ class Server:
 
     def item(self, pk: int) -> Row:
         """An item as responses have it."""
-        row = {"id": pk, **self.items[pk]}
+        row = {"id": pk, **self.items[pk], "notes": sum(note["item_id"] == pk for note in self.notes.values())}
         embedded = "owner" if self.manners.embeds_owner else "team"
         table = self.users if embedded == "owner" else self.teams
         if row[embedded] is not None:
@@ -317,13 +319,13 @@ class Server:
             case _, ["items", pk, "notes", note] if self.notes.get(int(note), {}).get("item_id") == int(pk):
                 return self._one(method, "notes", int(note), body, outcome)
             case "POST", [("users" | "teams") as table] | [("users") as table, "join"]:
-                return self._create(table, body, outcome)
+                return self._create(table, body, outcome, upserts=self.manners.upserts and len(parts) == 1)
             case _, [("items" | "users" | "teams") as table, pk] if pk.isdigit():
                 return self._one(method, table, int(pk), body, outcome)
             case "POST", ["models", "create"]:
-                if body["name"] in self.models:
+                if body["name"] in self.models and not self.manners.upserts:
                     return Response(409, {"error": "exists"})
-                self.models[body["name"]] = {"text": body.get("text", ""), "stage": "none"}
+                self.models.setdefault(body["name"], {"stage": "none"})["text"] = body.get("text", "")
                 return self._said(self.model(body["name"]), outcome, body)
             case _, ["models", ("update" | "stage" | "delete") as what]:
                 name = body["name"]
@@ -350,9 +352,13 @@ class Server:
             row["name"] == body.get("name") and other != pk for other, row in self.users.items()
         )
 
-    def _create(self, table: str, body: Row, outcome: str) -> Response:
+    def _create(self, table: str, body: Row, outcome: str, *, upserts: bool = False) -> Response:
+        """Create a record; `upserts`: if there is one with this name, the response has that."""
         if self._is_taken(table, body):
-            return Response(409, {"error": "taken"})
+            if not upserts:
+                return Response(409, {"error": "taken"})
+            pk = next(pk for pk, row in self.users.items() if row["name"] == body["name"])
+            return self._said(self.user(pk), outcome, body)
         pk = max(self._rows(table), default=0) + 1 if self.manners.reuses_keys else self.next[table]
         self.next[table] = max(self.next[table], pk + 1)
         self._rows(table)[pk] = {**_new(table), **{name: value for name, value in body.items() if name != "id"}}
@@ -376,6 +382,8 @@ class Server:
         change = {name: value for name, value in body.items() if name not in ("id", "items")}
         if table == "notes":
             change["item_id"] = rows[pk]["item_id"]
+        if table == "items":
+            change["revision"] = rows[pk]["revision"] + 1
         rows[pk] = {**(_new(table) if method == "PUT" else rows[pk]), **change}
         if new != pk:
             rows[new] = rows.pop(pk)
@@ -385,7 +393,7 @@ class Server:
         return self._said(self._written(table, new), outcome, body)
 
     def _update(self, pk: int, change: Row) -> None:
-        self.items[pk].update(change)
+        self.items[pk].update(change, revision=self.items[pk]["revision"] + 1)
         self._let_go()
 
     def _delete(self, table: str, pk: int) -> None:
@@ -432,6 +440,7 @@ _NEW: Final[dict[str, Row]] = {
         "note": None,
         "owner": None,
         "team": None,
+        "revision": 1,
     },
     "users": {"name": "u"},
     "teams": {"name": "t", "motto": None},

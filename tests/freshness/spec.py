@@ -79,6 +79,8 @@ resources:
         note: string?
         owner: User?
         team: Team?
+        revision: {type: integer, read_only: true}
+        notes: {type: integer, read_only: true}
     search_params:
       kind: Kind?
       rank: integer?
