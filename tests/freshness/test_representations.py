@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 from tests.freshness.programs import World
-from tests.freshness.small import small
+from tests.freshness.small import client_before, package_of, small
+from tests.libraries import httpx
+from tests.storages import PatientStore
+
+import restencil
 
 SPEC = """
 entities:
@@ -209,3 +213,33 @@ def test_live_reads_of_lists_request_each_representation_once() -> None:
         for _ in range(8):
             session.settle()
         assert len(session.asked(0)) == 3
+
+
+def test_record_is_as_another_process_validated_it_after_another_representation() -> None:
+    """A 304 to another process confirms what is stored, not the values of a representation, which never are."""
+    spec = """
+resources:
+  files:
+    path: /files/:id
+    schema: {entity: File, fields: {id: integer, content: string?}}
+    endpoints: {get: {search_params: {content: integer?}}}
+"""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        tag = '"part"' if request.url.query else '"whole"'
+        if request.headers.get("If-None-Match") == tag:
+            return httpx.Response(304, headers={"ETag": tag})
+        return httpx.Response(
+            200, json={"id": 1, "content": None if request.url.query else "now"}, headers={"ETag": tag}
+        )
+
+    storage = restencil.MemoryStorage()
+    with PatientStore(storage=storage) as one, PatientStore(storage=storage.another()) as other:
+        reader, validator = (client_before(package_of(spec), answer, store=store) for store in (one, other))
+        reader.files.get(id=1)
+        reader.files.get(id=1, content=0)
+        one.flush()
+        validator.files.get.expire(id=1)
+        assert validator.files.get(id=1).content == "now"
+        other.flush()
+        assert reader.files.get(id=1).content == "now"

@@ -161,9 +161,11 @@ class LogConsumer:
 
     def _take_entry(self, entry: Entry) -> None:
         """Have what memory has of the changes of an entry compared with the storage, and forget revisions of others."""
-        base, hydrator = self._store_state.base, self._hydrator
+        base, hydrator, known = self._store_state.base, self._hydrator, self._connection.known
         written = *entry.changed.items(), *entry.gone.items()
         changed = [(table, pk) for table, pks in written for pk in pks]
+        # An unchanged row says nothing about a value that only memory has.
+        changed += [(table, pk) for table, pks in entry.same.items() for pk in pks if (table, pk) in known.only_here]
         bases = self._write_behind.queue.bases
         for cell in changed:
             if cell in bases and bases[cell].rev < entry.number:
