@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import subprocess
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, running
 
 from restencil import Api, AsyncController, Auth, Controller, Entity, RestEndpoint, Retries, Store
 
@@ -53,16 +52,10 @@ def test_logs_request_is_reported_with_status_time_and_headers(
     caplog.set_level(logging.DEBUG, "restencil")
     endpoint = GET.extend(request_init={"headers": {"X-Mine": "s3cret too", "Accept-Language": "de"}})
 
-    async def ask(url: str) -> None:
-        async with AsyncNews(token="s3cret", url_prefix=url) as client:
-            await client.fetch(endpoint, id=1)
-
     with Server(lambda request: Reply(200, b'{"id": 1, "title": "of the answer"}')) as server:
-        if asynchronous:
-            asyncio.run(ask(server.url))
-        else:
-            with News(token="s3cret", url_prefix=server.url) as client:
-                client.fetch(endpoint, id=1)
+        client = (AsyncNews if asynchronous else News)(token="s3cret", url_prefix=server.url)
+        with running(client) as run:
+            run(client.fetch(endpoint, id=1))
         (line,) = said(caplog, "restencil.transport")
         assert line.startswith(f"GET {server.url}/articles/1: 200 after ")
     assert " ms, sent with {" in line
