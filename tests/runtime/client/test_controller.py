@@ -264,6 +264,7 @@ def test_controller_parameters_may_be_called_self_endpoint_or_response(world: Wo
     world.server.on(search, response=[ANN], self="a", endpoint="b", response_="c")
     bound = world.controller.bind(search)
     assert world.clock.run(lambda: bound(self="a", endpoint="b", response_="c"))[0].name == "Ann"
+    assert world.clock.run(lambda: bound.fetch_if_stale(self="a", endpoint="b", response_="c"))[0].name == "Ann"
     bound.set_response([BOB], self="a", endpoint="b", response="c")
     assert bound.cached(self="a", endpoint="b", response="c")[0].name == "Bob"
     assert bound.key(self="a", endpoint="b") == "GET /search?endpoint=b&self=a"
@@ -294,17 +295,6 @@ def test_controller_fill_puts_fixtures_into_a_store_without_a_request(world: Wor
     assert world.controller.cached(Users.get, id="1").name == "Ann"
     assert world.controller.get_error(Users.get, id="2") is error
     assert world.urls() == []
-
-
-def test_controller_explain_reports_no_time_for_what_was_never_fetched_or_was_expired() -> None:
-    """An `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
-    with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
-        endpoint: Any = RestEndpoint(path="/never/:id", schema=User)
-        assert "so it counts as stale" in str(controller.explain(endpoint, {"id": "1"}))
-        controller.set_response(endpoint, {"id": "1"}, {"id": "1"})
-        controller.expire_all(endpoint)
-        shown = str(controller.explain(endpoint, {"id": "1"}))
-        assert "it is stale: it was expired" in shown and "stale for" not in shown
 
 
 def test_controller_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:

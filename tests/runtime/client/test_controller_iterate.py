@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 from tests.runtime.worlds import World
@@ -133,6 +134,7 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
         ({"pagination": {"style": "pages"}}, "pagination style 'pages' of '.*' is unknown"),
         ({"pagination": {"style": "page", "size": 3}}, '"size" in the pagination of'),
         ({"pagination": 3}, "is 3; expected a string, a function or a mapping"),
+        ({"pagination": {"style": "page", "in": "header"}}, '"in" in the pagination of .* must be "query" or "body"'),
     ],
 )
 def test_controller_iterate_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
@@ -528,3 +530,23 @@ def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pag
     assert page.next_position is None
     with pytest.raises(ValueError, match="another origin"):
         world.take(run)
+
+
+def test_controller_iterate_reads_a_body_that_hooks_made() -> None:
+    """An endpoint that makes its own response, without HTTP, is paged by what that says."""
+    parsed: list[int] = []
+
+    def fetch_response(url: str, init: Any) -> Any:
+        page = int(parse_qs(urlsplit(url).query).get("page", ["1"])[0])
+        links = {"link": f'</items?page={page + 1}>; rel="next"'} if page < 3 else {}
+        return SimpleNamespace(status_code=200, headers=links, url=urljoin("http://mock", url), page=page)
+
+    def parse_response(response: Any) -> Any:
+        parsed.append(response.page)
+        return [{"id": str(response.page)}]
+
+    hooks = {"fetch_response": fetch_response, "parse_response": parse_response}
+    endpoint = items("page", pagination="link", **hooks)
+    with Controller(client=MockServer().client(), base_url="http://mock") as controller:
+        assert [item.id for item in controller.iterate(endpoint)] == ["1", "2", "3"]
+    assert parsed == [1, 2, 3]

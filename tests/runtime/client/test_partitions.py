@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import importlib
-import json
 import logging
 import os
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 from weakref import WeakSet
@@ -168,72 +166,11 @@ def test_partition_has_clock_scheduler_and_limits_of_the_client() -> None:
 # -- what others hear -------------------------------------------------------------------------------------------------
 
 
-class Shop:
-    """A server with articles in two languages; `asked` are its requests by language."""
-
-    def __init__(self) -> None:
-        self.articles = {1: "A", 2: "B"}
-        self.asked: list[str] = []
-        self.on_get: Callable[[], None] = lambda: None
-
-    def __call__(self, request: Arrived) -> Reply:
-        language = request.headers.get("accept-language", "en")
-        path = request.target.partition("?")[0]
-        self.asked.append(f"{language} {request.method} {path}")
-        number = path.rpartition("/")[2]
-        if request.method == "DELETE":
-            del self.articles[int(number)]
-            return Reply(204)
-        if request.method == "POST":
-            self.articles[3] = json.loads(request.body)["title"]
-            return as_json(self.shown(3, language), status=201)
-        if request.method == "PATCH":
-            self.articles[int(number)] = json.loads(request.body)["title"]
-        if not number.isdecimal():
-            return as_json([self.shown(key, language) for key in self.articles])
-        answer = as_json(self.shown(int(number), language))
-        if request.method == "GET":
-            self.on_get()
-        return answer
-
-    def shown(self, number: int, language: str) -> dict[str, Any]:
-        author = {"id": number, "username": "ada", "email": None, "address": None, "joinedAt": "1843-07-10T09:00:00Z"}
-        return article(number, title=f"{language} {self.articles[number]}", author=author)
-
-
-@BOTH
-def test_partition_asks_after_a_change_through_another_one(asynchronous: bool) -> None:
-    """What a change wrote is stale where the credential is the same, and what it deleted is gone there."""
-    shop = Shop()
-    with Server(shop) as server, opened(asynchronous, server.url) as (news, run):
-        german, french = news.with_options(**GERMAN), news.with_options(headers={"Accept-Language": "fr"})
-        stranger = news.with_options(token="other")
-        views = (news, german, french, stranger)
-        for view in views:
-            assert len(run(view.articles.get_list())) == 2
-        asked = len(shop.asked)
-        run(german.articles.partial_update(id=1, body={"title": "C"}))
-        assert german.articles.get.cached(id=1).title == "de C"
-        stale = [view.articles.get.state(id=1).expires_at <= view.store.now() for view in views]
-        assert stale == [True, False, True, False]
-        # The list comes in pages, so it is stale where the change was made, too (rule 3.2).
-        assert [view.articles.get_list.get_response().needs_fetch for view in views] == [True, True, True, False]
-        assert news.articles.get.cached(id=1).title == "en A"
-        assert [run(view.articles.get.fetch_if_stale(id=2)).title for view in views] == ["en B", "de B", "fr B", "en B"]
-        assert run(news.articles.get.fetch_if_stale(id=1)).title == "en C"
-        assert run(french.articles.get_list.fetch_if_stale())[0].title == "fr C"
-        assert shop.asked[asked:] == ["de PATCH /articles/1", "en GET /articles/1", "fr GET /articles"]
-        run(french.articles.delete(id=2))
-        assert [view.get(Article, id=2) is None for view in views] == [True, True, True, False]
-        assert [len(view.articles.get_list.cached()) for view in views] == [1, 1, 1, 2]
-
-
 def test_partitions_change_through_a_partition_that_read_nothing_is_hinted_at_once_per_header(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Its header probably changes nothing, and then wants `vary=False`."""
-    shop = Shop()
-    with Server(shop) as server, Blog(token="x", url_prefix=server.url) as news:
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
         news.with_options(headers={"X-Why": "unheard"}).articles.partial_update(id=2, body={"title": "C"})
         assert caplog.records == []  # nothing was stored anywhere that could be stale
         news.articles.get(id=1)
