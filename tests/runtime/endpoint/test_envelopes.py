@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import hashlib
 import logging
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked
-from tests.runtime.worlds import BOTH, controller_of, running
+from tests.runtime.worlds import BOTH, controller_of, listed, running
 
 from restencil import (
-    AsyncController,
     Controller,
     Entity,
     ProcessingError,
@@ -383,20 +381,10 @@ def test_envelopes_paths_of_pagination_start_at_the_root_of_the_response(
         pagination_field="page",
         pagination=pagination,
     )
-    found: list[int] = []
-    if not asynchronous:
-        with Controller(client=server.sync) as controller:
-            controller.read(endpoint)
-            found = [article.id for article in controller.iterate(endpoint)]
-    else:
-
-        async def run() -> list[int]:
-            client = server.asynchronous
-            async with AsyncController(client=client) as controller:
-                await controller.read(endpoint)
-                return [article.id async for article in controller.iterate(endpoint)]
-
-        found = asyncio.run(run())
+    controller = controller_of(asynchronous, client=server.of(asynchronous))
+    with running(controller) as run:
+        run(controller.read(endpoint))
+        found = [article.id for article in run(listed(controller.iterate(endpoint)))]
     assert found == [1, 2, 3]
     assert len(server.requests) == 4
 
@@ -406,26 +394,6 @@ def test_envelopes_paths_of_pagination_start_at_the_root_of_the_response(
 
 class Me(Entity, pk="name"):
     name: str = ""
-
-
-class Own(Resource[Any], path="/me", schema=Me, url_prefix=ROOT, singleton=True, strict=True):
-    @rest()
-    def get(self) -> Any: ...
-
-    @rest()
-    def delete(self) -> Any: ...
-
-
-def test_envelopes_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
-    """Its key has the path alone, and what is deleted is what `get` has given."""
-    server = Asked(lambda request: {"name": "ada"} if request.method == "GET" else httpx.Response(204))
-    with Controller(client=server.sync) as controller:
-        own = Own(controller)
-        assert (own.get(), own.get(), Own.get.key()) == (Me(name="ada"), Me(name="ada"), f"GET {ROOT}/me")
-        assert own.delete() == Me(name="ada")
-    assert [request.method for request in server.requests] == ["GET", "DELETE"]
-    with pytest.raises(ValueError, match="needs a parameter, such as '/articles/:id', or singleton=True"):
-        create_resource(path="/me", schema=Me)
 
 
 def test_envelopes_resource_made_by_a_function_may_be_a_singleton() -> None:

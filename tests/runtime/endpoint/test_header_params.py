@@ -196,18 +196,6 @@ def test_header_params_what_is_pushed_joins_lists_that_its_headers_match(orders:
 # ----------------------------------------------------------------------------------------------------------- partitions
 
 
-def test_header_params_what_changes_entities_has_a_store_of_its_own(server: Server, orders: Any) -> None:
-    """The German title does not show where no language was given, and is found again."""
-    assert orders.get(id=1).title == "-"
-    assert orders.get(id=1, accept_language="de").title == "-de"
-    assert orders.get_list(accept_language="de")[0].title == "-de"
-    assert orders.get.cached(id=1).title == "-"
-    assert orders.get.cached(id=1, accept_language="de").title == "-de"
-    assert orders.get(id=1, accept_language="de") is orders.get(id=1, accept_language="de")
-    assert len(server.requests) == 3
-    assert orders.get.key(id=1, accept_language="de") == orders.get.key(id=1)
-
-
 def test_header_params_partition_is_that_of_the_view_with_the_header(server: Server, orders: Any) -> None:
     """A call that gives the header and a view that has it share one store."""
     orders.get(id=1, accept_language="de")

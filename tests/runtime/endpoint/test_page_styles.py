@@ -6,12 +6,14 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-from tests.runtime.client.test_bounded_pages import Item
 
-from restencil import Controller, Form, RestEndpoint
-from restencil.endpoint.page_styles import STYLES, pagination_of
+from restencil import Controller, Entity, Form, RestEndpoint
 from restencil.schema import Collection
 from restencil.testing import Answer, FakeClock, MockServer
+
+
+class Item(Entity):
+    id: int = 0
 
 
 def search(**options: Any) -> Any:
@@ -69,28 +71,3 @@ def test_page_styles_form_stays_a_form() -> None:
         {"q": "x", "limit": "2", "offset": "2"},
         {"q": "x", "limit": "2", "offset": "3"},
     ]
-
-
-@pytest.mark.parametrize(
-    ("pagination", "message"),
-    [
-        ({"style": "pages"}, "pagination style 'pages' of 'search' is unknown; expected one of link, cursor, page"),
-        ({"style": "page", "in": "header"}, '"in" in the pagination of \'search\' must be "query" or "body", not'),
-        (3, "pagination of 'search' is 3; expected a string, a function or a mapping"),
-    ],
-)
-def test_page_styles_options_that_cannot_be_are_errors(pagination: Any, message: str) -> None:
-    """They say what was given and what is expected."""
-    with pytest.raises(TypeError) as raised:
-        pagination_of(search(pagination=pagination))
-    assert str(raised.value).startswith(message)
-
-
-@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
-def test_page_styles_style_is_implied_by_its_field_and_named_by_a_string(style: Any) -> None:
-    """A `pagination_field` implies its style; a style that needs no path may be written as a string."""
-    for field in style.implied_by:
-        assert pagination_of(search(pagination=None, pagination_field=field)).style is style
-    if not style.needs_next:
-        assert pagination_of(search(pagination=style.name)).style is style
-    assert pagination_of(search(pagination="meta.next")).style is STYLES["cursor"]

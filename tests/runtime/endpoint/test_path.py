@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restencil import PathTemplateError
+from restencil import MissingParameterError, PathTemplateError
 from restencil.endpoint.path import path_template
 
 
@@ -32,6 +32,14 @@ class Shade(enum.Enum):
 def test_path_values_of_other_types_have_their_text(value: Any, text: str) -> None:
     """An Enum is its value, others their str()."""
     assert path_template("/:v").fill({"v": value}) == f"/{text}"
+
+
+def test_path_errors_say_where_and_what_to_do() -> None:
+    """The position in a template, and how a parameter is given."""
+    with pytest.raises(PathTemplateError, match=r"position 2: ':' is not followed by a parameter name; write \\: for"):
+        path_template("/a:")
+    with pytest.raises(MissingParameterError, match="parameter 'id' of '/a/:id' is missing; give it as id=… or in the"):
+        path_template("/a/:id").fill({})
 
 
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))

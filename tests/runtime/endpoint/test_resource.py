@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
+from tests.patience import PATIENCE
 
 from restencil import (
     AbortOptimistic,
@@ -288,7 +291,6 @@ def test_bound_resource_says_what_it_is_and_whose() -> None:
 
 def test_resource_threads_may_use_a_declared_member_first_at_once() -> None:
     """What is built at first use is never seen half done."""
-    import threading
 
     class Shared(Resource[ControllerType], path="/a/:id", schema=Article):
         @rest()
@@ -296,18 +298,13 @@ def test_resource_threads_may_use_a_declared_member_first_at_once() -> None:
             raise NotImplementedError
 
     barrier = threading.Barrier(8)
-    keys: list[str] = []
 
-    def use() -> None:
-        barrier.wait()
-        keys.append(Shared.get.key(id=1))
+    def use(thread: int) -> str:
+        barrier.wait(PATIENCE)
+        return Shared.get.key(id=1)
 
-    threads = [threading.Thread(target=use) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert keys == ["GET /a/1"] * 8
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(use, range(8))] == ["GET /a/1"] * 8
 
 
 def test_resource_options_of_push_stay_with_the_list_that_they_are_written_at() -> None:
