@@ -54,52 +54,34 @@ def asked(url: str, asynchronous: bool) -> None:
             assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
+LOST = (ConnectionFailedError, 500, "connection failed")
+CHUNK = f'HTTP/1.1 200 OK\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n20\r\n{{"id": "1"'.encode()
+GZIP = f"{JSON}Content-Encoding: gzip\r\n"
+
+FAULTS: dict[str, tuple[bytes, type[NetworkError] | type[ProcessingError], int, str]] = {
+    "nothing": (b"", *LOST),
+    "garbage": (b"\x00\x01 no HTTP\r\n\r\n", *LOST),
+    "half a head": (b"HTTP/1.1 200 OK\r\nContent-Ty", *LOST),
+    "half a body": (head(100) + b'{"id": "1", ', *LOST),
+    "half a chunk": (CHUNK, *LOST),
+    "no gzip": (whole(b"no gzip", GZIP), NetworkError, 500, ""),
+    "unfolds beyond the limit": (whole(PACKED, GZIP), NetworkError, 500, "max_response_bytes, which is 100000"),
+    "half of JSON": (whole(b'{"id": "1", '), ParseError, 400, "JSON"),
+    "no JSON": (whole(b""), ParseError, 400, "JSON"),
+    "page": (whole(b"<html>Welcome", "Content-Type: text/html\r\n"), UnexpectedContentError, 404, "<html>Welcome"),
+    "text": (whole(b"hello", "Content-Type: text/plain\r\n"), UnexpectedContentError, 404, "set schema=None to get"),
+    "no content type": (whole(b'{"id": "1"}', ""), UnexpectedContentError, 404, "JSON with the content type 'missing'"),
+    "image": (whole(b"\x89PNG", "Content-Type: image/png\r\n"), UnexpectedContentError, 404, "image/png"),
+    "no primary key": (whole(b'{"name": "x"}'), ProcessingError, 400, "no usable primary key"),
+    "scalar": (whole(b"17"), ProcessingError, 400, "found 17"),
+}
+
+
 @BOTH
-@pytest.mark.parametrize(
-    ("raw", "error", "status", "text"),
-    [
-        pytest.param(b"", ConnectionFailedError, 500, "connection failed", id="nothing"),
-        pytest.param(b"\x00\x01 no HTTP\r\n\r\n", ConnectionFailedError, 500, "connection failed", id="garbage"),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\nContent-Ty", ConnectionFailedError, 500, "connection failed", id="half a head"
-        ),
-        pytest.param(head(100) + b'{"id": "1", ', ConnectionFailedError, 500, "connection failed", id="half a body"),
-        pytest.param(
-            f'HTTP/1.1 200 OK\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n20\r\n{{"id": "1"'.encode(),
-            ConnectionFailedError,
-            500,
-            "connection failed",
-            id="half a chunk",
-        ),
-        pytest.param(whole(b"no gzip", f"{JSON}Content-Encoding: gzip\r\n"), NetworkError, 500, "", id="no gzip"),
-        pytest.param(
-            whole(PACKED, f"{JSON}Content-Encoding: gzip\r\n"),
-            NetworkError,
-            500,
-            "max_response_bytes, which is 100000",
-            id="unfolds beyond the limit",
-        ),
-        pytest.param(whole(b'{"id": "1", '), ParseError, 400, "JSON", id="half of JSON"),
-        pytest.param(whole(b""), ParseError, 400, "JSON", id="no JSON"),
-        pytest.param(
-            whole(b"<html>Welcome", "Content-Type: text/html\r\n"),
-            UnexpectedContentError,
-            404,
-            "<html>Welcome",
-            id="page",
-        ),
-        pytest.param(whole(b'{"id": "1"}', ""), UnexpectedContentError, 404, "content type", id="no content type"),
-        pytest.param(
-            whole(b"\x89PNG", "Content-Type: image/png\r\n"), UnexpectedContentError, 404, "image/png", id="image"
-        ),
-        pytest.param(whole(b'{"name": "x"}'), ProcessingError, 400, "no usable primary key", id="no primary key"),
-        pytest.param(whole(b"17"), ProcessingError, 400, "found 17", id="scalar"),
-    ],
-)
-def test_faults_broken_response_is_its_documented_error(
-    raw: bytes, error: type[NetworkError] | type[ProcessingError], status: int, text: str, asynchronous: bool
-) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_broken_response_is_its_documented_error(fault: str, asynchronous: bool) -> None:
     """The class, the status and the reason say what came; the error names the address."""
+    raw, error, status, text = FAULTS[fault]
     with Server(lambda request: Reply(raw=raw)) as server, pytest.raises(error) as caught:
         asked(server.url, asynchronous)
     raised: Any = caught.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import html
 import json
@@ -17,9 +16,9 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, running
 
-from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, Timeout
+from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, StreamedResponse, Timeout
 
 pytestmark = pytest.mark.network
 
@@ -183,40 +182,21 @@ def client_of(auth: Auth, kind: type[Any]) -> type[Any]:
 
 def tried(auth: Auth, token: str, url: str, asynchronous: bool, scenario: str) -> list[str]:
     """All that is to be seen of a call that carries this token."""
-    shown: list[str] = []
     kept = Kept()
     endpoint = endpoint_of(scenario, kept)
-    options: dict[str, Any] = {"token": token, "url_prefix": url, "max_response_bytes": 2000}
-
-    def note(controller: Any, error: BaseException | None) -> None:
-        shown.extend(shown_of(error))
-        shown.extend(shown_of_response(kept.response))
+    kind = client_of(auth, AsyncController if asynchronous else Controller)
+    controller = kind(token=token, url_prefix=url, max_response_bytes=2000)
+    failed: BaseException | None = None
+    with running(controller) as run:
+        try:
+            value = run(controller.fetch(endpoint))
+            if isinstance(value, StreamedResponse):
+                run(value.aread() if asynchronous else value.read())
+        except Exception as error:
+            failed = error
+        shown = [*shown_of(failed), *shown_of_response(kept.response)]
         shown.append(repr(controller) + repr(controller.store.state))
         shown.append(str(controller.bind(endpoint).explain()) + repr(endpoint) + endpoint.key())
-
-    def call() -> None:
-        with client_of(auth, Controller)(**options) as controller:
-            failed: BaseException | None = None
-            try:
-                value = controller.fetch(endpoint)
-                if hasattr(value, "read"):
-                    value.read()
-            except Exception as error:
-                failed = error
-            note(controller, failed)
-
-    async def call_async() -> None:
-        async with client_of(auth, AsyncController)(**options) as controller:
-            failed: BaseException | None = None
-            try:
-                value = await controller.fetch(endpoint)
-                if hasattr(value, "aread"):
-                    await value.aread()
-            except Exception as error:
-                failed = error
-            note(controller, failed)
-
-    asyncio.run(call_async()) if asynchronous else call()
     return shown
 
 

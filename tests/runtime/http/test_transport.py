@@ -49,15 +49,15 @@ def called(
         return run(endpoint.extend(client=opened)(*args))
 
 
-def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) -> httpx.Response:
-    """The answer to a request through a transport of this kind that opens its own client."""
+def sent(url: str, asynchronous: bool, *inits: Mapping[str, Any], **options: Any) -> list[httpx.Response]:
+    """The answers to some requests through a transport of this kind that opens its own client."""
     if not asynchronous:
         with contextlib.closing(SyncTransport(**options)) as transport:
-            return transport.send(url, init)
+            return [transport.send(url, init) for init in inits]
 
-    async def run() -> httpx.Response:
+    async def run() -> list[httpx.Response]:
         async with contextlib.aclosing(AsyncTransport(**options)) as transport:
-            return await transport.send(url, init)
+            return [await transport.send(url, init) for init in inits]
 
     return asyncio.run(run())
 
@@ -76,8 +76,8 @@ def test_transport_relative_url_needs_a_base(asynchronous: bool) -> None:
 def test_transport_base_url_of_the_transport_stands_before_that_of_the_client(asynchronous: bool) -> None:
     """The controller's base_url, else the client's."""
     with Server() as server:
-        assert sent("/a", {}, asynchronous, base_url=f"{server.url}/api").status_code == 200
-        assert sent("?q=1", {}, asynchronous, base_url=f"{server.url}/api").status_code == 200
+        for url in ("/a", "?q=1"):
+            assert sent(url, asynchronous, {}, base_url=f"{server.url}/api")[0].status_code == 200
         assert [request.target for request in server.arrived] == ["/api/a", "/api?q=1"]
 
 
@@ -296,21 +296,8 @@ def test_transport_credentials_report_whether_cookies_are_kept_and_sent(
     """Omit stores and sends none, same-origin uses the jar at the base origin, include always."""
     with Server(baking) as server:
         bases = {"own": server.url, "other": "http://other.test", None: ""}
-        init = {"credentials": credentials}
-        if asynchronous:
-
-            async def run() -> None:
-                async with contextlib.aclosing(AsyncTransport(base_url=bases[base])) as transport:
-                    await transport.send(f"{server.url}/a", init)
-                    await transport.send(f"{server.url}/a", init)
-                    await transport.send(f"{server.url}/a", {"credentials": "include"})
-
-            asyncio.run(run())
-        else:
-            with contextlib.closing(SyncTransport(base_url=bases[base])) as transport:
-                transport.send(f"{server.url}/a", init)
-                transport.send(f"{server.url}/a", init)
-                transport.send(f"{server.url}/a", {"credentials": "include"})
+        inits = [{"credentials": word} for word in (credentials, credentials, "include")]
+        sent(f"{server.url}/a", asynchronous, *inits, base_url=bases[base])
         assert ("cookie" in server.arrived[1].headers) is returned
         assert ("cookie" in server.arrived[2].headers) is returned
 
