@@ -236,31 +236,11 @@ def stored(cls: Any, value: Mapping[str, Any], controller: Controller | None = N
     return controller.get(cls, id=value["id"])
 
 
-def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None:
-    """The function gives the class back."""
-
-    @dataclass(frozen=True)
-    class Theirs:
-        uid: str
-
-    assert restencil.entity(Theirs, pk="uid") is Theirs
-    controller = Controller()
-    controller.set(Theirs, {"uid": "a"}, uid="a")
-    assert controller.get(Theirs, uid="a") == Theirs("a")
-
-
 def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
     """It names the field."""
     with Server(lambda request: Reply(body=b'{"id": 1}')) as served, Controller() as controller:
         with pytest.raises(ProcessingError, match=r"Article '?1'? cannot be built: the response has no 'title'"):
             controller.fetch(resource_of(kind.article, served.url).get, id=1)
-
-
-@pytest.mark.parametrize("name", ["pydantic", "msgspec", "dataclass", "attrs"])
-def test_declared_classes_value_that_does_not_fit_is_an_error(name: str) -> None:
-    """It says which entity cannot be built, and what the class said."""
-    with pytest.raises(ProcessingError, match=r"Article '?1'?"):
-        stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
 
 
 @BOTH
@@ -515,19 +495,6 @@ def test_declared_classes_strings_that_are_values_are_no_names() -> None:
         notes: list[Annotated[Literal["a"], "said"]] = []
 
     assert stored(Marked, {"id": 1, "status": "live", "notes": ["a"]}).status == "live"
-
-
-def test_declared_classes_model_that_refers_to_what_is_nowhere_has_to_be_reported() -> None:
-    """pydantic itself could not use it."""
-
-    @restencil.entity
-    class Lost(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
-        id: int
-        part: Fraction | None = None
-
-    with pytest.raises(ProcessingError, match="the type of field 'part' of Lost is unknown"):
-        stored(Lost, {"id": 1})
 
 
 def test_declared_classes_circle_in_the_data_says_what_to_do() -> None:

@@ -333,15 +333,6 @@ def test_entity_validate_required_reports_the_first_absent_field() -> None:
     assert validate_required({"b": 1}, {"a": "", "b": "", "c": ""}) == "missing required field 'a'"
 
 
-def test_entity_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() -> None:
-    """Which imports a module has does not change how its entities are keyed."""
-    scope: dict[str, Any] = {"Entity": Entity}
-    source = "class Page(Entity):\n    slug: str = ''\n    def pk(self): return self.slug\n"
-    exec(compile(source, "pages.py", "exec", dont_inherit=True), scope)
-    assert scope["Page"].__model__.pk({"slug": "a"}, None, None, ()) == "a"
-    assert scope["Page"].__model__.pk({}, None, None, ()) is None
-
-
 def test_entity_read_only_of_an_entity_names_fields() -> None:
     """A name in the class keyword `read_only` that is no field is a TypeError when the class is made."""
     with pytest.raises(TypeError, match="Page: 'sulg' of read_only is not a field"):
