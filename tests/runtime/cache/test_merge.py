@@ -27,6 +27,7 @@ NOTE = cast("EntitySchema", schema_of(Note))
 RECORD = {"id": "1", "title": "a"}
 KEYS = ["1", "2"]
 GONE = DeleteRecord()
+COMES = MergeRecord(NOTE, RECORD)
 
 
 def _plain(stored: Any) -> Any:
@@ -49,6 +50,9 @@ def _push(key: str) -> EditList:
     return EditList("[Note]", "{}", lambda pk: True, lambda pk, items: [*items, key], False, {}, None)
 
 
+LONGER = ["1", "2", "3"]
+OLD_PAGE = _page("3")._replace(keeps_times=True)
+
 CASES: dict[str, tuple[Any, Meta, Operation, Meta, Any, float]] = {
     "a record newer than the deletion stays": (RECORD, _at(20, 30), GONE, _at(10, 25), RECORD, 20),
     "a record answered after the deletion stays": (RECORD, _at(20, 30), GONE, _at(20, 25), RECORD, 20),
@@ -56,51 +60,16 @@ CASES: dict[str, tuple[Any, Meta, Operation, Meta, Any, float]] = {
     "a record answered with the deletion is gone": (RECORD, _at(20, 30), GONE, _at(10, 30), INVALID, 10),
     "of two deletions the one answered last counts": (INVALID, _at(20, 30), GONE, _at(25, 29), INVALID, 20),
     "of two deletions answered at once the last counts": (INVALID, _at(20, 30), GONE, _at(25, 30), INVALID, 25),
-    "a record requested before the deletion stays gone": (
-        INVALID,
-        _at(20, 30),
-        MergeRecord(NOTE, RECORD),
-        _at(19),
-        INVALID,
-        20,
-    ),
-    "a record requested with the deletion is back": (
-        INVALID,
-        _at(20, 30),
-        MergeRecord(NOTE, RECORD),
-        _at(20),
-        RECORD,
-        20,
-    ),
+    "a record requested before the deletion stays gone": (INVALID, _at(20, 30), COMES, _at(19), INVALID, 20),
+    "a record requested with the deletion is back": (INVALID, _at(20, 30), COMES, _at(20), RECORD, 20),
     "a list requested earlier changes nothing": (KEYS, _at(20), _list("3"), _at(19), KEYS, 20),
     "a list requested at once replaces the one before": (KEYS, _at(20), _list("3"), _at(20), ["3"], 20),
     "a page answered before the list was requested changes nothing": (KEYS, _at(20), _page("3"), _at(15, 19), KEYS, 20),
-    "a page answered as the list was requested extends it": (
-        KEYS,
-        _at(20),
-        _page("3"),
-        _at(15, 20),
-        ["1", "2", "3"],
-        20,
-    ),
-    "a page requested later leaves a list as old as its oldest page": (
-        KEYS,
-        _at(20),
-        _page("3")._replace(keeps_times=True),
-        _at(21),
-        ["1", "2", "3"],
-        20,
-    ),
+    "a page answered as the list was requested extends it": (KEYS, _at(20), _page("3"), _at(15, 20), LONGER, 20),
+    "a page requested later leaves a list as old as it is": (KEYS, _at(20), OLD_PAGE, _at(21), LONGER, 20),
     "what joined before the list was requested is in it already": (KEYS, _at(20), _push("3"), _at(15, 19), KEYS, 20),
-    "what joined as the list was requested joins it, and leaves its times": (
-        KEYS,
-        _at(20),
-        _push("3"),
-        _at(15, 20),
-        ["1", "2", "3"],
-        20,
-    ),
-    "what joined later makes the list as late": (KEYS, _at(20), _push("3"), _at(21), ["1", "2", "3"], 21),
+    "what joined as the list was requested leaves its times": (KEYS, _at(20), _push("3"), _at(15, 20), LONGER, 20),
+    "what joined later makes the list as late": (KEYS, _at(20), _push("3"), _at(21), LONGER, 21),
 }
 """What is held and its times; the operation and its own; what is held then, and when that was requested."""
 
