@@ -45,6 +45,15 @@ def running(*clients: Any) -> Generator[Run]:
             runner.run(closing.aclose())
 
 
+def listed(items: Any) -> Any:
+    """What an iterator of either world gives, as a list for `run`."""
+
+    async def collected() -> list[Any]:
+        return [item async for item in items]
+
+    return collected() if hasattr(items, "__aiter__") else list(items)
+
+
 def client_of(asynchronous: bool, **options: Any) -> Any:
     """An HTTP client of one of the worlds."""
     return httpx.AsyncClient(**options) if asynchronous else httpx.Client(**options)

@@ -182,15 +182,6 @@ def test_testing_read_in_the_test_s_own_thread_takes_no_real_time(clock: FakeClo
     assert clock() == 6000
 
 
-def test_testing_fixtures_give_their_answers_in_turn_and_the_last_one_repeats(clock: FakeClock) -> None:
-    server = MockServer(clock)
-    server.on(Users.get, response={"id": "1", "name": "a"}, id="1")
-    server.on(Users.get, response={"id": "1", "name": "b"}, id="1")
-    with Controller(clock.store(), client=server.client(), base_url="http://mock") as controller:
-        assert [controller.fetch(Users.get, id="1").name for _ in range(3)] == ["a", "b", "b"]
-    assert [(request.method, request.url) for request in server.requests] == [("GET", "http://mock/users/1")] * 3
-
-
 def test_testing_fixtures_may_represent_any_arguments_be_functions_and_be_errors(clock: FakeClock) -> None:
     server = MockServer(
         clock,
@@ -299,19 +290,6 @@ def test_testing_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Pat
                 assert restencil_controller.store is restencil_async_controller.store is restencil_store
             """))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path)]
-    installed = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from importlib.metadata import entry_points as e; print(*(p.value for p in e(group='pytest11')))",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    ).stdout
-    if "restencil.testing.pytest_plugin" not in installed:
-        command[3:3] = ["-p", "restencil.testing.pytest_plugin"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr
 
