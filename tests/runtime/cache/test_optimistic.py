@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
 
-from restencil import AbortError, Entity, NetworkError, RestEndpoint, create_resource, schema
+from restencil import AbortError, Entity, NetworkError, ProcessingError, RestEndpoint, create_resource, schema
 from restencil.cache.snapshot import Snapshot
 
 
@@ -65,6 +65,31 @@ def desk() -> Desk:
 
 
 # -- exceptions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("respond", "cause"),
+    [
+        (lambda snapshot, *args: 1 // 0, "ZeroDivisionError"),
+        (lambda snapshot, *args: {"name": "no id"}, "no usable primary key"),
+        (lambda snapshot, *args: 5, "expected an object or a list, found 5"),
+    ],
+)
+def test_optimistic_any_other_exception_shows_at_the_mutations_key(
+    desk: Desk, respond: Any, cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error with status 400, no change of data, a log entry; the request goes on."""
+    patch = optimistic(respond)
+    fetch = desk.start(patch, ONE, {})
+    error = desk.read(patch, ONE, {}).error
+    assert isinstance(error, ProcessingError)
+    assert error.status == 400
+    assert cause in f"{error.__cause__!r} {error}"
+    assert desk.data(Todos.get, ONE).name == "base"
+    assert "PATCH /todos/1: the optimistic response failed; the request continues" in caplog.messages
+    desk.answer(patch, {"id": "1", "name": "server"}, ONE, {}, fetch=fetch)
+    assert desk.read(patch, ONE, {}).error is None
+    assert desk.data(Todos.get, ONE).name == "server"
 
 
 # -- laziness and identity ---------------------------------------------------------------------------------------------
