@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
-from tests.runtime.doubles import AnyEndpoint, Desk
+from tests.runtime.doubles import AnyEndpoint, Desk, same_error
 
 from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, Store, create_resource, schema
 from restencil.cache.actions import Invalidate, InvalidateAll
@@ -47,6 +47,28 @@ def fetched(desk: Desk) -> None:
 
 
 # -- the reducer -------------------------------------------------------------------------------------------------------
+
+
+def test_store_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """Status 400, cause and response attached, key and schema named, logged; tables stay; it lives like an error."""
+    fetched(desk)
+    before = desk.store.state
+    endpoint = Articles.get.extend(error_policy=lambda error: "soft", error_expiry_length=500)
+    desk.now = 2_000
+    with caplog.at_level(logging.WARNING, "restencil"), pytest.raises(ProcessingError) as caught:
+        desk.answer(endpoint, {"title": "x"}, ONE)
+    error = caught.value
+    assert (error.status, error.response) == (400, {"title": "x"})
+    assert isinstance(error.__cause__, ProcessingError)
+    assert str(error).startswith("GET /articles/1: the response does not fit its schema (Entity of Article): ")
+    assert caplog.messages == [
+        "GET /articles/1: the response cannot be stored (ProcessingError); the raised error has the reason"
+    ]
+    after = desk.store.state
+    assert (after["entities"], after["endpoints"]) == (before["entities"], before["endpoints"])
+    reading = desk.read(endpoint, ONE)
+    assert same_error(reading.raw_error, error)
+    assert (reading.error, reading.expires_at) == (None, 2_500)
 
 
 def test_store_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
