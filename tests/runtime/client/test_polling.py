@@ -108,6 +108,15 @@ def test_polling_subscription_made_offline_waits_for_the_network(make: Callable[
     assert network.listeners == {"online": [], "offline": []}
 
 
+def test_polling_subscribing_without_a_frequency_warns_and_does_nothing(
+    make: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
+) -> None:
+    world = make()
+    world.subscribe(Users.get)
+    assert "GET /users/1 has no poll_frequency; subscribing to it does nothing" in caplog.text
+    assert world.run(5000) == []
+
+
 def test_polling_unsubscribing_something_unknown_is_logged(
     make: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
