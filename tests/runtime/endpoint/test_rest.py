@@ -15,9 +15,19 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.runtime.clients import Asked, as_json
+from tests.runtime.clients import Asked, as_json, as_text
 
-from restencil import Endpoint, Entity, Form, Multipart, RestEndpoint, field, lazy_function, schema
+from restencil import (
+    Endpoint,
+    Entity,
+    Form,
+    Multipart,
+    RestEndpoint,
+    UnexpectedContentError,
+    field,
+    lazy_function,
+    schema,
+)
 
 
 class Article(Entity):
@@ -273,6 +283,38 @@ def test_rest_text_is_decoded_by_its_charset() -> None:
     assert (
         call(httpx.Response(200, content=b"\xff", headers={"Content-Type": "text/plain; charset=nonsense"})) == "\ufffd"
     )
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        (
+            as_text("\x01", "image/png"),
+            "the response is binary content of type 'image/png'; set schema=None to get its bytes",
+        ),
+        (
+            as_text("<!doctype html>" + "x" * 400, "text/html"),
+            "the response is HTML; the route may not exist on the server. It begins with: <!doctype html>" + "x" * 285,
+        ),
+        (
+            as_text('{"id":1}', None),
+            "the response is JSON with the content type 'missing'; fix the server to send 'application/json', "
+            "or set content='json'",
+        ),
+        (
+            as_text("hello"),
+            "the response is text of type 'text/plain'; set schema=None to get the text, or convert it in a process",
+        ),
+    ],
+)
+def test_rest_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
+    """Status 404, the answer attached, a message of its own for each kind."""
+    with pytest.raises(UnexpectedContentError) as caught:
+        call(response, schema=Article)
+    start = "GET http://case.test/a: 200 OK: endpoint 'a.get' has a schema and expected JSON, but "
+    assert str(caught.value) == start + message
+    assert caught.value.status == 404
+    assert caught.value.response is not None
 
 
 # -- hooks -----------------------------------------------------------------------------------------------------------
