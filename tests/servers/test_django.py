@@ -59,6 +59,14 @@ def followed(server: Server, url: str) -> list[Any]:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
+async def test_a_list_is_one_request_to_the_path_as_it_is_written(suite: Suite) -> None:
+    """The list of `/api/authors/:id/` is `/api/authors/`, asked once and not by way of a redirect."""
+    authors = await suite.api.authors.get_list()
+    assert [author.name for author in authors] == ["Ann", "Bo"]
+    assert suite.api.sent == [("GET", f"{suite.address}/api/authors/")]
+    await suite.agrees()
+
+
 async def test_reading_shows_what_the_server_has(suite: Suite) -> None:
     """Lists with and without filters, and entities of each, with all their kinds of fields."""
     books = await suite.api.books.get_list()
@@ -125,6 +133,15 @@ async def test_iterating_while_deleting_skips_nothing(suite: Suite) -> None:
     await suite.agrees()
 
 
+async def test_iterating_after_a_change_sees_every_book(suite: Suite) -> None:
+    """A list that was read, then changed by hand of this client, is iterated as it is on the server."""
+    await suite.api.books.get_list()
+    await suite.api.books.delete(id=2)
+    made = await suite.api.books.create(body=BODY)
+    assert sorted(numbers(await suite.api.books.get_list.iterate.items())) == [1, *range(3, 11), made.id]
+    await suite.agrees()
+
+
 # --- changing --------------------------------------------------------------------------------------------------------
 
 
@@ -174,7 +191,53 @@ async def test_what_is_updated_changes_its_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
+async def test_what_is_updated_shows_everywhere(suite: Suite) -> None:
+    """One change, seen in each list, by PATCH and by PUT; the server has it as well."""
+    await suite.api.books.get_list()
+    await suite.api.books.get_list(limit=2)
+    await suite.api.authors.get_list()
+    await suite.api.authors.partial_update(id=1, body={"name": "Anna"})
+    await suite.api.books.partial_update(id=1, body={"title": "Better", "rating": 5})
+    await suite.api.books.update(id=2, body={**BODY, "title": "Whole"})
+    titles = [book.title for book in suite.api.books.get_list.cached(limit=2)["results"]]
+    assert titles == ["Better", "Whole"]
+    assert suite.ask("/api/books/1/")["rating"] == 5 and suite.ask("/api/authors/1/")["name"] == "Anna"
+    await suite.agrees()
+
+
 # --- under way, at once, and failing ---------------------------------------------------------------------------------
+
+
+async def test_a_change_shows_before_it_is_answered(suite: Suite) -> None:
+    """An update and a delete show at once; when they are answered, what shows is what the server has."""
+    await suite.api.authors.get_list()
+    with suite.api.holding("PATCH"):
+        changing = suite.api.start(suite.api.authors.partial_update(id=1, body={"name": "Soon"}))
+        await suite.api.held()
+        assert suite.api.authors.get.cached(id=1).name == "Soon"
+        assert suite.ask("/api/authors/1/")["name"] == "Ann"
+    assert (await changing.result()).name == "Soon"
+    with suite.api.holding("DELETE"):
+        deleting = suite.api.start(suite.api.authors.delete(id=2))
+        await suite.api.held()
+        assert numbers(suite.api.authors.get_list.cached()) == [1]
+    await deleting.result()
+    await suite.agrees()
+
+
+@pytest.mark.parametrize("named", ["rejected", "unknown"])
+async def test_a_change_that_the_server_refuses_is_taken_back(suite: Suite, named: str) -> None:
+    """After a 400 or 404 everything shows as it was, and the error says what the server said."""
+    await suite.api.authors.get_list()
+    pk, body = (1, {"name": "far too long for such a field"}) if named == "rejected" else (77, {"name": "Ok"})
+    with suite.api.holding("PATCH"):
+        changing = suite.api.start(suite.api.authors.partial_update(id=pk, body=body))
+        await suite.api.held()
+    with pytest.raises(restencil.NetworkError) as caught:
+        await changing.result()
+    assert caught.value.status == (400 if named == "rejected" else 404)
+    assert [author.name for author in suite.api.authors.get_list.cached()] == ["Ann", "Bo"]
+    await suite.agrees()
 
 
 async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None:
@@ -195,6 +258,30 @@ async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None
     await suite.agrees()
 
 
+async def test_of_two_changes_at_once_the_last_one_of_the_server_shows(suite: Suite) -> None:
+    """The change that began first reached the server last: it shows, or what shows is stale and says so."""
+    await suite.api.authors.get_list()
+    with suite.api.holding("PATCH"):
+        first = suite.api.start(suite.api.authors.partial_update(id=1, body={"name": "Began first"}))
+        await suite.api.held()
+        await suite.api.authors.partial_update(id=1, body={"name": "Came first"})
+    await first.result()
+    assert suite.ask("/api/authors/1/")["name"] == "Began first"
+    await suite.agrees()
+
+
+async def test_a_read_during_a_change_does_not_undo_it(suite: Suite) -> None:
+    """A list that was fetched while a change was under way shows the change, or is stale and says so."""
+    await suite.api.authors.get_list()
+    with suite.api.holding("PATCH"):
+        changing = suite.api.start(suite.api.authors.partial_update(id=1, body={"name": "Changed"}))
+        await suite.api.held()
+        await suite.api.authors.get_list.fetch()
+    await changing.result()
+    assert suite.ask("/api/authors/1/")["name"] == "Changed"
+    await suite.agrees()
+
+
 async def test_without_a_token_nothing_shows(suite: Suite) -> None:
     """A wrong token is a 401 with the server's words; the right one works beside it."""
     stranger = suite.another(token="Token wrong")
@@ -205,12 +292,21 @@ async def test_without_a_token_nothing_shows(suite: Suite) -> None:
     assert (await suite.another().books.get(id=1)).title == "Book 1"
 
 
+async def test_an_error_says_what_was_asked_and_answered(suite: Suite) -> None:
+    """Method, address of this client, status, reason, and what the body says of it."""
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.api.books.get(id=77)
+    text = f"GET {suite.address}/api/books/77/: 404 Not Found: No Book matches the given query."
+    assert str(caught.value) == text
+
+
 async def test_a_path_without_its_slash_creates_nothing(suite: Suite, package: ModuleType) -> None:
     """Without the slash Django answers a POST with a redirect; that is no success, and no entity appears."""
     await suite.api.authors.get_list()
     create = package.Authors.create.extend(path="/api/authors")
+    outcome = suite.api.start(Bare(suite)(create, body={"name": "Nobody"}))
     with pytest.raises(restencil.NetworkError) as caught:
-        await Bare(suite)(create, body={"name": "Nobody"})
+        await outcome.result()
     assert caught.value.status == 301
     assert "slash" in str(caught.value) and "may not have happened" in str(caught.value)
     assert len(suite.ask("/api/authors/")) == 2

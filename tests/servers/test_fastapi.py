@@ -131,6 +131,27 @@ async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
     await suite.agrees()
 
 
+async def test_what_patch_leaves_out_stays(suite: Suite) -> None:
+    """A PATCH changes what it says, and the rest is as before."""
+    await suite.api.tasks.get(id=2)
+    task = await suite.api.tasks.partial_update(id=2, body={"title": "Other"})
+    assert (task.title, task.note) == ("Other", "Note 2")
+    await suite.agrees()
+
+
+async def test_what_is_deleted_is_gone(suite: Suite) -> None:
+    """Although the answer is `{"ok": true}`: the task leaves its list, and reading it is a 404."""
+    task = await suite.api.tasks.get(id=3)
+    listed = await suite.api.tasks.get_list(done=True)
+    assert numbers(listed) == [3, 6, 9] and task in listed
+    await suite.api.tasks.delete(id=3)
+    assert numbers(suite.api.tasks.get_list.cached(done=True)) == [6, 9]
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.api.tasks.get(id=3)
+    assert caught.value.status == 404
+    await suite.agrees()
+
+
 async def test_the_value_of_a_delete_is_what_was_known(suite: Suite) -> None:
     """`{"ok": true}` names no task; the value is the one that was deleted."""
     await suite.api.tasks.get(id=3)
@@ -159,4 +180,24 @@ async def test_a_change_that_is_answered_by_nothing(suite: Suite) -> None:
     await suite.agrees()
 
 
+async def test_a_list_that_was_empty_takes_what_is_created(suite: Suite) -> None:
+    """A label with a name that was looked for in vain joins that list."""
+    assert list(await suite.api.labels.get_list(name="New")) == []
+    label = await suite.api.labels.create(body={"name": "New"})
+    assert list(suite.api.labels.get_list.cached(name="New")) == [label]
+    await suite.agrees()
+
+
 # --- under way, at once, and failing ---------------------------------------------------------------------------------
+
+
+async def test_no_answer_in_time(suite: Suite) -> None:
+    """An application that does not answer within the timeout: nothing shows, and the error says so."""
+    hasty = suite.another(timeout=300)
+    with pytest.raises(restencil.NetworkError) as caught:
+        await hasty.tasks.get(id="slow")
+    assert type(caught.value).__name__ == "TimeoutExceededError"
+    assert caught.value.status == 500
+    assert caught.value.has_response is False
+    assert f"GET {suite.address}/tasks/slow" in str(caught.value)
+    assert hasty.tasks.get.cached(id="slow") is None

@@ -131,6 +131,21 @@ async def test_mock_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
     await suite.agrees()
 
 
+async def test_an_object_is_no_list(suite: Suite) -> None:
+    """`{"error": "try later"}` with status 200 is not a list of one."""
+    with pytest.raises(restencil.ProcessingError, match="try later"):
+        await suite.api.odd.get_list()
+    assert suite.api.odd.get_list.cached() is None
+
+
+@pytest.mark.parametrize("number", ["1", "2"])
+async def test_a_list_is_no_object(suite: Suite, number: str) -> None:
+    """`[]` is no entity, whichever was asked for."""
+    with pytest.raises(restencil.RestencilError):
+        await suite.api.odd.get(id=number)
+    assert suite.api.odd.get.cached(id=number) is None
+
+
 async def test_more_and_total_are_known(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> None:
     """With `more` and `total` in the spec no page is asked for in vain, and the total follows."""
     folder = tmp_path_factory.mktemp("pinboard_told")

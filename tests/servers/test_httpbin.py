@@ -79,6 +79,40 @@ async def test_packed_answers_are_unpacked(suite: Suite, coding: str) -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 418, 422, 429, 500, 502, 503])
+async def test_each_error_has_its_status(suite: Suite, status: int) -> None:
+    """A read that fails raises, shows nothing, and is not sent again while the error is fresh."""
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.api.said.status(code=status)
+    assert caught.value.status == status
+    with pytest.raises(restencil.NetworkError):
+        await suite.api.said.status(code=status)
+    assert len(suite.api.sent) == 1
+    assert suite.api.said.status.cached(code=status) is None
+    assert suite.api.said.status.state(code=status).error.to_dict() == caught.value.to_dict()
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+async def test_a_change_that_is_answered_by_nothing_has_succeeded(suite: Suite, status: int) -> None:
+    """An empty body, with and without 204."""
+    await suite.api.said.change(code=status, body={})
+
+
+async def test_text_where_a_list_was_expected(suite: Suite) -> None:
+    """A page for people is no list; the error shows what kind it is."""
+    with pytest.raises(restencil.RestencilError, match="HTML"):
+        await suite.api.said.page()
+    assert suite.api.said.page.cached() is None
+
+
+async def test_nobody_is_there(suite: Suite) -> None:
+    """A port at which nobody listens."""
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.another("http://127.0.0.1:1").said.get(id=1)
+    assert type(caught.value).__name__ == "ConnectionFailedError" and caught.value.status == 500
+    assert "GET http://127.0.0.1:1/anything/1" in str(caught.value)
+
+
 # --- redirects -------------------------------------------------------------------------------------------------------
 
 
@@ -106,3 +140,10 @@ async def test_a_change_is_redirected_as_it_is(suite: Suite, status: int) -> Non
     assert (posted["method"], posted["json"]) == ("POST", {"a": 1})
     put = await suite.api.said.put_to(url="/anything/there", status_code=status, body={"a": 2})
     assert (put["method"], put["json"]) == ("PUT", {"a": 2})
+
+
+async def test_many_at_once_share_their_requests(suite: Suite) -> None:
+    """Thirty readers of three things send three requests."""
+    found = await suite.api.together(*(suite.api.said.get(id=number % 3) for number in range(30)))
+    assert [said.url for said in found] == [f"{suite.address}/anything/{number % 3}" for number in range(30)]
+    assert len(suite.api.sent) == 3

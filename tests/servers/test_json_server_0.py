@@ -63,6 +63,16 @@ async def test_what_is_embedded_is_asked_for(suite: Suite) -> None:
     await suite.agrees()
 
 
+async def test_pages_give_their_items(suite: Suite) -> None:
+    """Pages of three, after the first one."""
+    assert numbers(await suite.api.posts.get_list(limit=3)) == [1, 2, 3]
+    assert numbers(await suite.api.posts.get_list.get_page(page=2, limit=3)) == [4, 5, 6]
+    assert numbers(suite.api.posts.get_list.cached(limit=3)) == [1, 2, 3, 4, 5, 6]
+    assert numbers(await suite.api.posts.get_list.get_page(page=4, limit=3)) == [10]
+    assert numbers(suite.api.posts.get_list.get_page.cached(page=2, limit=3)) == [4, 5, 6]
+    await suite.agrees()
+
+
 async def test_a_page_is_a_list_of_its_own_too(suite: Suite) -> None:
     """`get_list(page=2)` is what stands there, and no other list shows it."""
     await suite.api.posts.get_list()

@@ -88,3 +88,14 @@ async def test_what_is_created_is_sent_to_the_plain_path(suite: Suite) -> None:
     assert post in suite.api.posts.get_list.cached(per_page=100, done=True)["data"]
     assert post not in suite.api.posts.get_list.cached(per_page=100, done=False)["data"]
     await suite.agrees()
+
+
+async def test_what_is_deleted_is_gone(suite: Suite) -> None:
+    """The answer is what was deleted, and so is the value of the call."""
+    await suite.api.posts.get_list()
+    await suite.api.posts.get_list(done=True)
+    gone = await suite.api.posts.delete(id="3")
+    assert gone.title == "Post 3"
+    assert keys(suite.api.posts.get_list.cached()) == ["1", "2", "4"]
+    assert keys(suite.api.posts.get_list.cached(done=True)) == ["6", "9"]
+    await suite.agrees()

@@ -7,13 +7,13 @@ import contextlib
 import inspect
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from types import ModuleType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tests.libraries import httpx
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually, eventually_async
 
 World = Literal["sync", "asyncio"]
 Json = Any
@@ -108,15 +108,17 @@ class Api:
         self.answers: dict[str, Json] = {}
         self.changed: set[str] = set()
         self.at_most = 1_000
+        self._held: set[str] = set()
+        self._waiting: list[httpx.Request] = []
         self.http: Any = self._http_client()
         kind = getattr(package, name if world == "sync" else f"Async{name}")
         self.client: Any = kind(url_prefix=url_prefix, client=self.http, **options)
 
     def _http_client(self) -> Any:
         if self.world == "sync":
-            plain: dict[str, Any] = {"request": [self._note], "response": [self._answered]}
+            plain: dict[str, Any] = {"request": [self._sending], "response": [self._answered]}
             return httpx.Client(verify=False, timeout=PATIENCE, event_hooks=plain)
-        hooks: dict[str, Any] = {"request": [self._note_async], "response": [self._answered_async]}
+        hooks: dict[str, Any] = {"request": [self._sending_async], "response": [self._answered_async]}
         return httpx.AsyncClient(verify=False, timeout=PATIENCE, event_hooks=hooks)
 
     def __getattr__(self, name: str) -> Members:
@@ -131,8 +133,17 @@ class Api:
         self.sent.append((request.method, str(request.url)))
         self.requests.append(request)
 
-    async def _note_async(self, request: httpx.Request) -> None:
+    def _sending(self, request: httpx.Request) -> None:
         self._note(request)
+        if request.method in self._held and not self._waiting:
+            self._waiting.append(request)
+            eventually(lambda: request not in self._waiting)
+
+    async def _sending_async(self, request: httpx.Request) -> None:
+        self._note(request)
+        if request.method in self._held and not self._waiting:
+            self._waiting.append(request)
+            await eventually_async(lambda: request not in self._waiting)
 
     def _answered(self, response: httpx.Response) -> None:
         response.read()
@@ -155,6 +166,29 @@ class Api:
                 self.answers[str(response.url)] = said
             elif isinstance(said, dict):
                 self.changed.add(f"{urlsplit(str(response.request.url)).path.rstrip('/')}/{said.get('id')}")
+
+    @contextlib.contextmanager
+    def holding(self, method: str) -> Generator[None]:
+        """The first request with this method waits before it goes out, until the block ends; later ones do not."""
+        self._held.add(method)
+        try:
+            yield
+        finally:
+            self._held.discard(method)
+            self._waiting.clear()
+
+    async def held(self) -> None:
+        """Waits until a request is held."""
+        await self.until(lambda: bool(self._waiting))
+
+    # how a program waits
+
+    async def until(self, test: Callable[[], bool]) -> None:
+        """Waits until it is true."""
+        if self.world == "asyncio":
+            await eventually_async(test)
+        else:
+            eventually(test)
 
     def start(self, program: Coroutine[Any, Any, Any]) -> Started:
         """Begins a call, in a thread or in a task."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import itertools
 import uuid
@@ -83,6 +84,12 @@ async def list_tasks(skip: int = 0, limit: Annotated[int, Query(le=100)] = 4, do
 @app.get("/tasks/recent", response_model=list[TaskShort])
 async def recent_tasks() -> list[Task]:
     return list(tasks.values())[-2:]
+
+
+@app.get("/tasks/slow")
+async def slow_task() -> Task:
+    await asyncio.sleep(5)
+    raise HTTPException(404)
 
 
 @app.get("/tasks/{id}")

@@ -73,4 +73,9 @@ app.delete('/notes/:id', (request, reply) => {
   return reply.code(204).send()
 })
 
+// What an application can do by mistake: an object where a list is declared, and the other way round.
+app.get('/odd', () => ({ error: 'try later' }))
+app.get('/odd/:id', () => [])
+app.post('/odd', () => '')
+
 console.log(await app.listen({ port: 0, host: '127.0.0.1' }))
