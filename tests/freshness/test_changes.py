@@ -484,25 +484,38 @@ def test_creation_makes_the_record_stale_whose_key_it_sends(outcome: Any, body: 
         assert session.requests("tags.get", name="red") == ["GET /tags/red"]
 
 
-@pytest.mark.parametrize("outcome", [NOTHING, {"name": "green"}, Response(500, {})])
-def test_put_of_a_record_that_was_not_known_makes_lists_stale(outcome: Any) -> None:
-    """It may have created the record."""
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        ("tags.update", NOTHING),
+        ("tags.update", {"name": "green"}),
+        ("tags.update", Response(500, {})),
+        ("tags.upload", NOTHING),
+        ("tags.save", {"id": 1}),
+    ],
+)
+def test_put_of_a_record_that_was_not_known_makes_lists_stale(change: str, outcome: Any) -> None:
+    """It may have created the record, whatever its response contains of others."""
 
     def answer(method: str, target: str, body: Any) -> Any:
         return outcome if method == "PUT" else [{"name": "red", "color": "r"}]
 
     with small(TAGS, answer) as session:
         session.call("tags.get_list")
-        session.begin(Step("do", 0, "tags.update", {"name": "green", "body": {"color": "g"}}))
+        session.begin(Step("do", 0, change, {"name": "green", "body": {"color": "g"}}))
         assert session.requests("tags.get_list") == ["GET /tags"]
 
 
 TAGS = """
+entities: {Job: {fields: {id: integer}}}
 resources:
   tags:
     path: /tags/:name
     schema: {entity: Tag, pk: name, fields: {name: string, color: string}}
-    endpoints: {create_many: {extends: create, body: any}}
+    endpoints:
+      create_many: {extends: create, body: any}
+      upload: {method: PUT, path: "/tags/:name", body: any, schema: null}
+      save: {method: PUT, path: "/tags/:name", body: any, schema: Job}
 """
 
 
@@ -981,6 +994,8 @@ resources:
     schema: Task
     endpoints:
       create: {follow_see_other: true}
+      update: {follow_see_other: true}
+      partial_update: {follow_see_other: true}
       close: {method: POST, path: /tasks/:id/close, body: null, schema: Task, follow_see_other: true}
       note: {method: POST, path: /tasks/:id/notes, body: null, schema: null}
 """
@@ -1477,16 +1492,6 @@ def test_change_whose_response_leaves_a_nested_record_out_makes_it_stale() -> No
             session.call("lines.get", id=2)
 
 
-MOVING_TASKS = """
-entities: {Task: {fields: {id: integer, state: string}}}
-resources:
-  tasks:
-    path: /tasks/:id
-    schema: Task
-    endpoints: {update: {follow_see_other: true}, partial_update: {follow_see_other: true}}
-"""
-
-
 @pytest.mark.parametrize("change", ["update", "partial_update"])
 def test_change_followed_by_the_get_of_another_record_renames_nothing(change: str) -> None:
     """A 303 leads to any record, such as the next one: the changed one stays in lists, and is requested again."""
@@ -1499,7 +1504,7 @@ def test_change_followed_by_the_get_of_another_record_renames_nothing(change: st
         found = [{"id": pk, "state": state} for pk, state in states.items()]
         return found if target == "/tasks" else found[int(target.rpartition("/")[2]) - 1]
 
-    with small(MOVING_TASKS, answer) as session:
+    with small(TASKS, answer) as session:
         session.call("tasks.get_list")
         assert session.call(f"tasks.{change}", id=1, body={"state": "closed"}).id == 2
         assert [(task.id, task.state) for task in session.call("tasks.get_list")] == [(1, "closed"), (2, "open")]

@@ -220,31 +220,3 @@ def test_object_whose_optional_entity_was_deleted_shows_none() -> None:
 
 def _start(name: str, **arguments: Any) -> Any:
     return Step("start", 1, name, arguments)
-
-
-def test_object_with_entities_of_hand_written_classes() -> None:
-    """Classes that are written by hand behave as those of a package: annotation, list, map and `schema` alike."""
-    store = restencil.Store()
-    endpoint: Any = restencil.RestEndpoint(path="/tasks/:id", schema=_Task)
-    with restencil.Controller(store) as controller:
-        controller.set_response(
-            endpoint, {"id": 1, "note": {"by": {"id": "u", "name": "Ada"}}, "notes": [{"by": "u"}]}, id=1
-        )
-        controller.set(_Person, {"id": "u", "name": "Eve"})
-        task: Any = controller.cached(endpoint, id=1)
-        assert [task.note.by.name, task.notes[0].by.name] == ["Eve", "Eve"]
-
-
-class _Person(restencil.Entity):
-    id: str = ""
-    name: str = ""
-
-
-class _Note(restencil.Record):
-    by: _Person | None = restencil.field(default=None, schema=_Person)
-
-
-class _Task(restencil.Entity):
-    id: int = 0
-    note: _Note | None = None
-    notes: list[_Note] = restencil.field(default=[])

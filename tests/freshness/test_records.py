@@ -151,20 +151,15 @@ resources:
         assert stars or not session.is_fresh("projects.get", {"id": pk})
 
 
-def test_mapped_parameter_finds_the_record_in_a_list() -> None:
-    """With `export_pk: {field: id}` `get` after the list asks nothing."""
-    with small(EXPORTS.replace("PARAMS", MAPPED), exports()) as session:
+@pytest.mark.parametrize("params", ["", MAPPED], ids=["unmapped", "mapped"])
+def test_get_after_a_list_asks_only_if_nobody_can_tell_which_record_it_is(params: str) -> None:
+    """With `export_pk: {field: id}` it finds the record in the list, and else its URL is requested, once."""
+    with small(EXPORTS.replace("PARAMS", params), exports()) as session:
         session.call("exports.get_list", id=1)
+        asked = [] if params else ["GET /projects/1/exports/2"]
+        assert session.requests("exports.get", id=1, export_pk=2) == asked
         assert session.requests("exports.get", id=1, export_pk=2) == []
         assert session.call("exports.get", id=1, export_pk=2).state == "two"
-
-
-def test_unmapped_parameter_makes_get_ask_by_its_url() -> None:
-    """Without `field:` nobody can tell which record of the list it is, so `get` asks once."""
-    with small(EXPORTS.replace("PARAMS", ""), exports()) as session:
-        session.call("exports.get_list", id=1)
-        assert session.requests("exports.get", id=1, export_pk=2) == ["GET /projects/1/exports/2"]
-        assert session.requests("exports.get", id=1, export_pk=2) == []
 
 
 def test_change_under_an_unmapped_parameter_makes_its_record_stale() -> None:
@@ -668,30 +663,3 @@ resources:
         session.call("users.partial_update", id=1, body={"active": False})
         assert [one.active for one in session.bound("users.get_list").cached(active=True)] == [False]
         assert session.call("users.get_list", active=True) == []
-
-
-@pytest.mark.parametrize("change", ["files.update", "files.upload", "files.save"])
-def test_change_of_an_unknown_record_without_a_response_may_have_created_it(change: str) -> None:
-    """A list without an argument is requested again, as it may have the record now."""
-    spec = """
-entities: {File: {pk: path, fields: {path: string, size: integer}}, Job: {fields: {id: integer}}}
-resources:
-  files:
-    path: /files/:path
-    schema: File
-    endpoints:
-      upload: {method: PUT, path: "/files/:path", body: any, schema: null}
-      save: {method: PUT, path: "/files/:path", body: any, schema: Job}
-"""
-    files = {"a": 1}
-
-    def answer(method: str, target: str, body: Any) -> Any:
-        if method == "PUT":
-            files[target.rpartition("/")[2]] = body["size"]
-            return {"id": 1} if change == "files.save" else NOTHING
-        return [{"path": path, "size": size} for path, size in files.items()]
-
-    with small(spec, answer) as session:
-        session.call("files.get_list")
-        session.call(change, path="b", body={"path": "b", "size": 2})
-        assert len(session.call("files.get_list")) == 2

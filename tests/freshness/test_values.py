@@ -30,21 +30,6 @@ def test_change_answered_with_the_key_alone_gives_what_was_sent(session: Session
     assert not session.is_fresh("items.get", {"id": 1})
 
 
-def test_create_answered_with_the_key_as_text_gives_what_was_sent() -> None:
-    """`{"experiment_id": "1"}` is a response with the key alone."""
-    spec = """
-entities: {Experiment: {pk: experiment_id, fields: {experiment_id: string, name: string}}}
-resources: {experiments: {path: /experiments/:experiment_id, schema: Experiment}}
-"""
-
-    def answer(method: str, target: str, body: Any) -> Any:
-        return {"experiment_id": "1"} if method == "POST" else {"experiment_id": "1", "name": "of the server"}
-
-    with small(spec, answer) as session:
-        assert session.call("experiments.create", body={"name": "sent"}).name == "sent"
-        assert session.call("experiments.get", experiment_id="1").name == "of the server"
-
-
 @pytest.mark.parametrize("change", ["partial_update", "update", "rename"])
 def test_change_answered_with_an_object_without_members_is_like_one_without_content(change: str) -> None:
     """`{}`, the `Empty` of RPC systems, is no record: the value is what was sent, and the record is stale."""
