@@ -130,12 +130,13 @@ class Session:
         elif self.world.valkey:
             # A server tells at once what others wrote, so a program runs a little differently each time.
             storage = valkey_storage(valkey_server().url, namespace=self.namespace, write_behind="1h")
-        return self._opened(through, PatientStore(storage=storage, **self._limits()))
+        return self.use(through, PatientStore(storage=storage, **self._limits()))
 
     def _limits(self) -> dict[str, Any]:
         return {"clock": self.clock, "scheduler": self.clock, "max_entities": self.world.bound or None}
 
-    def _opened(self, through: str, store: restencil.Store) -> Any:
+    def use(self, through: str, store: restencil.Store) -> Any:
+        """A client of this store."""
         self.stores[through], self.clients[through] = store, self._client(store)
         return self.clients[through]
 
@@ -150,7 +151,7 @@ class Session:
         dump = self.stores[""].dump() if from_dump else b""
         self.shut("")
         if from_dump:
-            self._opened("", PatientStore.load(dump, **self._limits()))
+            self.use("", PatientStore.load(dump, **self._limits()))
         else:
             self.open("")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -863,84 +863,65 @@ resources:
 )
 @pytest.mark.parametrize("kept", ["in memory", "in a reopened storage", "in a loaded dump"])
 def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
-    tmp_path: Path, name: str, arguments: dict[str, Any], change: str, kept: str
+    name: str, arguments: dict[str, Any], change: str, kept: str
 ) -> None:
     """A read of the loaded store that sends no request gives what the server says."""
     items = {1: {"id": 1, "owner": 1, "title": "a"}, 2: {"id": 2, "owner": 1, "title": "b"}}
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        path, query = request.url.path, request.url.params
-        if request.method == "DELETE":
+    def answer(method: str, target: str, body: Any) -> Any:
+        path, _, query = target.partition("?")
+        if method == "DELETE":
             del items[1]
-            return httpx.Response(204)
-        if request.method != "GET":
+            return NOTHING
+        if method != "GET":
             items[1]["title"] = "b"
-            return httpx.Response(204) if request.method == "POST" else httpx.Response(200, json=items[1])
-        found = [item for item in items.values() if query.get("title", item["title"]) == item["title"]]
-        if path == "/users/1":
-            return httpx.Response(200, json={"id": 1, "items": found})
-        if path in ("/items", "/items/all"):
-            return httpx.Response(200, json=found)
+            return NOTHING if method == "POST" else items[1]
+        found = [item for item in items.values() if "title" not in query or query == f"title={item['title']}"]
         if path == "/items/titles":
-            return httpx.Response(200, json=[item["title"] for item in found])
-        item = items.get(int(path[len("/items/") :]))
-        return httpx.Response(404, json={}) if item is None else httpx.Response(200, json=item)
+            return [item["title"] for item in found]
+        return {"/users/1": {"id": 1, "items": found}, "/items": found, "/items/all": found}.get(path, items.get(1))
 
-    def opened(store: restencil.Store | None) -> Any:
-        return client_before(package_of(DUMPED), answer, store=store)
-
-    def said(client: Any) -> Any:
-        resource, _, member = name.partition(".")
+    def said(session: Session) -> Any:
         try:
-            return getattr(getattr(client, resource), member)(**arguments)
-        except restencil.NetworkError as error:
-            return error.status
+            value = session.call(name, **arguments)
+        except restencil.NotFoundError:
+            return None
+        if isinstance(value, restencil.Entity):
+            return value.to_dict(deep=True)
+        return [one.to_dict() if isinstance(one, restencil.Entity) else one for one in value]
 
-    def plain(value: Any) -> Any:
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            return [plain(item) for item in value]
-        return value.to_dict() if isinstance(value, restencil.Entity) else value
-
-    def stored() -> restencil.Store:
-        return PatientStore(storage=sqlite_storage(tmp_path)) if "reopened" in kept else restencil.Store()
-
-    store = restencil.Store.load(stored().dump()) if "dump" in kept else stored()
-    with opened(store) as client:
-        client.users.get(id=1)
-        said(client)
-        getattr(client.items, change)(id=1, **({} if change == "delete" else {"body": {"title": "b"}}))
-    if "reopened" in kept:
-        store.close()
-        store = stored()
-    with opened(store) as client:
-        resource, _, member = name.partition(".")
-        getattr(getattr(client, resource), member).cached(**arguments)  # which loads it
-        with opened(restencil.Store.load(client.store.dump())) as loaded, opened(None) as new:
-            assert plain(said(loaded)) == plain(said(new))
+    with small(DUMPED, answer, World(sqlite="reopened" in kept)) as session:
+        if "dump" in kept:
+            session.again(from_dump=True)
+        session.call("users.get", id=1)
+        said(session)
+        session.call(f"items.{change}", id=1, **({} if change == "delete" else {"body": {"title": "b"}}))
+        if "reopened" in kept:
+            session.again(from_dump=False)
+        session.bound(name).cached(**arguments)  # which loads it
+        session.again(from_dump=True)
+        with small(DUMPED, answer) as new:
+            assert said(session) == said(new)
 
 
 @pytest.mark.parametrize("stale_by", ["times", "change"])
 def test_dump_stale_record_of_which_a_list_brought_a_part_is_loaded_as_stale(stale_by: str) -> None:
     """No member is fresh by the older response that brought the complete record."""
-    sent: list[str] = []
+    titles = iter("abcdef")
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        sent.append(f"{request.method} {request.url.path}")
-        item = {"id": 1, "owner": 1, "title": f"after request {len(sent)}"}
-        if request.method == "POST":
-            return httpx.Response(204)
-        return httpx.Response(200, json=[{"id": 1}] if request.url.path == "/items/all" else item)
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            return NOTHING
+        return [{"id": 1}] if target == "/items/all" else {"id": 1, "owner": 1, "title": next(titles)}
 
-    def opened(store: restencil.Store | None) -> Any:
-        return client_before(package_of(DUMPED), answer, store=store)
-
-    with opened(restencil.Store.load(restencil.Store().dump())) as client:
-        client.items.get(id=1)
-        client.items.all()
+    with small(DUMPED, answer) as session:
+        session.again(from_dump=True)
+        session.call("items.get", id=1)
+        session.call("items.all")
         if stale_by == "change":
-            client.items.rename(id=1, body={"title": "new"})
-        data = client.store.dump()
-    sent.clear()
-    with opened(restencil.Store.load(data, times="stale" if stale_by == "times" else "kept")) as client:
-        client.items.get(id=1)
-    assert sent == ["GET /items/1"]
+            session.call("items.rename", id=1, body={"title": "new"})
+        data = session.stores[""].dump()
+        session.shut("")
+        times = "stale" if stale_by == "times" else "kept"
+        session.use("", PatientStore.load(data, times=times, clock=session.clock, scheduler=session.clock))
+        assert session.requests("items.get", id=1) == ["GET /items/1"]
