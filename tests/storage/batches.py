@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
 
@@ -18,22 +20,11 @@ def result(key: str, value: bytes | None = b"[]", times: Meta = TIMES) -> Stored
     return StoredResult(key, 0, times, "e", False, value)
 
 
-def batch(epoch: int, *rows: StoredRow, **members: object) -> Batch:
-    """A batch that writes rows, and whatever else is given; its entry names the rows."""
+def batch(epoch: int, *rows: StoredRow, **members: Any) -> Batch:
+    """A batch that writes rows, and whatever else is given; its entry names rows and results."""
     changed: dict[str, list[str]] = {}
     for each in rows:
         changed.setdefault(each.table, []).append(each.pk)
-    empty = Batch(
-        epoch=epoch,
-        rows=list(rows),
-        results=[],
-        drop=[],
-        index={},
-        tables={},
-        listed=[],
-        incomplete=[],
-        used=[],
-        release=[],
-        entry=Entry(0, "me", None, changed, {}, {}, [], False),
-    )
-    return empty._replace(**members)  # type: ignore[arg-type]  # the members of a batch
+    keys = [one.key for one in members.get("results", ())]
+    entry = Entry(0, "me", None, changed, {}, {}, keys, False)
+    return Batch(epoch, [*rows], [], [], {}, {}, [], [], [], [], entry)._replace(**members)
