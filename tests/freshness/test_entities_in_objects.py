@@ -138,7 +138,7 @@ def test_entity_in_object_follows_a_change_of_the_entity(
 
 def test_entity_in_object_shows_a_change_without_a_request() -> None:
     """The response to the change has the user whole, so an object that contains no list of users stays fresh."""
-    with small(SPEC.replace("    watchers: [User]\n", ""), Shop()) as session:
+    with small(SPEC.replace(", watchers: [User]", ""), Shop()) as session:
         session.call("orders.get", id=7)
         session.call("users.partial_update", id=1, body={"name": "Eve"})
         assert session.requests("orders.get", id=7) == []
