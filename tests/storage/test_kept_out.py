@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.storage.here import Here, one
 from tests.storages import PatientStore
 
-from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, entity, field
+from restencil import Controller, Entity, Record, RestEndpoint, Store, entity, field
 from restencil.base.freshness import Terms, Validators
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
 from restencil.schema import Collection, Lazy, Values
-from restencil.testing import FakeClock, MockServer
 
 AnyEndpoint = RestEndpoint[..., Any]
 MARK = "9c2e-never-stored"
@@ -83,28 +83,17 @@ PERSON: AnyEndpoint = RestEndpoint(path="/people/:id", schema=Person)
 PLAIN: AnyEndpoint = RestEndpoint(path="/plain")
 
 
-class Bench:
-    """A controller over a storage, and what is in that."""
+def another(here: Here) -> Any:
+    """Another process."""
+    store = PatientStore(clock=here.clock, scheduler=here.clock, storage=here.storage.another())
+    return Controller(store, base_url="http://api.test")
 
-    def __init__(self) -> None:
-        self.clock = FakeClock()
-        self.storage = MemoryStorage()
-        self.controller: Any = self.opened()
 
-    def opened(self, storage: MemoryStorage | None = None) -> Any:
-        """A controller of a store over the same data, with an empty memory."""
-        store = PatientStore(clock=self.clock, scheduler=self.clock, storage=storage or self.storage)
-        return Controller(store, client=MockServer(self.clock).client(), base_url="http://mock")
-
-    def another(self) -> Any:
-        """Another process."""
-        return self.opened(self.storage.another())
-
-    def held(self) -> str:
-        """All that the storage holds, log and names included."""
-        assert self.controller.store.flush()
-        with self.storage.filling("http://mock", changes=False) as space:
-            return repr(vars(space))
+def held(here: Here) -> str:
+    """All that the storage holds, log and names included."""
+    assert here.store.flush()
+    with here.storage.filling("http://api.test", changes=False) as space:
+        return repr(vars(space))
 
 
 def _person(c: Any) -> None:
@@ -172,86 +161,82 @@ FILLS: list[Callable[[Any], None]] = [
 
 
 @pytest.mark.parametrize("fill", FILLS)
-def test_kept_out_secrets_reach_no_storage(fill: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:
+def test_kept_out_secrets_reach_no_storage(
+    fill: Callable[[Any], None], here: Here, caplog: pytest.LogCaptureFixture
+) -> None:
     """In no row, result, key, index entry or entry of the log, in no text of the storage's state, and in no log."""
     caplog.set_level(logging.DEBUG)
-    bench = Bench()
-    fill(bench.controller)
-    assert MARK not in bench.held()
-    assert MARK not in repr(bench.controller.store.storage_stats()) and MARK not in repr(bench.storage)
-    assert MARK.encode() not in bench.controller.store.dump()
+    fill(here.controller)
+    assert MARK not in held(here)
+    assert MARK not in repr(here.controller.store.storage_stats()) and MARK not in repr(here.storage)
+    assert MARK.encode() not in here.controller.store.dump()
     assert all(MARK not in record.getMessage() for record in caplog.records if "storage" in record.getMessage())
 
 
-def test_kept_out_record_that_misses_a_declared_member_is_requested() -> None:
+def test_kept_out_record_that_misses_a_declared_member_is_requested(here: Here) -> None:
     """By who has only the storage or a dump, whether or not the class declares the member; a whole one answers."""
-    bench = Bench()
-    _person(bench.controller)
-    bench.controller.set_response(PERSON, {"id": "2", "name": "Bob", "sig": "kept"}, id="2")
-    dumped: Any = Controller(Store.load(bench.controller.store.dump(), clock=bench.clock, scheduler=bench.clock))
-    for other in (bench.another(), dumped):
+    _person(here.controller)
+    here.controller.set_response(PERSON, {"id": "2", "name": "Bob", "sig": "kept"}, id="2")
+    dumped: Any = Controller(Store.load(here.controller.store.dump(), clock=here.clock, scheduler=here.clock))
+    for other in (another(here), dumped):
         assert other.cached(PERSON, id="1") is None and other.get(Brief, id="1") is None
         assert (other.cached(PERSON, id="2").name, other.cached(PERSON, id="2").sig) == ("Bob", "kept")
 
 
-def test_kept_out_members_that_were_left_out_stay_when_others_change_the_rest() -> None:
+def test_kept_out_members_that_were_left_out_stay_when_others_change_the_rest(here: Here) -> None:
     """What another process wrote comes in, and what no storage has stays as memory has it."""
-    bench = Bench()
-    _person(bench.controller)
-    other = bench.another()
+    _person(here.controller)
+    other = another(here)
     other.set_response(PERSON, {"id": "1", "name": "Ann", "password": "other"}, id="1")
-    bench.clock.advance(1_000)
-    bench.controller.cached(PERSON, id="2")
-    found = bench.controller.cached(PERSON, id="1")
+    here.clock.advance(1_000)
+    here.controller.cached(PERSON, id="2")
+    found = one(here.controller.cached(PERSON, id="1"))
     assert found.name == "Ann"
     assert (found.password, found.ssn, found.card.token) == (MARK, MARK, MARK)
 
 
-def test_kept_out_what_was_left_out_is_left_out_still_when_others_write() -> None:
+def test_kept_out_what_was_left_out_is_left_out_still_when_others_write(here: Here) -> None:
     """A third process is told what the row lacks, whoever wrote it last; what came since is there."""
-    bench = Bench()
-    _person(bench.controller)
-    writing = bench.another()
+    _person(here.controller)
+    writing = another(here)
     writing.set_response(PERSON, {"id": "1", "name": "Ann"}, id="1")
-    assert bench.another().cached(PERSON, id="1") is None
-    loaded = bench.another()
+    assert another(here).cached(PERSON, id="1") is None
+    loaded = another(here)
     loaded.get(Person, id="1")
     loaded.set_response(PERSON, {"id": "1", "name": "Bea"}, id="1")
-    assert bench.another().cached(PERSON, id="1") is None
-    assert MARK not in bench.held() and "Bea" in bench.held()
+    assert another(here).cached(PERSON, id="1") is None
+    assert MARK not in held(here) and "Bea" in held(here)
 
 
-def test_kept_out_response_that_no_one_is_to_store_is_not_stored() -> None:
+def test_kept_out_response_that_no_one_is_to_store_is_not_stored(here: Here) -> None:
     """The server said `no-store`: what was stored before is not shown either, and the next answer is stored again."""
-    bench = Bench()
-    c = bench.controller
+    c = here.controller
     c.set_response(WORD, {"id": "1", "text": "old"}, id="1")
-    bench.clock.advance(1)
-    now = bench.clock()
+    here.clock.advance(1)
+    now = here.clock()
     told = Validators({}, "", "", None, stored=False)
     request = WORD.request(WORD.bind_args((), {"id": "1"}))
     answer = {"id": "1", "text": MARK}
     c.store.apply(SetResponse(request=request, response=answer, meta=Meta(now, now, now + 9), validators=told))
-    assert MARK not in bench.held() and c.cached(WORD, id="1").text == MARK
-    assert bench.another().cached(PLAIN) is None
+    assert MARK not in held(here) and one(c.cached(WORD, id="1")).text == MARK
+    assert another(here).cached(PLAIN) is None
     assert MARK.encode() not in c.store.dump()
-    bench.clock.advance(1)
+    here.clock.advance(1)
     c.set_response(PLAIN, 1)
     c.set_response(WORD, {"id": "1", "text": "new"}, id="1")
-    assert bench.another().cached(WORD, id="1").text == "new"
+    assert another(here).cached(WORD, id="1").text == "new"
 
 
-def test_kept_out_how_long_a_response_is_good_is_stored_with_it() -> None:
+def test_kept_out_how_long_a_response_is_good_is_stored_with_it(here: Here) -> None:
     """As the server said it: another process asks and shows by it, and so does a store that is made of a dump."""
-    bench = Bench()
-    now = bench.clock()
+    now = here.clock()
     terms = Terms(now + 50, 0, None, must_revalidate=True)
-    for store in (bench.controller.store, bench.clock.store()):
+    for store in (here.controller.store, here.clock.store()):
         store.apply(SetResponse(request=PLAIN.request(()), response=1, meta=Meta(now, now, now + 50), terms=terms))
-        if store is bench.controller.store:
-            other: Store = bench.another().store
+        if store is here.controller.store:
+            other: Store = another(here).store
         else:
-            other = Store.load(store.dump(), clock=bench.clock, scheduler=bench.clock)
+            other = Store.load(store.dump(), clock=here.clock, scheduler=here.clock)
         assert other.cached(PLAIN.request(())) == 1
         found = other.endpoint_meta(PLAIN.key())
         assert found is not None and found.terms == terms
