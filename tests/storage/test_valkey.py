@@ -508,6 +508,21 @@ def test_valkey_newer_format_turns_it_off_and_an_older_one_begins_again(server: 
     assert newer.load([]).epoch > int(before[b"epoch"])
 
 
+def test_valkey_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) -> None:
+    """After a restart without data the epoch is new and the last reset is the one that is known: nobody is reset."""
+    storage = opened(server)
+    reset = storage.reset()
+    late = batch(storage, row("1"))
+    storage.commit(late)
+    server.ask("FLUSHALL")
+    changes = storage.changes(1, 500)
+    assert changes.epoch > reset
+    assert (changes.reset, changes.number, changes.entries) == (reset, 0, [])
+    assert storage.commit(late) == (0, changes.epoch, None)
+    assert storage.load([("A", "1")]).rows == []
+    assert storage.commit(batch(storage, row("1"))).number == 1
+
+
 @pytest.mark.parametrize("lost", ["t:A", "k"])
 def test_valkey_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, lost: str) -> None:
     """Where what lists rows or results is gone, none of them is found again: cold, and never a part of them."""
