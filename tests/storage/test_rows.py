@@ -97,6 +97,16 @@ def test_rows_nothing_under_a_key_is_reported_from_null() -> None:
     assert row_codec.result_parts(data, TIMES)[:2] == (UNDEFINED, Terms(3_000))
 
 
+def test_rows_how_long_a_result_is_good_holds_from_its_date() -> None:
+    """So that it moves with a result that counts as received later; what is to be stale is so."""
+    terms = Terms(2_500.5, 9_000, 2_001, must_revalidate=True)
+    data = row_codec.with_details(row_codec.encode_result([1]), TIMES, terms)
+    later, stale = Meta(1_500, 2_500, 3_500), TIMES._replace(expires_at=1)
+    assert row_codec.result_parts(data, TIMES)[:2] == ([1], terms)
+    assert row_codec.result_parts(data, later)[1] == Terms(3_000.5, 9_500, 2_501, must_revalidate=True)
+    assert row_codec.result_parts(data, stale)[1] == terms._replace(fresh_until=1)
+
+
 @pytest.mark.parametrize(
     "text",
     [
