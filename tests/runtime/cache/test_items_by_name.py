@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from restencil import Controller, ControllerType, Entity, Record, Resource, field, rest
+from restencil import Controller, Entity, Record, create_resource, field, rest
 from restencil.testing import Answer, FakeClock, MockServer, Request
 
 
@@ -27,8 +27,7 @@ BODY: Any = {"phase": "up"}
 WEB = {"metadata": {"uid": "u1", "name": "web", "labels": {"tier": "front"}}, "phase": "new", "note": "first"}
 
 
-class Pods(
-    Resource[ControllerType],
+Named: Any = create_resource(
     path="/pods/:name",
     schema=Pod,
     url_prefix="http://mock",
@@ -36,25 +35,12 @@ class Pods(
     concurrency="etag",
     optimistic=True,
     path_params={"name": "metadata.name"},
-):
-    @rest()
-    def get(self, *, name: str) -> Pod:
-        raise NotImplementedError
+)
 
+
+class Pods(Named):  # type: ignore[misc]
     @rest(path="/pods/:name/full")
     def full(self, *, name: str) -> Pod:
-        raise NotImplementedError
-
-    @rest()
-    def update(self, *, name: str, body: Any) -> Pod:
-        raise NotImplementedError
-
-    @rest()
-    def partial_update(self, *, name: str, body: Any) -> Pod:
-        raise NotImplementedError
-
-    @rest()
-    def delete(self, *, name: str) -> Any:
         raise NotImplementedError
 
     @rest(method="PUT", path="/pods/:name/scale")

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="empty-body"
 """Header parameters: what a call sends as headers, and what of it is in keys, identities and stores."""
 
 from __future__ import annotations
@@ -13,18 +12,7 @@ import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
 
-from restencil import (
-    Controller,
-    ControllerType,
-    Entity,
-    HeaderParam,
-    NetworkError,
-    Resource,
-    RestEndpoint,
-    Retries,
-    rest,
-    rest_list,
-)
+from restencil import Controller, Entity, HeaderParam, NetworkError, RestEndpoint, Retries, create_resource
 
 
 class Order(Entity):
@@ -32,41 +20,18 @@ class Order(Entity):
     title: str = ""
 
 
-class Orders(
-    Resource[ControllerType],
+Orders: Any = create_resource(
     path="/orders/:id",
     schema=Order,
     url_prefix="http://shop.test",
+    pagination_field="page",
     header_params={
         "scope": HeaderParam("X-Scope"),
         "trace": HeaderParam("X-Request-Id", in_key=False),
         "session": HeaderParam("X-Session", secret=True),
         "accept_language": HeaderParam("Accept-Language"),
     },
-):
-    @rest()
-    def get(
-        self,
-        *,
-        id: int,
-        scope: str | None = None,
-        trace: str | None = None,
-        session: str | None = None,
-        accept_language: str | None = None,
-    ) -> Order: ...
-
-    @rest_list(
-        pagination_field="page",
-        push_options={"header_params": {"key": HeaderParam("Idempotency-Key", in_key=False, auto="uuid")}},
-    )
-    def get_list(
-        self,
-        *,
-        scope: str | None = None,
-        trace: str | None = None,
-        session: str | None = None,
-        accept_language: str | None = None,
-    ) -> list[Order]: ...
+).extend("get_list", push_options={"header_params": {"key": HeaderParam("Idempotency-Key", in_key=False, auto="uuid")}})
 
 
 class Server(Asked):
