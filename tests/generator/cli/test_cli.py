@@ -20,6 +20,7 @@ import pytest
 from tests.generator.projects import COMMAND, SPEC, enter, process
 from tests.patience import PATIENCE
 
+from restencil_generator import __main__
 from restencil_generator.cli.main import cli, run
 from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.exceptions import Failure, SpecError
@@ -154,6 +155,17 @@ def test_cli_closed_streams_change_no_exit_code() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------- check
+
+
+def test_cli_comment_added_by_hand_is_said_to_be_of_a_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """The code is the same, and still it was edited by hand: both are said."""
+    run(["generate", "specs/blog.yaml"])
+    capsys.readouterr()
+    with Path("blog/posts.py").open("a") as file:
+        file.write("# mine\n")
+    assert run(["check", "specs/blog.yaml"]) == 1
+    said = "blog/posts.py: formatting only: edited by hand: the code is the same, the layout or comments differ"
+    assert said in capsys.readouterr().out
 
 
 def test_cli_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,16 +307,20 @@ def test_cli_no_spec_and_no_configuration_is_reported(capsys: pytest.CaptureFixt
         )
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["zz"], ["generate", "--zz"], ["check", "--format", "xml"], [], ["generate", "x.yaml", "--watch", "--dry-run"]],
-)
+@pytest.mark.parametrize("arguments", [["zz"], ["generate", "--zz"], ["check", "--format", "xml"], []])
 def test_cli_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Unknown commands, options and values are usage errors on stderr; so are options that contradict each other."""
+    """Unknown commands, options and values are usage errors on stderr."""
     assert run(arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "Usage: restencil" in shown.err
+
+
+@pytest.mark.parametrize("other", ["--dry-run", "--diff"])
+def test_cli_watch_does_not_go_with_dry_run(other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Options that contradict each other are a usage error."""
+    assert run(["generate", "specs/blog.yaml", "--watch", other]) == 2
+    assert "--watch writes packages; it cannot be combined with --dry-run or --diff" in capsys.readouterr().err
 
 
 # -------------------------------------------------------------------------------------------------------- configuration
@@ -638,6 +654,24 @@ def test_cli_interruption_of_the_start_is_reported_in_one_line() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "restencil: interrupted\n")
+
+
+def test_cli_without_the_extra_the_pip_command_is_reported() -> None:
+    """Where click and the like are not installed, the command says what to install and exits with 2."""
+    generator = Path(__main__.__file__).parents[1]
+    code = (
+        f"import sys; sys.path.insert(0, {str(generator)!r}); "
+        "from restencil_generator.__main__ import main; sys.exit(main([]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "restencil: the generator is not installed (missing: black, click, jinja2, pyyaml). Install it with\n\n"
+        "    pip install 'restencil[generator]'\n\n"
+        "Generated packages run without it; only generating and checking need it.\n"
+    )
 
 
 def test_cli_shell_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
