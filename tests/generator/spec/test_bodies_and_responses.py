@@ -55,13 +55,6 @@ def test_bodies_and_responses_resource_has_these_mistakes(keys: str, codes: list
     assert [problem.code for problem in load_text(text, "inbox.yaml").problems] == codes
 
 
-def test_bodies_and_responses_group_has_no_item_to_move() -> None:
-    """A member that changes an item does not fit the list of a group."""
-    listed = "{path: /all, schema: {collection: [Mail]}, members: [move]}"
-    (problem,) = load_text(f"{HEAD}resources: {{search: {{endpoints: {{all: {listed}}}}}}}\n").problems
-    assert problem.code == "member-not-fitting"
-
-
 VALUES = [[], ["a"], ["a", "b&c;=", "ä"], None]
 
 
