@@ -66,6 +66,20 @@ def test_cli_generate_prints_one_document_in_formats_that_are_documents(
     assert Path("blog/posts.py").is_file()
 
 
+def test_cli_what_was_made_before_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a cache the second run says the same; a change of the spec or of a file is seen all the same."""
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(tmp_path / "cache"))
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+    Path("blog/posts.py").write_text("edited = True\n")
+    assert run(["generate", "specs/blog.yaml"]) == 2
+    assert run(["generate", "specs/blog.yaml", "--force"]) == 0
+    Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
+    next(path for path in (tmp_path / "cache").iterdir()).write_text("nonsense")
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert "headline" in Path("blog/posts.py").read_text()
+
+
 @pytest.mark.parametrize("option", ["--dry-run", "--diff"])
 def test_cli_dry_run_and_diff_write_nothing(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 1 where something would change, 0 where nothing would, and no file either way."""
@@ -185,6 +199,18 @@ def test_cli_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
     assert run(["check", "specs/blog.yaml"]) == 1
     assert "blog/posts.py: spec changed: the spec changed after the file was generated\n" in capsys.readouterr().out
+
+
+def test_cli_check_says_which_files_are_missing_or_left_over(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is gone, and one that the spec no longer gives."""
+    run(["generate", "specs/blog.yaml"])
+    Path("blog/_client.py").unlink()
+    Path("specs/blog.yaml").write_text(SPEC.replace("posts:", "notes:"))
+    capsys.readouterr()
+    assert run(["check", "specs/blog.yaml"]) == 1
+    shown = capsys.readouterr().out
+    assert "blog/_client.py: missing: the package needs this file, and it does not exist\n" in shown
+    assert "blog/posts.py: orphan: the spec no longer contains what this file was generated for\n" in shown
 
 
 def test_cli_check_advises_the_command_that_writes_what_it_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
