@@ -138,6 +138,18 @@ def test_check_optimistic_applies_to_mutations_of_the_resource() -> None:
 # ----------------------------------------------------------------------------------------------------------- endpoints
 
 
+def test_check_next_cursor_in_a_member_called_last_is_in_the_response() -> None:
+    """Only a path that begins with `last.` leads into the last item."""
+    keys = """
+        pagination_field: cursor
+        pagination: {style: cursor, next: last}
+        endpoints: {get_list: {schema: {items: {collection: [Item]}, last: string?}}}
+        """
+    pagination = resource(keys).endpoints["get_list"].pagination
+    assert pagination is not None
+    assert pagination.next == d.Next("response", ("last",))
+
+
 def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     """With `use` it is layout, as the order of keys is; that of alternatives always counts."""
 
