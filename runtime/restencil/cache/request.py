@@ -299,6 +299,15 @@ class Rules:
         return tables_of(self.schema)
 
     @cached_property
+    def found_otherwise(self) -> frozenset[str]:
+        """The tables whose records its path finds without their primary key, such as `/users/name/:name`."""
+        fields = self.params.fields or {}
+        named = frozenset(fields.get(name, name) for name in self.params.path_names or ())
+        if not named or self.schema is None or self.reach is None:
+            return frozenset()
+        return frozenset(one.table_key for one in self.schema.entities.values() if not one.model.is_named_by(named))
+
+    @cached_property
     def reach(self) -> Reach | None:
         """The entities and lists that results of the endpoint can show; None if they are not known in advance."""
         names_key = not self.strict or self.side_effect or bool(self.params.fields)

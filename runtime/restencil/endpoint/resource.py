@@ -257,13 +257,12 @@ class ResourceContext:
         If the `record` is not known, or not its values in the path, it is the part before the last parameter, in which
         other parameters have their values in the `path` of a request.
         """
-        found: set[str] = set()
-        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
-            members = self._reads if resource is self._resource else [_rest_member(resource, "get")]
-            for endpoint in members:
-                if endpoint is not None and _finds_by_another_field(endpoint, table):
-                    found.add(_path_of_record(endpoint, table, record) or _above_record(endpoint, path))
-        return found
+        finders = [one for one in self._reads if table in one.rules.found_otherwise]
+        package = _package_of(self._resource)
+        if table in _found_otherwise(package):
+            gets = [_rest_member(resource, "get") for resource in list(_resources[package])]
+            finders += [get for get in gets if get is not None and table in get.rules.found_otherwise]
+        return {_path_of_record(one, table, record) or _above_record(one, path) for one in finders}
 
     def expired_reads(
         self, args: tuple[object, ...], names: Sequence[str], locator: UrlResolver | None
@@ -347,6 +346,8 @@ class ResourceContext:
 
 _resources: Final[dict[str, WeakSet[type[Resource[Any]]]]] = {}
 """The strict resource classes, such as those of generated packages, by package."""
+_tables_found_otherwise: Final[dict[str, frozenset[str]]] = {}
+"""By package, the result of `_found_otherwise` until another resource is loaded."""
 
 
 def _package_of(resource: type) -> str:
@@ -378,14 +379,14 @@ def _params_of(
     return {name: value if type(value) in SCALARS else None for name, value in found.items()}
 
 
-def _finds_by_another_field(endpoint: RestEndpoint[..., Any], table: str) -> bool:
-    """Return whether an endpoint reads a record of a table by a path that does not contain its primary key."""
-    schema, names = endpoint.rules.schema, endpoint.path_names
-    if schema is None or not schema.entities or not names:
-        return False
-    fields = endpoint.rules.params.fields or {}
-    named = frozenset(fields.get(name, name) for name in names)
-    return any(one.table_key == table and not one.model.is_named_by(named) for one in schema.entities.values())
+def _found_otherwise(package: str) -> frozenset[str]:
+    """Return the tables with records that a `get` of the loaded resources reads without their primary key."""
+    known = _tables_found_otherwise.get(package)
+    if known is None:
+        gets = [_rest_member(resource, "get") for resource in list(_resources.get(package, ()))]
+        known = frozenset(table for get in gets if get is not None for table in get.rules.found_otherwise)
+        _tables_found_otherwise[package] = known
+    return known
 
 
 def _path_of_record(endpoint: RestEndpoint[..., Any], table: str, record: Mapping[str, object] | None) -> str | None:
@@ -773,6 +774,7 @@ class Resource(Binder[ControllerType]):
                 shorten_path(template)
         if cls.__options__.get("strict"):
             _resources.setdefault(_package_of(cls), WeakSet()).add(cls)
+            _tables_found_otherwise.pop(_package_of(cls), None)
         shared: type[Any] | None = cls.__options__.get("endpoint")
         for name, member in list(cls.__dict__.items()):
             declaration = member.__dict__.get("_declaration") if isinstance(member, RestEndpoint) else None
