@@ -1,7 +1,8 @@
-"""Prefect and Label Studio, started on a free port of loopback from virtual environments that someone has made.
+"""Prefect, Label Studio and MLflow, started on a free port of loopback from virtual environments that someone has made.
 
-RESTENCIL_PRODUCTS names a folder with one virtual environment per product: `prefect` (`pip install prefect`) and
-`label_studio` (`pip install label-studio`). Without it, or without the product, the test is skipped.
+RESTENCIL_PRODUCTS names a folder with one virtual environment per product: `prefect` (`pip install prefect`),
+`label_studio` (`pip install label-studio`) and `mlflow` (`pip install mlflow`). Without it, or without the product, the
+test is skipped.
 """
 
 from __future__ import annotations
@@ -47,6 +48,18 @@ def prefect(folder: Path) -> Generator[str]:
     command = [command_of("prefect", "prefect"), "server", "start", *options]
     address = f"http://127.0.0.1:{port}/api"
     with _answering(command, folder, settings, f"{address}/health"):
+        yield address
+
+
+@contextlib.contextmanager
+def mlflow(folder: Path) -> Generator[str]:
+    """The address of an MLflow server with a database of its own."""
+    port = free_port()
+    stores = ["--backend-store-uri", f"sqlite:///{folder}/mlflow.sqlite", "--artifacts-destination", f"{folder}/files"]
+    options = ["--host", "127.0.0.1", "--port", str(port), "--workers", "1", *stores]
+    settings = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+    address = f"http://127.0.0.1:{port}"
+    with _answering([command_of("mlflow", "mlflow"), "server", *options], folder, settings, f"{address}/health"):
         yield address
 
 

@@ -1,4 +1,4 @@
-"""Prefect and Label Studio: what a client shows and gives is what plain requests to the server give."""
+"""Prefect, Label Studio and MLflow: what a client shows and gives is what plain requests to the server give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
-from tests.products import label_studio, prefect, starting
+from tests.products import label_studio, mlflow, prefect, starting
 from tests.products.beside import Beside
 from tests.servers.packages import imported
 from tests.servers.worlds import Api, World, play
@@ -53,6 +53,13 @@ def label_studio_server(label_studio_database: Path, tmp_path: Path) -> Iterator
     folder = tmp_path / "data"
     shutil.copytree(label_studio_database, folder)
     with starting.label_studio(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def mlflow_server(tmp_path: Path) -> Iterator[str]:
+    """An MLflow server without data."""
+    with starting.mlflow(tmp_path) as address:
         yield address
 
 
@@ -118,3 +125,12 @@ def test_label_studio_imported_shows_what_the_server_says(
     api = Api(world, package, "LabelStudioImported", label_studio_server, token=starting.TOKEN)
     volatile = OF_THE_MOMENT | {"state"}
     compared(label_studio.program, Beside(api, label_studio_server, HEADERS, volatile, is_written=False))
+
+
+def test_mlflow_with_a_written_spec_shows_what_the_server_says(
+    world: World, mlflow_server: str, tmp_path: Path
+) -> None:
+    """An API of the RPC style: keys in queries and bodies, `{}` as the response of changes, and renames of keys."""
+    package = generated(SPECS / "mlflow.yaml", "mlflow_written", tmp_path)
+    api = Api(world, package, "MlflowWritten", f"{mlflow_server}{mlflow.ROOT}")
+    compared(mlflow.program, Beside(api, mlflow_server))
