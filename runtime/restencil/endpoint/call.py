@@ -199,6 +199,8 @@ def _unexpected(endpoint: HttpOptions, response: object, kind: str, text: str | 
     start = f"{reported(response)}: endpoint {endpoint.name!r} has a schema and expected JSON, but the response is "
     if text is None:
         rest = f"binary content of type {kind!r}; set schema=None to get its bytes"
+    elif not text:
+        rest = "empty; set empty='none' if it may be"
     elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         rest = f"HTML; the route may not exist on the server. It begins with: {without_secrets(response, text)[:300]}"
     elif _reads_as_json(text):
