@@ -233,9 +233,10 @@ def text_of(value: object) -> str:
 
 
 def scalar_text(value: object) -> str | None:
-    """Convert a value to its string in a path, a query, a form or a collection's primary key; None for containers."""
+    """Convert a value to its string in a path, a query, a form or a collection's primary key; None without one."""
     plain = value.value if isinstance(value, enum.Enum) else value
-    return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
+    is_textless = isinstance(plain, list | tuple | Mapping | set | frozenset | bytes | bytearray)
+    return None if is_textless else text_of(plain)
 
 
 def _float_text(value: float) -> str:

@@ -42,6 +42,12 @@ def test_path_errors_say_where_and_what_to_do() -> None:
         path_template("/a/:id").fill({})
 
 
+def test_path_bytes_are_no_text() -> None:
+    """Bytes such as the result of b64encode raise a TypeError; their `str()` would be sent with `b'…'` around it."""
+    with pytest.raises(TypeError, match="parameter 'v' of '/:v' is a bytes; expected a string or a number"):
+        path_template("/:v").fill({"v": b"YQ=="})
+
+
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))
 def test_path_any_text_is_a_template_or_a_clear_error(template: str) -> None:
     """Nothing but PathTemplateError comes out of building, whose position lies in the text."""
