@@ -456,6 +456,7 @@ def test_resources_delete_does_what_its_summary_says(summary: str, member: bool,
     [
         ({"summary": "Get an order", "description": "Retrieve an order and set its state.\nMuted or not."}, True),
         ({"operationId": "resetOrder"}, True),
+        ({"summary": "Logout", "description": "Logout the user."}, True),
         ({"summary": "Get an order", "operationId": "createOrGet"}, False),
         ({"summary": "Get an order", "description": "Its state is one of (open, set)."}, False),
         ({"description": "To show an order, send a GET request to it."}, False),

@@ -22,9 +22,10 @@ VERBS: Final[dict[str, Effect]] = {
 """The effect of a DELETE by its first verb: the record is deleted, detached from its parent, or it may still exist."""
 
 CHANGES: Final = (
-    "add", "append", "assign", "cancel", "clear", "clone", "create", "delete", "edit", "insert", "invite", "modify",
-    "move", "patch", "publish", "reject", "remove", "replace", "reset", "restore", "revoke", "save", "send", "set",
-    "submit", "unassign", "update", "upload", "upsert",
+    "add", "append", "assign", "cancel", "clear", "clone", "create", "delete", "disable", "edit", "enable", "insert",
+    "invite", "logout", "modify", "move", "patch", "publish", "reject", "remove", "replace", "reset",
+    "restart", "restore", "revoke", "save", "send", "set", "submit", "unassign", "update", "upload",
+    "upsert",
 )  # fmt: skip
 """Verbs of operations that change something."""
 

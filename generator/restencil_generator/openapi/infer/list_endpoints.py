@@ -28,8 +28,8 @@ READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "
 """Words in the names of POST operations that only read."""
 
 CHANGES: Final = frozenset(
-    (*change_verbs.CHANGES, "approve", "archive", "batch", "bulk", "change", "complete", "copy", "disable", "duplicate",
-     "enable", "execute", "import", "mark", "merge", "new", "put", "register", "subscribe", "sync", "trigger", "write")
+    (*change_verbs.CHANGES, "approve", "archive", "batch", "bulk", "change", "complete", "copy", "duplicate",
+     "execute", "import", "mark", "merge", "new", "put", "register", "subscribe", "sync", "trigger", "write")
 )  # fmt: skip
 """Words in such names which show that the operation changes something."""
 
