@@ -12,10 +12,13 @@ from tests.storages import PatientStore
 
 from restencil import (
     Controller,
+    ControllerType,
     Entity,
     MemoryStorage,
+    Resource,
     create_resource,
     field,
+    rest,
     schema,
 )
 from restencil.testing import FakeClock
@@ -103,3 +106,23 @@ def test_following_what_is_created_joins_where_it_matches_and_nowhere_else(clock
         for controller in (first, second, third):
             found = {"all": [1, 2, 3], "free": [1], "used": [2, 3], "5": [1], "6": [3]}
             assert shown(controller) == found
+
+
+def test_following_what_a_change_leaves_stale_is_so_for_all(clock: FakeClock) -> None:
+    """`expires: [self]`, through a process that never read the entity: no other takes its record for an answer."""
+
+    class Wards(Resource[ControllerType], path="/beds/:id", schema=Bed):
+        @rest()
+        def get(self, *, id: int) -> Bed:
+            raise NotImplementedError
+
+        @rest(method="POST", path="/beds/:id/clean", schema=None, expires=("self",), body=None)
+        def clean(self, *, id: int) -> Any:
+            raise NotImplementedError
+
+    with processes(clock) as (first, second, third):
+        second.set_response(Wards.clean, None, id=1)
+        clock.advance(500)
+        for controller in (first, second, third):
+            assert controller.explain(Wards.get, id=1).needs_fetch
+            assert not controller.explain(Wards.get, id=2).needs_fetch

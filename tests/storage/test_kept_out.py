@@ -173,6 +173,14 @@ def test_kept_out_secrets_reach_no_storage(
     assert all(MARK not in record.getMessage() for record in caplog.records if "storage" in record.getMessage())
 
 
+@pytest.mark.parametrize("fill", FILLS)
+def test_kept_out_secrets_are_in_no_dump(fill: Callable[[Any], None], here: Here) -> None:
+    """Nor what no storage ever has: errors, bodies, results of mutations."""
+    controller = Controller(here.clock.store(), base_url="http://api.test")
+    fill(controller)
+    assert MARK.encode() not in controller.store.dump()
+
+
 def test_kept_out_record_that_misses_a_declared_member_is_requested(here: Here) -> None:
     """By who has only the storage or a dump, whether or not the class declares the member; a whole one answers."""
     _person(here.controller)
