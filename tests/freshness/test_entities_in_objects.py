@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from tests.freshness.programs import Step, World
+from tests.freshness.programs import World
 from tests.freshness.server import NOTHING
 from tests.freshness.small import small
 
@@ -152,17 +152,6 @@ def test_entity_in_object_answers_a_read_of_the_entity() -> None:
         assert session.requests("users.get", id=2) == []
 
 
-def test_entity_in_object_shows_an_optimistic_change() -> None:
-    """While a change is under way, views of the order show what it expects."""
-    with small(SPEC, Shop()) as session:
-        session.call("orders.get", id=7)
-        change = session.begin(_start("users.partial_update", id=1, body={"name": "Eve"}))
-        assert session.bound("orders.get").cached(id=7).info.user.name == "Eve"
-        session.step_held(1, deliver=True)
-        change.task.result()
-        assert session.bound("orders.get").cached(id=7).info.user.name == "Eve"
-
-
 def test_stored_object_holds_the_primary_key_and_shows_the_entity_in_another_process() -> None:
     """The row of an order holds the key of the user; a process that reads it shows the user's own row."""
     with small(SPEC, Shop(), World(sqlite=True)) as session:
@@ -216,7 +205,3 @@ def test_object_whose_optional_entity_was_deleted_shows_none() -> None:
         session.call("users.delete", id=2)
         (step,) = session.bound("orders.get").cached(id=7).steps
         assert [step.by.name, step.steps[0].by] == ["Ada", None]
-
-
-def _start(name: str, **arguments: Any) -> Any:
-    return Step("start", 1, name, arguments)

@@ -185,16 +185,6 @@ def test_a_list_by_post_is_retried(made: Made) -> None:
     assert len(server.bodies) == 4
 
 
-@pytest.mark.parametrize("bound", [1, 3])
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_a_bounded_store_takes_no_item_away(bound: int, asynchronous: bool) -> None:
-    """Every item is given, however small the store is."""
-    server = Flows()
-    with small(SPEC, server.answer, World(asynchronous=asynchronous, bound=bound)) as session:
-        assert ids(session.call("flows.search.iterate")) == [1, 2, 3, 4, 5]
-        assert [item.id for page in session.call("flows.search.pages") for item in page.items] == [1, 2, 3, 4, 5]
-
-
 def test_pages_are_kept_in_a_storage() -> None:
     """Another store shows a list and its pages without a request, and requests it after a change elsewhere."""
     server, body = Flows(), {"name": "b"}

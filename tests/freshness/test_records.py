@@ -354,13 +354,6 @@ def test_response_with_another_key_removes_the_old_record(session: Session, outc
 # 4.6
 
 
-def test_lookup_by_another_field_gives_the_same_object(session: Session) -> None:
-    """`users.by_name(name="ada")` and `users.get(id=1)` are one object."""
-    by_name = session.call("users.by_name", name="ada")
-    assert session.call("users.get", id=1) is by_name
-    assert session.call("users.by_name", name="ada") is by_name
-
-
 @pytest.mark.parametrize("outcome", ["whole", "204"])
 def test_lookup_by_another_field_shows_changes_by_key(session: Session, outcome: str) -> None:
     """After a PATCH by key the lookup by name shows the change, or asks."""

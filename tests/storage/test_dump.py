@@ -304,14 +304,6 @@ def test_dump_changed_class_loses_its_own_records() -> None:
     assert [tag.word for tag in c.cached(TAGS)] == ["x", "y", "z"]
 
 
-def test_dump_changed_endpoint_loses_its_own_results() -> None:
-    """Records stay."""
-    data = filled().store.dump()
-    changed: AnyEndpoint = RestEndpoint(path="/notes", schema={"items": [Note]})
-    c = loaded(data, times="now")
-    assert c.cached(changed) is None and getattr(c.get(Note, id="1"), "text", None) == "A"
-
-
 # -- what is no dump
 
 

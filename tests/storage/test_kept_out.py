@@ -203,19 +203,6 @@ def test_kept_out_members_that_were_left_out_stay_when_others_change_the_rest(he
     assert (found.password, found.ssn, found.card.token) == (MARK, MARK, MARK)
 
 
-def test_kept_out_what_was_left_out_is_left_out_still_when_others_write(here: Here) -> None:
-    """A third process is told what the row lacks, whoever wrote it last; what came since is there."""
-    _person(here.controller)
-    writing = another(here)
-    writing.set_response(PERSON, {"id": "1", "name": "Ann"}, id="1")
-    assert another(here).cached(PERSON, id="1") is None
-    loaded = another(here)
-    loaded.get(Person, id="1")
-    loaded.set_response(PERSON, {"id": "1", "name": "Bea"}, id="1")
-    assert another(here).cached(PERSON, id="1") is None
-    assert MARK not in held(here) and "Bea" in held(here)
-
-
 def test_kept_out_response_that_no_one_is_to_store_is_not_stored(here: Here) -> None:
     """The server said `no-store`: what was stored before is not shown either, and the next answer is stored again."""
     c = here.controller
