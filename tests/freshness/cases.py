@@ -169,12 +169,10 @@ CASES: Final = {
     """,
     "an iteration by URL, and a rename under way": """
         run 2: items.by_url.iterate()
-        next 2
-        next 2
+        next 2, 2 times
         start 5: items.rename(id=1, body={'id': 7}) -> whole
         serve 5
-        next 2
-        next 2
+        next 2, 2 times
     """,
     "an iteration after a later page was loaded": """
         world items=8
@@ -189,19 +187,15 @@ CASES: Final = {
     """,
     "an iteration by URL, and a delete whose outcome is unknown": """
         run 4: items.by_url.iterate()
-        next 4
-        next 4
+        next 4, 2 times
         items.delete(id=1) -> lost
-        next 4
-        next 4
+        next 4, 2 times
     """,
     "an iteration by links, and a change that names no record": """
         run 1: items.by_link.iterate()
         next 1
         items.delete_many(body={'ids': [2]}) -> 204
-        next 1
-        next 1
-        next 1
+        next 1, 3 times
     """,
     "an item of an iteration is deleted after a change that may have deleted it": """
         world items=8
@@ -209,45 +203,27 @@ CASES: Final = {
         ask 6
         deliver 6
         items.delete_many(body={'ids': [1]}) -> whole
-        next 6
-        next 6
+        next 6, 2 times
         items.delete(id=2) -> 204
-        next 6
-        next 6
-        next 6
-        next 6
-        next 6
-        next 6
+        next 6, 6 times
     """,
     "an item of an iteration is deleted after a refused change of it": """
         world items=8
         run 1: items.by_offset.iterate()
-        next 1
-        next 1
-        next 1
+        next 1, 3 times
         items.rename(id=4, body={'id': 5}) -> refused
-        next 1
-        next 1
+        next 1, 2 times
         items.delete(id=4) -> whole
-        next 1
-        next 1
-        next 1
-        next 1
-        next 1
+        next 1, 5 times
     """,
     "an iteration by links, and a bulk change under way": """
         world items=8
         run 5: items.by_link.pages()
         items.delete(id=2) -> whole
         start 10: items.delete_many(body={'ids': [1]}) -> 204
-        next 5
-        next 5
+        next 5, 2 times
         serve 10
-        next 5
-        next 5
-        next 5
-        next 5
-        next 5
+        next 5, 5 times
     """,
     "a dump has a record below one that was deleted": """
         notes.get_list(item_id=1)
@@ -258,18 +234,11 @@ CASES: Final = {
     "a delete is answered while the next page of an iteration is under way": """
         world items=8
         run 1: items.by_page.iterate()
-        next 1
-        next 1
+        next 1, 2 times
         ask 1
         items.delete(id=1) -> 204
         deliver 1
-        next 1
-        next 1
-        next 1
-        next 1
-        next 1
-        next 1
-        next 1
+        next 1, 7 times
     """,
     "an iteration begins while a request is under way that was sent before a change": """
         world newest_first
@@ -279,11 +248,7 @@ CASES: Final = {
         run 16: items.by_header.iterate()
         ask 16
         deliver 2
-        next 16
-        next 16
-        next 16
-        next 16
-        next 16
+        next 16, 5 times
     """,
     "a part of a record comes while its row in a dump is evicted": """
         world bound=2, optimistic, embeds_owner, newest_first, items=8
@@ -328,8 +293,7 @@ CASES: Final = {
     """,
     "an iteration ends while a delete is under way": """
         run 1: items.by_page.iterate()
-        next 1
-        next 1
+        next 1, 2 times
         ask 1
         start 11: items.delete(id=2) -> whole
         serve 11

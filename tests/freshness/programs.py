@@ -14,10 +14,11 @@
 
 What stands alone is done, with its responses at once; `-> OUTCOME` says how the server answers a change. `start` leaves
 its requests on their way: `serve` carries the next of them out on the server, `deliver` gives the response to the
-client. `watch` opens a live read that stays open. `run` begins to iterate: `next` takes one item or page of it, and
-`ask` too, but leaves its requests on their way. `wait` lets seconds pass. `view.` goes through a partition of the
-client, `twin.` through a second client on its store, `other.` through a second store on the same storage. `reopen`
-closes the store and opens it again; `reload` goes on with a store that is loaded from a dump of this one.
+client. `watch` opens a live read that stays open. `run` begins to iterate: `next` takes one item or page of it, in
+`next 2, 3 times` three of them, and `ask` too, but leaves its requests on their way. `wait` lets seconds pass. `view.`
+goes through a partition of the client, `twin.` through a second client on its store, `other.` through a second store on
+the same storage. `reopen` closes the store and opens it again; `reload` goes on with a store that is loaded from a dump
+of this one.
 """
 
 from __future__ import annotations
@@ -137,9 +138,9 @@ def parse(text: str) -> Program:
                 given[name] = True if not value else int(value) if value.isdigit() else value
             world = World(**given)
             continue
-        found = re.fullmatch(rf"({'|'.join(NUMBERED)}) (\d+)", line)
+        found = re.fullmatch(rf"({'|'.join(NUMBERED)}) (\d+)(?:, (\d+) times)?", line)
         if found:
-            steps.append(Step(found[1], int(found[2])))
+            steps += [Step(found[1], int(found[2]))] * int(found[3] or 1)
         elif line in ("reopen", "reload"):
             steps.append(Step(line))
         else:

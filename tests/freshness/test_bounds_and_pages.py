@@ -736,8 +736,7 @@ CHANGED_RUNS = {
         run 9: items.by_page.pages()
         next 9
         start 22: items.delete(id=1) -> whole
-        next 9
-        next 9
+        next 9, 2 times
         serve 22
         next 9
     """,
