@@ -25,7 +25,6 @@ import pytest
 from tests.storage.histories import difference, files, server
 from tests.storage.machine import (
     ADD,
-    BARE,
     EVERY,
     FRONT,
     GET,
@@ -48,7 +47,7 @@ from restencil.storage import Batch, Outcome
 from restencil.storage.memory import MemoryStorage
 
 
-@pytest.mark.parametrize("first", range(0, 160, 40))
+@pytest.mark.parametrize("first", range(0, 200, 40))
 def test_model_all_show_one_history(first: int) -> None:
     """When all is quiet, each process shows what a store in memory shows that was given what was committed."""
     assert [said for seed in range(first, first + 40) if (said := difference(seed))] == []
@@ -90,57 +89,6 @@ def after(setting: Setting, *history: tuple[int, str, Any]) -> World:
 LATER = Setting(write_behind=5)
 
 
-def test_model_times_of_others_do_not_go_back_behind_a_later_commit() -> None:
-    """What others had renewed before this process wrote it does not get their times afterwards."""
-    pushed: tuple[Any, ...] = PUSH, ({}, {}), {"id": "2"}, 0
-    after(Setting(), (0, "response", pushed), (1, "set", {"id": "1"}), (0, "response", pushed), (1, "response", pushed))
-
-
-def test_model_row_can_be_read_once_its_class_was_met() -> None:
-    """A row that came before this process knew its class shows when the class is first read."""
-    one = GET, ({"id": "1"},)
-    after(Setting(), (0, "invalidate", one), (1, "response", (*one, {"id": "1"}, 0)))
-
-
-def test_model_empty_table_of_another_process_shows() -> None:
-    """That another process was answered that a table has nothing shows where nothing was known of it."""
-    every: tuple[Any, ...] = EVERY, ({},)
-    after(
-        Setting(),
-        (0, "read", every),
-        (0, "response", (GET, ({"id": "1"},), {"id": "1"}, 0)),
-        (1, "response", (*every, [], 0)),
-    )
-
-
-def test_model_what_waited_when_the_storage_was_opened_gives_way_to_what_is_later() -> None:
-    """A result that waits when the storage is first asked is compared with what others had committed by then."""
-    after(
-        LATER,
-        (1, "response", (BARE, ({},), 1, 0)),
-        (0, "response", (BARE, ({},), 2, 0)),
-        (0, "commit", None),
-        (1, "commit", None),
-    )
-
-
-def test_model_what_was_notified_of_a_key_that_no_one_has_read_is_loaded_by_who_reads_it() -> None:
-    """What a function of `update` made here of nothing gives way to what another process was answered."""
-    after(Setting(), (0, "response", (ADD, ({},), 3, 5)), (1, "response", (WORDS, (), [3], 0)))
-    after(
-        Setting(3),
-        (2, "response", (ADD, ({},), 1, 0)),
-        (1, "response", (ADD, ({},), 0, 0)),
-        (0, "response", (WORDS, (), [3], 0)),
-    )
-
-
-def test_model_child_that_never_asked_doubts_what_waited_in_its_parent() -> None:
-    """What the parent alone had shows in the child as something stale, also where the storage was not open yet."""
-    after(LATER, (1, "response", (FRONT, ({}, {}), {"id": "1", "owner": {"id": "1"}}, 0)), (1, "fork", None))
-    after(LATER, (1, "response", (WORDS, (), [1], 0)), (1, "fork", None), (1, "look", None))
-
-
 def test_model_what_a_child_writes_is_laid_over_what_is_stored() -> None:
     """What the parent alone had of a record is no part of what the child commits, nor shows in it after that."""
     parts = [{"id": "2", "a": 1}, {"id": "1", "a": 1}]
@@ -156,35 +104,6 @@ def test_model_what_a_child_writes_is_laid_over_what_is_stored() -> None:
         (0, "fork", None),
         (0, "read", (EVERY, ({},))),
         (0, "response", (PLAIN, ({},), [{"id": "1"}], 30)),
-    )
-
-
-def test_model_what_waits_in_a_break_has_its_times_again() -> None:
-    """A result that waits while the clock is set is as fresh afterwards as it was."""
-    after(
-        Setting(1, 5),
-        (0, "read", (BARE, ({},))),
-        (0, "response", (WORDS, (), [2], 0)),
-        (0, "clock", None),
-        (0, "look", None),
-    )
-
-
-def test_model_what_was_collected_while_it_waited_is_loaded_again() -> None:
-    """A result that memory let go of before its commit shows as it was committed."""
-    after(Setting(1, 5), (0, "response", (ADD, ({},), 1, 30)), (0, "evict", None))
-
-
-def test_model_list_that_memory_doubts_is_joined_in_the_storage() -> None:
-    """After a break a push is laid over the list that the storage has."""
-    after(
-        Setting(history=2, tick=0),
-        (1, "response", (LIST, ({},), [], 0)),
-        (0, "response", (ONE, ({"id": "2"},), {"id": "2"}, 0)),
-        (0, "response", (ONE, ({"id": "2"},), {"id": "2", "a": 1}, 5)),
-        (0, "invalidate", (PLAIN, ({"a": 1},))),
-        (1, "read", (ONE, ({"id": "3"},))),
-        (1, "response", (PUSH, ({"a": 1}, {}), {"id": "1", "b": 1, "slug": "x"}, 5)),
     )
 
 
@@ -227,35 +146,6 @@ def test_model_index_is_requested_again_where_a_record_came_as_it_was() -> None:
         world.step(place, kind, what)
     assert [found(process.store, "x") for process in world.processes] == ["1", "1"]
     world.close()
-
-
-def test_model_whole_table_far_away_is_in_the_order_of_the_storage() -> None:
-    """What others committed before this process did stands before what it wrote, also where it was told late."""
-    after(
-        Setting(inline=False, write_behind=5, tick=0),
-        (0, "response", (PLAIN, ({},), [{"id": "1"}, {"id": "2"}], 30)),
-        (1, "response", (EVERY, ({"a": 1},), [{"id": "3"}], 0)),
-        (1, "read", (EVERY, ({"a": 1},))),
-    )
-
-
-def test_model_same_as_before_is_not_the_same_as_what_others_wrote() -> None:
-    """A result that came once more to who had not seen a later one is loaded by who had."""
-    after(
-        Setting(),
-        (0, "response", (WORDS, (), [2], 5)),
-        (1, "response", (ADD, ({},), 1, 0)),
-        (0, "response", (WORDS, (), [2], 5)),
-    )
-    after(
-        LATER,
-        (0, "response", (BARE, ({},), 1, 0)),
-        (0, "commit", None),
-        (1, "read", (BARE, ({},))),
-        (0, "response", (BARE, ({},), 2, 0)),
-        (0, "response", (BARE, ({},), 2, 0)),
-        (0, "commit", None),
-    )
 
 
 def test_model_error_is_no_part_of_what_is_stored() -> None:
@@ -328,28 +218,6 @@ def test_model_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None
     world.check()
 
 
-def test_model_whole_table_far_away_keeps_its_order_where_a_commit_moves() -> None:
-    """Rows that others had made stand where they came, also where this process thought that it had made them."""
-    after(
-        Setting(3, 5, inline=False, tick=0),
-        (1, "read", (EVERY, ({},))),
-        (0, "response", (EVERY, ({},), [{"id": "1"}, {"id": "2", "b": 1}, {"id": "3"}], 5)),
-        (1, "response", (PLAIN, ({"a": 1},), [{"id": "3", "a": 0}, {"id": "1"}], 0)),
-        (0, "commit", None),
-        (1, "look", None),
-    )
-
-
-def test_model_page_makes_no_list_fresh_that_others_made_stale() -> None:
-    """What another process expired stays so where a page comes to who has not heard of that."""
-    after(
-        Setting(),
-        (0, "response", (LIST, ({"a": 1},), [], 30)),
-        (1, "expire_all", LIST),
-        (0, "response", (PAGE, ({"a": 1, "cursor": 0},), [{"id": "2"}, {"id": "1", "slug": "y"}], 30)),
-    )
-
-
 def test_model_move_by_who_did_not_know_the_entity_takes_it_out_of_lists() -> None:
     """A list that an entity leaves lacks it also where who moved it had never seen it, or saw it before others."""
     listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "2", "a": 1}], 0
@@ -382,28 +250,6 @@ def test_model_what_waits_shows_in_a_list_that_is_loaded_meanwhile() -> None:
             after(setting, (0, "response", listed), (0, "commit", None), (1, "response", response), (1, "see", None))
 
 
-def test_model_list_that_comes_after_what_joined_it_has_that() -> None:
-    """What joined a list that memory lacks is in it also where an older answer for the list came after it."""
-    after(
-        Setting(1, 5),
-        (0, "response", (LIST, ({"a": 1},), [], 0)),
-        (0, "restart", None),
-        (0, "response", (MOVE, ({"id": "3"}, {"a": 1}), {"id": "3", "a": 1}, 0)),
-        (0, "response", (LIST, ({"a": 1},), [{"id": "2", "a": 1}], 30)),
-    )
-
-
-def test_model_child_keeps_nothing_of_what_its_parent_alone_had() -> None:
-    """What the parent had not committed is no part of what the child commits, also where it was looked for before."""
-    after(
-        Setting(1, 5),
-        (0, "response", (PUSH, ({}, {}), {"id": "3", "a": 2, "slug": "y"}, 5)),
-        (0, "fork", None),
-        (0, "response", (PUSH, ({}, {}), {"id": "3"}, 0)),
-        (0, "find", "y"),
-    )
-
-
 def test_model_page_joins_its_list_as_others_left_it() -> None:
     """The items of a page are in the list for all, also by who never read it; its result may be asked for again."""
     page: tuple[Any, ...] = PAGE, ({"a": 1, "cursor": 1},), [{"id": "1", "a": 1}], 0
@@ -416,9 +262,3 @@ def test_model_page_joins_its_list_as_others_left_it() -> None:
         after(setting, *begin, (1, "response", page), (1, "see", None))
         stale: list[tuple[int, str, Any]] = [(0, "expire_all", LIST), (0, "commit", None)]
         after(setting, *begin, (1, "read", listed[:2]), *stale, (1, "response", page))
-
-
-def test_model_page_makes_no_list_fresh_that_the_parent_alone_had() -> None:
-    """What a child has of a list that its parent had not committed is not told to others as the list's result."""
-    listed: tuple[Any, ...] = LIST, ({},), [{"id": "2"}], 0
-    after(Setting(1, 5), (0, "response", listed), (0, "fork", None), (0, "response", (PAGE, ({"cursor": 1},), [], 30)))
