@@ -55,6 +55,7 @@ class World:
     items: int = 3
     reuses_keys: bool = False
     upserts: bool = False
+    soft: str = ""
 
     @property
     def is_shared(self) -> bool:
@@ -190,6 +191,7 @@ LISTS: Final[tuple[Arguments, ...]] = (
 READS: Final[Reads] = (
     *(("items.get", {"id": pk}) for pk in (1, 2, 3, 4, 5)),
     *(("items.get_list", arguments) for arguments in LISTS),
+    ("items.every", {}),
     ("items.latest", {}),
     ("items.visits", {"id": 1}),
     ("items.visits", {"id": 2}),
@@ -434,6 +436,7 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         items=chance.choice((3, 8)),
         reuses_keys=chance.random() < 0.3,
         upserts=chance.random() < 0.3,
+        soft=chance.choice(("", "", "", "listed", "readable")),
     )
     # Each package takes its time to generate, so one form of it has all.
     is_usual = not made.optimistic and not made.has_envelope and made.needs == "all"

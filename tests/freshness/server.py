@@ -48,6 +48,8 @@ class Manners:
     items: int = 3
     reuses_keys: bool = False
     upserts: bool = False
+    soft: str = ""
+    """Where a deleted item still shows: `listed` in the list of every item, `readable` in its `get` as well."""
 
 
 @dataclass
@@ -85,6 +87,8 @@ class Server:
             }
             for pk in range(1, manners.items + 1)
         }
+        self.gone: dict[int, Row] = {}
+        """Items that were deleted and still show somewhere."""
         self.users: dict[int, Row] = {1: {"name": "ada"}, 2: {"name": "bo"}}
         self.teams: dict[int, Row] = {1: {"name": "red", "motto": "go"}, 2: {"name": "blue", "motto": None}}
         self.notes: dict[int, Row] = {1: {"item_id": 1, "text": "x"}, 2: {"item_id": 1, "text": "y"}}
@@ -110,6 +114,8 @@ class Server:
             case ["items"]:
                 rows = [self.item(pk) for pk in self.matching(query)]
                 return ({"items": rows, "total": len(rows)} if self.manners.has_envelope else rows), {}
+            case ["items", "every"]:
+                return [self.item(pk) for pk in sorted({*self.items, *self.gone})], {}
             case ["items", "latest"]:
                 return [{"id": pk, "title": row["title"]} for pk, row in sorted(self.items.items())], {}
             case ["items", "titles"]:
@@ -133,7 +139,8 @@ class Server:
                 row = self.notes.get(int(note))
                 return (self.note(int(note)) if row and row["item_id"] == int(pk) else None), {}
             case ["items", pk]:
-                return (self.item(int(pk)) if int(pk) in self.items else None), {}
+                is_there = int(pk) in self.items or (int(pk) in self.gone and self.manners.soft == "readable")
+                return (self.item(int(pk)) if is_there else None), {}
             case ["users"]:
                 if self.manners.has_envelope:
                     return {"users": [self.user(pk) for pk in sorted(self.users)], "total": len(self.users)}, {}
@@ -208,7 +215,8 @@ class Server:
 
     def item(self, pk: int) -> Row:
         """An item as responses have it."""
-        row = {"id": pk, **self.items[pk], "notes": sum(note["item_id"] == pk for note in self.notes.values())}
+        row = {"id": pk, **(self.items.get(pk) or self.gone[pk])}
+        row["notes"] = sum(note["item_id"] == pk for note in self.notes.values())
         embedded = "owner" if self.manners.embeds_owner else "team"
         table = self.users if embedded == "owner" else self.teams
         if row[embedded] is not None:
@@ -359,7 +367,11 @@ class Server:
                 return Response(409, {"error": "taken"})
             pk = next(pk for pk, row in self.users.items() if row["name"] == body["name"])
             return self._said(self.user(pk), outcome, body)
-        pk = max(self._rows(table), default=0) + 1 if self.manners.reuses_keys else self.next[table]
+        pk = (
+            max([0, *self._rows(table), *(self.gone if table == "items" else ())]) + 1
+            if self.manners.reuses_keys
+            else self.next[table]
+        )
         self.next[table] = max(self.next[table], pk + 1)
         self._rows(table)[pk] = {**_new(table), **{name: value for name, value in body.items() if name != "id"}}
         self._let_go()
@@ -377,7 +389,7 @@ class Server:
                 return Response(200, before)
             return self._empty(outcome)
         new = body.get("id", pk)
-        if (new != pk and new in rows) or self._is_taken(table, body, pk):
+        if (new != pk and (new in rows or new in self.gone)) or self._is_taken(table, body, pk):
             return Response(409, {"error": "taken"})
         change = {name: value for name, value in body.items() if name not in ("id", "items")}
         if table == "notes":
@@ -397,12 +409,14 @@ class Server:
         self._let_go()
 
     def _delete(self, table: str, pk: int) -> None:
-        self._rows(table).pop(pk, None)
+        row = self._rows(table).pop(pk, None)
+        if row is not None and table == "items" and self.manners.soft:
+            self.gone[pk] = row
         self._let_go()
 
     def _let_go(self) -> None:
         """What refers to nothing refers to null."""
-        for row in self.items.values():
+        for row in (*self.items.values(), *self.gone.values()):
             if row["owner"] not in self.users:
                 row["owner"] = None
             if row["team"] not in self.teams:

@@ -92,6 +92,7 @@ resources:
     optimistic: OPTIMISTIC
     endpoints:
       get_list: {schema: GET_LIST}
+      every: {path: /items/every, search_params: {}, schema: [Item]}
       latest: {path: /items/latest, search_params: {}, schema: [Item]}
       visits: {path: /items/:id/visits, search_params: {}, schema: {count: integer}}
       visit: {method: POST, path: /items/:id/visits, body: any, schema: Item}
