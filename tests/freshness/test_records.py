@@ -512,6 +512,8 @@ resources:
     endpoints:
       manager: {path: /users/:id/manager, method: GET, schema: User}
       lead: {path: /teams/:id/lead, method: GET, schema: User}
+      wrapped: {path: /users/:id/wrapped, method: GET, schema: {lead: User}}
+      both: {path: /members/:id, method: GET, schema: {member: User, lead: User}}
       friends: {path: /users/:id/friends, method: GET, search_params: {}, schema: {collection: [User]}}
       heads: {path: /teams/:team/heads, method: GET, search_params: {}, schema: {collection: [User]}}
       starred:
@@ -545,6 +547,8 @@ def people() -> Any:
             return NOTHING
         if last in ("manager", "lead"):
             return every[-1]
+        if last == "wrapped" or "members" in target:
+            return {"member": every[0], "lead": every[-1]}
         if last in ("friends", "heads", "starred"):
             return every[-1:]
         if last == "users":
@@ -557,13 +561,14 @@ def people() -> Any:
     return answer
 
 
-@pytest.mark.parametrize("name", ["manager", "lead"])
+@pytest.mark.parametrize("name", ["manager", "lead", "wrapped", "both"])
 def test_result_below_a_path_is_not_the_record_of_that_path(name: str) -> None:
     """`/users/1/manager` is some user, and only its own response tells which."""
     with small(PEOPLE, people()) as session:
         session.call("users.get_list")
         session.call("users.get", id=1)
-        assert session.call(f"users.{name}", id=1).id == 2
+        found = session.call(f"users.{name}", id=1)
+        assert (found["lead"] if isinstance(found, dict) else found).id == 2
         assert session.requests(f"users.{name}", id=1) == []
 
 

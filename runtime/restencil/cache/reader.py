@@ -525,10 +525,13 @@ def named_pk(schema: EntitySchema, args: tuple[object, ...]) -> str | None:
 
 def _unanswered(state: State, request: Request, schema: Schema, query_key: object) -> str | None:
     """Return, in words, why an entity from other responses cannot be used for a request; None if it can."""
-    found = schema.referred(query_key)
-    if found is None:
+    is_object = schema.referred(query_key) is None
+    found = [] if is_object and not request.rules.strict else [*schema.subjects(query_key)]
+    if not found:
         return None
-    entity, pk = found
+    if len(found) > 1:
+        return "it has several records, so only its own response says which ones they are"
+    entity, pk, *_ = found[0]
     params: Any = request.args[0] if request.args else None
     is_selected = kind_of(params) is dict and params.get(schema.attribute) is not None
     if request.rules.strict and not is_selected and has_several_tables(schema):
