@@ -56,6 +56,7 @@ class World:
     reuses_keys: bool = False
     upserts: bool = False
     soft: str = ""
+    cascades: bool = False
 
     @property
     def is_shared(self) -> bool:
@@ -213,6 +214,7 @@ READS: Final[Reads] = (
     ("notes.get_list", {"item_id": 1}),
     ("notes.get_list", {"item_id": 2}),
     ("notes.get", {"item_id": 1, "id": 1}),
+    *(("settings.get", {"item_id": pk}) for pk in (1, 2, 4)),
     ("models.get", {"name": "m"}),
     ("models.get", {"name": "n"}),
     ("models.search", {}),
@@ -284,12 +286,14 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "notes.create",
             "notes.partial_update",
             "notes.delete",
+            "settings.partial_update",
+            "settings.update",
             "models.create",
             "models.update",
             "models.stage",
             "models.delete",
         ),
-        (16, 26, 7, 11, 6, 3, 3, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 3, 2, 2, 1, 3, 2, 1),
+        (16, 26, 7, 11, 6, 3, 3, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 3, 2, 2, 3, 1, 1, 3, 2, 1),
     )[0]
     match name.split("."):
         case ["items", "create"]:
@@ -326,6 +330,8 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             arguments = {"item_id": 1, "id": chance.choice((1, 2)), "body": {"text": chance.choice("vw")}}
         case ["notes", "delete"]:
             arguments = {"item_id": 1, "id": chance.choice((1, 2))}
+        case ["settings", *_]:
+            arguments = {"item_id": pk, "body": {"color": chance.choice(("red", "blue"))}}
         case ["models", "create"]:
             arguments = {"body": {"name": chance.choice("mo"), "text": chance.choice("vw")}}
         case ["models", "update"]:
@@ -437,6 +443,7 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         reuses_keys=chance.random() < 0.3,
         upserts=chance.random() < 0.3,
         soft=chance.choice(("", "", "", "listed", "readable")),
+        cascades=chance.random() < 0.3,
     )
     # Each package takes its time to generate, so one form of it has all.
     is_usual = not made.optimistic and not made.has_envelope and made.needs == "all"

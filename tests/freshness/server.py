@@ -50,6 +50,8 @@ class Manners:
     upserts: bool = False
     soft: str = ""
     """Where a deleted item still shows: `listed` in the list of every item, `readable` in its `get` as well."""
+    cascades: bool = False
+    """Whether the items of a team are deleted with it."""
 
 
 @dataclass
@@ -94,6 +96,7 @@ class Server:
         self.notes: dict[int, Row] = {1: {"item_id": 1, "text": "x"}, 2: {"item_id": 1, "text": "y"}}
         self.models: dict[str, Row] = {name: {"text": f"the {name}", "stage": "none"} for name in ("m", "n")}
         self.visits: Counter[int] = Counter()
+        self.colors: dict[int, str] = {}
         self.next = {"items": manners.items + 1, "users": 3, "teams": 3, "notes": 3}
         self._read: dict[tuple[int, str], Json] = {}
 
@@ -132,6 +135,8 @@ class Server:
                 return ({"item": self.item(int(pk))} if int(pk) in self.items else None), {}
             case ["items", pk, "visits"]:
                 return ({"count": self.visits[int(pk)]} if int(pk) in self.items else None), {}
+            case ["items", pk, "settings"]:
+                return (self.settings(int(pk)) if int(pk) in self.items else None), {}
             case ["items", pk, "notes"]:
                 rows = [self.note(note) for note, row in sorted(self.notes.items()) if row["item_id"] == int(pk)]
                 return (rows if int(pk) in self.items else None), {}
@@ -241,6 +246,10 @@ class Server:
         """A note to an item."""
         return {"id": pk, **self.notes[pk]}
 
+    def settings(self, item: int) -> Row:
+        """The settings of an item."""
+        return {"item_id": item, "color": self.colors.get(item, "red"), "plain": item not in self.colors}
+
     def model(self, name: str) -> Row:
         """A model."""
         return {"name": name, **self.models[name]}
@@ -322,6 +331,9 @@ class Server:
             case "DELETE", ["items", pk, "visits"] if int(pk) in self.items:
                 self.visits[int(pk)] = 0
                 return self._empty(outcome)
+            case _, ["items", pk, "settings"] if int(pk) in self.items:
+                self.colors[int(pk)] = body["color"]
+                return self._said(self.settings(int(pk)), outcome, body)
             case "POST", ["items", pk, "notes"] if int(pk) in self.items:
                 return self._create("notes", {**body, "item_id": int(pk)}, outcome)
             case _, ["items", pk, "notes", note] if self.notes.get(int(note), {}).get("item_id") == int(pk):
@@ -412,6 +424,9 @@ class Server:
         row = self._rows(table).pop(pk, None)
         if row is not None and table == "items" and self.manners.soft:
             self.gone[pk] = row
+        if table == "teams" and self.manners.cascades:
+            for item in [item for item, row in self.items.items() if row["team"] == pk]:
+                self._delete("items", item)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -421,8 +436,9 @@ class Server:
                 row["owner"] = None
             if row["team"] not in self.teams:
                 row["team"] = None
-        for pk in [pk for pk in self.visits if pk not in self.items]:
-            del self.visits[pk]
+        for of_item in (self.visits, self.colors):
+            for pk in [pk for pk in of_item if pk not in self.items]:
+                del of_item[pk]
         for pk in [pk for pk, row in self.notes.items() if row["item_id"] not in self.items]:
             del self.notes[pk]
 
@@ -434,7 +450,7 @@ class Server:
         return self._empty(outcome) if outcome in ("204", *_EMPTY) else Response(200, record)
 
     def _part(self, record: Row, outcome: str, body: Row | None = None) -> Row:
-        key = "name" if "id" not in record else "id"
+        key = next(name for name in ("id", "item_id", "name") if name in record)
         kept = {key} if outcome == "id" else {key, "name", "title", "kind", *(body or {})}
         if self.manners.needs == "required":  # then what has all required members says by omission what is null
             kept -= {"state", "stage", "text", "name"} - {key}

@@ -135,6 +135,7 @@ PAGED
     optimistic: OPTIMISTIC
     endpoints:
       adopt: {method: POST, path: /teams/:id/adopt, body: any, schema: Item}
+      delete: {expires: [items, notes, settings, users]}
       rally: {method: POST, path: /teams/:id/rally, body: null, schema: null, expires: [items, users]}
 
   stats: {endpoints: {get: {path: /stats, method: GET, schema: {count: integer}}}}
@@ -142,6 +143,12 @@ PAGED
   notes:
     path: /items/:item_id/notes/:id
     schema: Note
+
+  settings:
+    path: /items/:item_id/settings
+    singleton: true
+    schema: {entity: Settings, pk: item_id, fields: {item_id: integer, color: string, plain: boolean}}
+    optimistic: OPTIMISTIC
 
   models:
     endpoints:
