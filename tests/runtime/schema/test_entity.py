@@ -40,6 +40,17 @@ def read(response: dict[str, Any]) -> Article:
 # -- declaration -----------------------------------------------------------------------------------------------------
 
 
+def test_entity_pk_may_be_made_of_several_fields() -> None:
+    """A list of fields gives the compact JSON array of their texts, and nothing if one is absent."""
+
+    class Line(Entity, pk=["order", "number"]):
+        order: str = ""
+        number: int = 0
+
+    assert Line.__model__.pk({"order": "a", "number": 3}, None, None, ()) == '["a","3"]'
+    assert Line.__model__.pk({"order": "a"}, None, None, ()) is None
+
+
 def test_entity_pk_may_be_a_method_with_the_place() -> None:
     """`pk(self, parent, key, args)` gets where the record stands and the endpoint's arguments."""
 
