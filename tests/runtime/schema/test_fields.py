@@ -154,6 +154,18 @@ class Issue(Entity, pk=["owner", "number"]):
     title: str = ""
 
 
+def test_field_may_come_from_the_path() -> None:
+    """Where a record lacks it, it has the value of the path parameter, in lists too: one number is two issues."""
+    one: Any = RestEndpoint(path="/repos/:owner/issues/:number", schema=Issue)
+    every: Any = RestEndpoint(path="/repos/:owner/issues", schema=[Issue])
+    desk = Desk()
+    ada = desk.answer(every, [{"number": 1, "title": "A"}], {"owner": "ada"})[0]
+    eve = desk.answer(every, [{"number": 1, "title": "E"}], {"owner": "eve"})[0]
+    assert (ada.owner, eve.owner) == ("ada", "eve")
+    assert desk.data(one, {"owner": "eve", "number": 1}) is eve
+    assert desk.answer(one, {"number": 1, "owner": "zoe", "title": "Z"}, {"owner": "eve", "number": 1}).owner == "zoe"
+
+
 def test_fields_what_comes_from_the_path_is_never_sent() -> None:
     """Not by a body that has it, and not by an instance."""
     update: Any = RestEndpoint(path="/repos/:owner/issues/:number", method="PUT", schema=Issue)
