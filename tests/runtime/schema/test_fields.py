@@ -212,3 +212,42 @@ def test_fields_primary_key_may_stand_in_an_object() -> None:
     assert desk.store.state["entities"]["Service"].keys() == {"s"}
     with pytest.raises(ProcessingError, match="no usable primary key"):
         desk.answer(pods, [{"meta": None}])
+
+
+class Settings(Entity, pk=[]):
+    theme: str = ""
+
+
+def test_fields_empty_key_is_that_of_the_only_record() -> None:
+    """Whatever was asked, there is one copy, which answers calls without arguments."""
+    one: Any = RestEndpoint(path="/settings", schema=Settings)
+    me: Any = RestEndpoint(path="/me", schema={"settings": Settings})
+    desk = Desk()
+    found = desk.answer(me, {"settings": {"theme": "dark"}})["settings"]
+    assert desk.store.state["entities"]["Settings"].keys() == {"[]"}
+    assert desk.data(one) is found
+    assert found.pk() == "[]"
+
+
+class Line(Entity, pk_optional=True):
+    id: str = ""
+    text: str = ""
+    item: Issue | None = field(default=None, schema=Issue)
+
+
+def test_fields_record_without_key_may_be_an_instance_that_no_table_knows() -> None:
+    """With `pk_optional` it stays where it stands; one with a key is stored, and what is nested in either."""
+    lines: Any = RestEndpoint(path="/lines", schema={"lines": [Line], "best": Line})
+    desk = Desk()
+    answer = {
+        "lines": [{"text": "loose", "item": {"owner": "ada", "number": 1, "title": "A"}}, {"id": "l1", "text": "kept"}],
+        "best": {"text": "best"},
+    }
+    value = desk.answer(lines, answer)
+    for found in (value, desk.data(lines)):
+        assert [line.text for line in found["lines"]] == ["loose", "kept"]
+        assert found["best"].text == "best"
+        assert found["lines"][0].item.title == "A"
+        assert found["lines"][0].pk() is None
+    assert desk.store.state["entities"]["Line"].keys() == {"l1"}
+    assert desk.store.state["entities"]["Issue"].keys() == {'["ada","1"]'}
