@@ -104,6 +104,14 @@ def client_with(auth: Auth | None) -> type[Controller]:
     return Client
 
 
+def test_controller_client_token_goes_out_with_every_request_and_is_read_each_time() -> None:
+    server, tokens = asked(), iter(["one", None, "three"])
+    with Blog(client=server.sync, token=lambda: next(tokens)) as blog:
+        for number in "123":
+            blog.users.get(id=number)
+    assert server.sent("access-token") == ["one", None, "three"]
+
+
 @BOTH
 def test_controller_client_401_of_a_request_without_its_credential_is_reported(asynchronous: bool) -> None:
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
