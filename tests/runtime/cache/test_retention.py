@@ -163,6 +163,22 @@ def test_retention_index_entries_go_with_their_entity() -> None:
 # -- collection --------------------------------------------------------------------------------------------------------
 
 
+def test_retention_collecting_takes_entities_keys_and_their_times() -> None:
+    """In place and without notification; what is held when it happens stays; unknown ones are no matter."""
+    desk = Desk()
+    heard: list[int] = []
+    fill(desk, 1, 2)
+    release = desk.store.hold("GET /users/2", [("User", "2")])
+    desk.store.add_listener(lambda: heard.append(1))
+    desk.collect(("User", "1"), ("User", "2"), ("User", "9"), ("None", "1"), keys=("GET /users/1", "GET /users/2", "x"))
+    state = desk.store.state
+    assert (list(state["entities"]["User"]), list(state["entities_meta"]["User"])) == (["2"], ["2"])
+    assert (list(state["endpoints"]), list(state["meta"])) == (["GET /users/2"], ["GET /users/2"])
+    assert state["indexes"]["User"]["slug"] == {"s2": "2"}
+    assert heard == []
+    release()
+
+
 # -- nothing grows -----------------------------------------------------------------------------------------------------
 
 
