@@ -112,6 +112,22 @@ def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str
 # --- the witness ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("step", ["equal", "expire"])
+def test_conditional_equal_record_and_a_forced_expiry_leave_the_condition(step: str) -> None:
+    """What was written is what the response contained, so that all of it is there still."""
+    origin = Origin()
+    clock, controller = client(origin)
+    controller.fetch(Notes.get_list)
+    clock.advance(10)
+    if step == "equal":
+        controller.set(Note, {"id": "1", "text": "note 1", "seen": 1})
+    else:
+        controller.expire_all(Notes.get_list)
+    clock.advance(10)
+    controller.fetch(Notes.get_list)
+    assert origin.conditions[-1]
+
+
 @BOTH
 def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchronous: bool) -> None:
     """A 304 for what is no longer there leads to one request without a condition, whose answer counts."""
