@@ -180,6 +180,15 @@ def test_one_of_bodies_are_sent_by_the_type_that_they_are_of() -> None:
     assert encoded({"source": None}) == {"source": None}
 
 
+def test_one_of_instance_without_a_store_has_the_same_values() -> None:
+    """`from_js` of an entity chooses as a read does."""
+    payment = Payment.from_js(
+        {"id": 1, "source": {"kind": "card", "lastFour": "1"}, "target": {"id": 2, "type": "team"}}
+    )
+    assert isinstance(payment.source, Card)
+    assert isinstance(payment.target, Team)
+
+
 def test_one_of_what_is_no_list_of_types_is_rejected() -> None:
     """The error says what was found and what to write."""
     with pytest.raises(TypeError, match=r"OneOf takes a list of types, such as \[Card, Bank, str\]; found "):
