@@ -125,6 +125,13 @@ def test_envelope_that_is_absent_is_an_error_that_says_what_is_there(
     assert caught.value.status == 400
 
 
+def test_envelope_that_is_absent_in_the_response_to_a_change_says_that_the_change_was_made() -> None:
+    """The server has accepted it."""
+    endpoint = one(unwrap="data", name="Article.save", method="POST")
+    with pytest.raises(ProcessingError, match=r"it has: ok; the change was made$"):
+        called(endpoint, Asked({"ok": True}), asynchronous=False, id=1)
+
+
 def test_envelopes_text_in_place_of_a_record_is_an_error_that_names_what_ignores_it() -> None:
     """Many servers answer a change with `"OK"`."""
     with pytest.raises(ProcessingError, match="found 'OK'; .* ignore=True if its content does not matter"):
