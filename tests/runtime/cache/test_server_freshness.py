@@ -173,6 +173,15 @@ def test_server_freshness_after_must_revalidate_a_read_waits_and_a_failure_is_ra
         assert controller.read(rate, ONE).value == origin.asked
 
 
+def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing() -> None:
+    """What cannot be read allows nothing."""
+    clock, _, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=long"})
+    with closing(clock):
+        controller.read(rate, ONE)
+        clock.advance(10_001)
+        assert controller.read(rate, ONE).value == 2
+
+
 @pytest.mark.parametrize("failure", [503, httpx.ConnectError("refused")])
 def test_server_freshness_stale_if_error_excuses_for_so_long(failure: Any) -> None:
     """For n seconds a 5xx or no answer counts as soft, later as hard, whatever the policy for errors says."""
