@@ -98,3 +98,33 @@ def test_field_that_is_left_out_keeps_its_value_where_all_fields_are_needed() ->
         server.texts[1] = None
         session.call("notes.get_list")
         assert session.bound("notes.get").cached(id=1).text == "t1"
+
+
+@pytest.mark.parametrize(
+    ("type", "requests"),
+    [
+        ("string", ["GET /notes/1"]),
+        ("{type: string, default: none}", ["GET /notes/1"]),
+        ("{values: any}", ["GET /notes/1"]),
+        ("string?", []),
+        ("any", []),
+    ],
+)
+def test_field_that_cannot_be_null_is_required(type: str, requests: list[str]) -> None:
+    """A record of a summary is a response to `get` if it has all fields that are never null, and so never left out."""
+    spec = f"""
+options: {{needs: required}}
+entities:
+  Summary: {{key: Note, fields: {{id: integer, title: string}}}}
+  Note: {{extends: Summary, fields: {{more: {type}}}}}
+resources:
+  notes: {{path: /notes/:id, schema: Note, endpoints: {{get_list: {{schema: [Summary]}}}}}}
+"""
+
+    def server(method: str, target: str, body: Any) -> Any:
+        note = {"id": 1, "title": "a"}
+        return [note] if target == "/notes" else {**note, "more": "b"}
+
+    with small(spec, server) as session:
+        session.call("notes.get_list")
+        assert session.requests("notes.get", id=1) == requests

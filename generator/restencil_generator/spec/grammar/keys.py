@@ -991,8 +991,9 @@ ROWS: Final = (
         otherwise="true"),
     Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
         "The fields that a record from another response must have, so that `get` returns it without a request: `all` "
-        "that are declared, a list of them (not in the spec, which has no entity), or `required`: those without `?` "
-        "and `default`, for servers that omit null values, where each other field that is missing is null.",
+        "that are declared, a list of them (not in the spec, which has no entity), or `required`: those that "
+        "cannot be null, so without `?`, `default: null` and the type `any`, for servers that omit null values, where "
+        "each other field that is missing is null.",
         otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
         "Whether the next request for a response with `ETag` or `Last-Modified` is conditional.", otherwise="true",
