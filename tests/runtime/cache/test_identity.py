@@ -19,37 +19,9 @@ class Author(Entity):
 
 author: Any = RestEndpoint(path="/authors/:id", schema=Author)
 authors: Any = RestEndpoint(path="/authors", schema=[Author])
-gone: Any = RestEndpoint(path="/gone", method="POST", schema=[schema.Invalidate(Author)])
 
 
 # -- rings -----------------------------------------------------------------------------------------------------------
-
-
-class Person(
-    Entity,
-    schema={
-        "friend": schema.Lazy(lambda: Person),
-        "friends": [schema.Lazy(lambda: Person)],
-        "boss": schema.Lazy(lambda: Person),
-        "team": schema.Lazy(lambda: Team),
-    },
-):
-    id: str = ""
-    name: str = ""
-    friend: Person | None = None
-    friends: list[Person] = []
-    boss: Any = {}  # required, as an empty dict counts
-    team: Team | None = None
-
-
-class Team(Entity, schema={"members": schema.Collection([Person]), "lead": Person}):
-    id: str = ""
-    name: str = ""
-    members: list[Person] = []
-    lead: Any = {}  # required
-
-
-people: Any = RestEndpoint(path="/people", schema=[Person])
 
 
 def test_identity_read_that_fails_leaves_nothing_half_built() -> None:

@@ -26,7 +26,6 @@ from restencil import (
 )
 
 ROOT = "https://news.example"
-Answer = Callable[[Any], Any]
 
 
 class Article(Entity):

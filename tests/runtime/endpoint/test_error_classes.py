@@ -16,7 +16,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.worlds import BOTH
 
 import restencil
-from restencil import Entity, NetworkError, Record, RestEndpoint, field
+from restencil import NetworkError, Record, RestEndpoint, field
 
 pytestmark = pytest.mark.network
 
@@ -31,10 +31,6 @@ class Problem(Record):
 class Missing(Record):
     what: str = field(required=True, wire="whatIsMissing")
     since: datetime.datetime | None = None
-
-
-class Article(Entity):
-    id: int = 0
 
 
 class StatusError(restencil.StatusError):

@@ -40,9 +40,9 @@ def client_of(auth: Any, name: str = "Shop") -> Any:
     return type(name, (restencil.Controller,), {"_api": restencil.Api(url_prefix=API, auth=auth)})
 
 
-def endpoint(path: str = "/things/:id", **options: Any) -> Any:
+def endpoint(**options: Any) -> Any:
     """Something to ask for."""
-    return restencil.RestEndpoint(url_prefix=API, path=path, name="things.get", **options)
+    return restencil.RestEndpoint(url_prefix=API, path="/things/:id", name="things.get", **options)
 
 
 GET = endpoint()
@@ -138,9 +138,7 @@ def test_auth_schemes_option_has_one_form(auth: Any) -> None:
         endpoint(auth=auth)
 
 
-def test_auth_schemes_what_a_request_misses_is_said_once_and_with_its_refusal(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auth_schemes_what_a_request_misses_is_said_once_and_with_its_refusal(caplog: pytest.LogCaptureFixture) -> None:
     """The names of arguments and variables, and no secret; nothing is said where the endpoint needs none."""
     server = Asked(as_json({"error": "no"}, status=401))
     with caplog.at_level(logging.WARNING), Shop(client=server.sync, key="s3cret") as client:

@@ -99,7 +99,7 @@ class Token(RestEndpoint):
         return {**headers, "Access-Token": "s3cret", "Authorization": "Bearer s3cret", "Cookie": "own=s3cret"}
 
 
-def redirecting(location: Callable[[], str], status: int = 302, once: bool = True) -> Callable[[Arrived], Reply]:
+def redirecting(location: Callable[[], str], status: int = 302) -> Callable[[Arrived], Reply]:
     def handler(request: Arrived) -> Reply:
         if request.target.startswith("/from"):
             return Reply(status, headers={"Location": location(), "Set-Cookie": "jar=s3cret"})

@@ -21,7 +21,7 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
-from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key, schema
+from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key
 from restencil.schema.record import to_wire
 
 if TYPE_CHECKING:
@@ -553,18 +553,6 @@ class Person:
 class Comment:
     id: int
     parent: Comment | None = None
-
-
-class Book(Entity):
-    id: int = 0
-    notes: Any = field(default=[], schema=[schema.Lazy(lambda: Note)])
-
-
-@restencil.entity
-@attrs.frozen
-class Note:
-    id: int
-    book: Book | None = None
 
 
 # -- FastAPI ---------------------------------------------------------------------------------------------------------

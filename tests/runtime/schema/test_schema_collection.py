@@ -54,11 +54,6 @@ def adding(adder: Any, path: str = "/todos") -> AnyEndpoint:
 
 
 get_list = listed()
-push = adding(TODOS.push)
-
-
-def ids(found: Any) -> list[Any]:
-    return [item.id for item in found]
 
 
 # -- identity --------------------------------------------------------------------------------------------------------
