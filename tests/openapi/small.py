@@ -82,53 +82,9 @@ def spec(paths: Mapping[str, Mapping[str, Any]], schemas: Mapping[str, Any] | No
     return result.tree.value
 
 
-ORDER = record("id", id="string", total="number")
 ITEM = record("id", "done", id="integer", done="boolean", state={"type": "string", "enum": ["open", "closed"]})
 
 
 def whole(result: Made) -> Any:
     """The spec that was made, as plain values."""
     return result.tree.value
-
-
-def crud(path: str, item: str, schema: Any, **more: Any) -> dict[str, Any]:
-    """A list and an item of one schema."""
-    return {path: {"get": operation(many(schema))}, f"{path}/{{{item}}}": {"get": operation(schema), **more}}
-
-
-def comment(result: Made, node: str) -> str:
-    """The comment on a node."""
-    return result.tree.comments.get(tuple(node.split(".")), "")
-
-
-def by_post(body: Any = None, status: str = "200", answer: Any = None, **more: Any) -> Any:
-    """What an import makes of `POST /flows/filter` beside the items of its list."""
-    flow = record("id", id="string", name="string")
-    post = operation(answer or many(ref("Flow")), body=body or record(names=many({"type": "string"})), status=status)
-    paths = {"/flows/{id}": {"get": operation(ref("Flow"))}, "/flows/filter": {"post": {**post, **more}}}
-    result = made(paths, {"Flow": flow})
-    assert not [each for each in result.document.findings if each.code.startswith("import-")]
-    (endpoint,) = whole(result)["resources"]["flows"]["endpoints"].items()
-    return endpoint[1], comment(result, f"resources.flows.endpoints.{endpoint[0]}.side_effect")
-
-
-def body_of(**members: str) -> Any:
-    """A body whose members have these types, none of them required."""
-    return {"type": "object", "properties": {name: {"type": type} for name, type in members.items()}}
-
-
-def written(result: Made, *node: str) -> Any:
-    """What is written of a node; of the whole spec without one."""
-    return result.tree.get(node)
-
-
-def parameter(name: str, **schema: Any) -> dict[str, Any]:
-    """A query parameter; `description` is its own."""
-    description = schema.pop("description", "")
-    return {"name": name, "in": "query", "description": description, "schema": schema}
-
-
-def listed(schema: Any, **get: Any) -> Made:
-    """What an import makes of a list of items and of one of them; `get` is said of the list."""
-    paths = {"/items": {"get": operation(many(ref("Item")), **get)}, "/items/{id}": {"get": operation(ref("Item"))}}
-    return made(paths, {"Item": schema})

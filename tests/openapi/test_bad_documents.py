@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.openapi.documents import REF, mixed
-from tests.openapi.small import made, many, operation, record, ref
+from tests.openapi.small import made, operation, record, ref
 
 from restencil_generator.openapi.import_job import Imported, prepare
 from restencil_generator.openapi.options import Job, Options
@@ -120,17 +120,6 @@ def test_bad_document_path_of_very_many_parameters_is_left_out() -> None:
     assert [operation.path for operation in result.document.operations] == ["/x"]
 
 
-def test_bad_document_path_with_adjacent_parameters_is_left_out() -> None:
-    """A path whose parameters have no text between them is left out, with its reason, and the rest is imported."""
-    paths = {"/x/{a}{b}": {"get": operation({"type": "string"})}, "/{a}-{b}": {"get": operation({"type": "string"})}}
-    result = made(paths)
-    assert [each.reason for each in result.document.left_out] == [
-        "its path has two parameters without text between them: nothing tells where the first one ends"
-    ]
-    assert [operation.path for operation in result.document.operations] == ["/{a}-{b}"]
-    assert "import-mistake" not in {finding.code for finding in result.document.findings}
-
-
 def test_bad_document_errors_without_a_name_are_called_like_their_endpoint() -> None:
     """Many different errors without a name have short names of their own."""
     paths = {}
@@ -156,45 +145,3 @@ def test_bad_document_many_types_and_members_of_one_name_have_short_names() -> N
     objects: Any = result.tree.value["objects"]
     assert max(map(len, objects)) < 100
     assert not [each for each in result.document.findings if each.code.startswith("import-")]
-
-
-KINDS = {"oneOf": [record("a", a="string"), record("b", b="string")]}
-TAGGED = {**KINDS, "discriminator": {"propertyName": "kind"}}
-PARTY = {
-    "oneOf": [ref("Person"), ref("Company")],
-    "discriminator": {"propertyName": "kind", "mapping": {"person": "#/components/schemas/Person"}},
-}
-
-
-@pytest.mark.parametrize(
-    ("paths", "more"),
-    [
-        ({"/\u65e5\u672c/{id}": {"get": operation(record("id", id="string"))}}, {}),
-        ({"/x": {"get": operation(record(a={"oneOf": [TAGGED, {"type": "integer"}]}))}}, {}),
-        ({"/x": {"get": operation(parameters=[{"name": "a b", "in": "header", "schema": {}}])}}, {}),
-        (
-            {"/x": {"post": operation(requestBody={"content": {"application/x-www-form-urlencoded": {
-                "schema": record(a=many(KINDS), b={"type": "object", "additionalProperties": KINDS})
-            }}})}},
-            {},
-        ),
-        (
-            {"/parties/{id}": {"get": operation(ref("Party"))}, "/firms/{id}": {"get": operation(ref("Party"))}},
-            {"Party": PARTY, "Person": record("id", "kind", id="string", kind="string"),
-             "Company": record("id", "kind", id="string", kind="string", size="integer")},
-        ),
-    ],
-    ids=["name without case", "choice in a choice", "name of a header", "choices in a form", "two paths of a choice"],
-)  # fmt: skip
-def test_bad_document_importer_takes_nothing_out_that_it_wrote_itself(paths: Any, more: Any) -> None:
-    """What the check would refuse is not written."""
-    result = made(paths, more)
-    assert [each.message for each in result.document.findings if each.code.startswith("import-")] == []
-    assert result.document.left_out == []
-
-
-def test_bad_document_key_in_a_header_that_http_does_not_allow_is_not_carried() -> None:
-    """The document says where the key goes by a name that no request can have."""
-    schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "a b"}}, "schemas": {}}
-    result = made({"/x": {"get": operation()}}, security=[{"key": []}], components=schemes)
-    assert [each.code for each in result.document.findings] == ["auth-not-carried", "no-resources"]
