@@ -200,66 +200,10 @@ _OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name 
 # ------------------------------------------------------------------------------------------------------------- modules
 
 
-def test_plan_entity_stands_next_to_its_one_resource() -> None:
-    """An entity of one resource is in that resource's module; of none or several, or of a family, in `_entities`."""
-    files = rendered("""
-        entities:
-          Mine: {fields: {id: integer}}
-          Shared: {fields: {id: integer}}
-          Alone: {fields: {id: integer}}
-          Child: {extends: Parent, fields: {}}
-          Parent: {fields: {id: integer}}
-        resources:
-          mines: {path: /a/:id, schema: Mine}
-          ones: {path: /b/:id, schema: Shared}
-          twos: {path: /c/:id, schema: Shared}
-          children: {path: /d/:id, schema: Child}
-        """)
-    has_line(files["mines.py"], "class Mine(restencil.Entity):")
-    shared = files["_entities.py"]
-    assert [line.split("(")[0] for line in shared.splitlines() if line.startswith("class ")] == [
-        "class Alone",
-        "class Parent",
-        "class Child",
-        "class Shared",
-        "class ChildBody",
-        "class SharedBody",
-    ]
-
-
 # ------------------------------------------------------------------------------------------------------------ entities
 
 
 # ----------------------------------------------------------------------------------------------------------- resources
-
-
-def test_plan_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
-    """The list of the kind is that of the shortest path; others say their place, whatever resource they are of."""
-    files = rendered("""
-        entities: {Task: {fields: {id: integer, title: string}}}
-        resources:
-          archived: {path: "/archive/:id", schema: Task}
-          mine: {path: "/users/:user/tasks/:id", schema: Task}
-          tasks:
-            path: /tasks/:id
-            schema: Task
-            endpoints:
-              recent: {path: /tasks/recent, schema: {collection: [Task]}}
-              search: {path: /tasks/search, method: POST, schema: {collection: [Task]}, body: {text: string}}
-              again: {path: /tasks, schema: {collection: [Task]}}
-          users:
-            path: /users/:id
-            schema: {entity: User, fields: {id: integer}}
-            endpoints:
-              assigned: {path: /assigned, schema: {object: {items: {collection: [Task]}, total: integer}}}
-              followers: {path: /users/:id/followers, schema: {collection: [User]}}
-        """)
-    apart = {name: re.findall(r'apart="([^"]*)"', text) for name, text in files.items() if "apart=" in text}
-    assert apart == {
-        "archived.py": ["/archive"],
-        "tasks.py": ["/tasks/recent", "/tasks/search"],
-        "users.py": ["/assigned", "/users/:id/followers"],
-    }
 
 
 def test_plan_default_inside_of_a_default_comes_first() -> None:
