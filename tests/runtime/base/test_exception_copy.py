@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import pickle
+import threading
 import weakref
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import same_error
 
@@ -129,3 +131,31 @@ def test_exception_copy_store_holds_no_frame_of_a_failed_fetch() -> None:
         gc.collect()
         assert len(seen) == 2 and [reference() for reference in seen] == [None, None]
         assert isinstance(controller.get_error(get, id="1"), Odd)
+
+
+def test_exception_copy_waiters_for_one_request_gets_an_error_of_their_own() -> None:
+    """Three threads, one request, three errors, which all show where it failed."""
+    go = threading.Event()
+
+    def respond(request: Any) -> Any:
+        go.wait(PATIENCE)
+        raise OSError("down")
+
+    get: Any = RestEndpoint(path="/users/:id", url_prefix="http://case.test", schema=User)
+    caught: list[BaseException] = []
+    with Controller(client=Asked(respond).sync) as controller:
+
+        def call() -> None:
+            try:
+                controller.fetch(get, id="1")
+            except Exception as error:
+                caught.append(error)
+
+        threads = [threading.Thread(target=call) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        go.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert len({id(error) for error in caught}) == 3
+    assert len({(type(error), str(error)) for error in caught}) == 1

@@ -410,6 +410,15 @@ def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_
     flaky.clock.close()
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_network_idempotent_mutations_are_retried_without_a_key(method: str) -> None:
+    endpoint = RestEndpoint(url_prefix="http://mock", path="/users/:id", method=method, body=None)
+    flaky = Flaky(503, 200)
+    flaky.controller(retries=steady()).fetch(endpoint, {"id": "1"})
+    assert len(flaky.times) == 2
+    assert all("idempotency-key" not in request.headers for request in flaky.server.requests)
+
+
 def test_network_budget_bounds_retries_to_a_share_of_the_requests() -> None:
     flaky = Flaky(503)
     controller = flaky.controller(retries=steady(1, budget=RetryBudget(ratio=0.5, reserve=2)))

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from restencil import Controller, Entity, Form, RestEndpoint
+from restencil.endpoint.page_styles import pagination_of
 from restencil.schema import Collection
 from restencil.testing import Answer, FakeClock, MockServer
 
@@ -71,3 +72,18 @@ def test_page_styles_form_stays_a_form() -> None:
         {"q": "x", "limit": "2", "offset": "2"},
         {"q": "x", "limit": "2", "offset": "3"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("pagination", "message"),
+    [
+        ({"style": "pages"}, "pagination style 'pages' of 'search' is unknown; expected one of link, cursor, page"),
+        ({"style": "page", "in": "header"}, '"in" in the pagination of \'search\' must be "query" or "body", not'),
+        (3, "pagination of 'search' is 3; expected a string, a function or a mapping"),
+    ],
+)
+def test_page_styles_options_that_cannot_be_are_errors(pagination: Any, message: str) -> None:
+    """They say what was given and what is expected."""
+    with pytest.raises(TypeError) as raised:
+        pagination_of(search(pagination=pagination))
+    assert str(raised.value).startswith(message)

@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import io
 import math
 import uuid
 from collections import deque
@@ -267,6 +268,18 @@ def test_rest_form_body_null_in_json_is_sent() -> None:
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": {"b": None}, "c": [{"d": None}]}))
     assert b'{"b":null}' in asked.last.content
     assert b'{"d":null}' in asked.last.content
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
+    """A file body goes out itself, under both clients."""
+    asked = Asked()
+    client = asked.of(asynchronous)
+    made = RestEndpoint(path="/a", method="PUT", client=client)({}, io.BytesIO(b"x" * 100_000))
+    if asynchronous:
+        asyncio.run(made)
+    assert len(asked.last.content) == 100_000
+    assert "content-type" not in asked.last.headers
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------

@@ -98,6 +98,17 @@ def test_body_that_unfolds_takes_no_more_than_twice_the_limit(coding: str, world
 
 
 @linux
+@pytest.mark.parametrize(("world", "status"), [("sync", 200), ("async", 404)])
+def test_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: str, status: int) -> None:
+    """Also that of an error."""
+    size = 32 * MEGABYTE
+    reply = Reply(status, body=packed(gzipped, size), headers={"Content-Encoding": "gzip"})
+    came, memory = measured(reply, limit=size, world=world, form="whole")
+    assert came == (str(size) if status == 200 else "NotFoundError")
+    assert memory < 2 * size + SLACK
+
+
+@linux
 @pytest.mark.parametrize("world", ["sync", "async"])
 def test_body_memory_stream_has_no_limit(world: str) -> None:
     """Little of it is in memory at a time."""

@@ -25,11 +25,12 @@ from starlette.testclient import TestClient
 from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked
-from tests.runtime.servers import Server
+from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, controller_of, running
 
 import restencil
 from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, create_resource
+from restencil.http.library import library_of
 from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
 
@@ -52,6 +53,16 @@ NOPE: RestEndpoint[..., Any] = RestEndpoint(path="/nope")
 def module_of(client: object) -> str:
     """The library that a client is of."""
     return type(client).__module__.partition(".")[0]
+
+
+@EITHER
+def test_libraries_client_that_is_given_contains_its_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever argument and environment say: they choose where there is no client."""
+    other = next(word for word in LIBRARIES if word != name)
+    monkeypatch.setenv(VARIABLE, other)
+    with MODULES[name].Client() as client, contextlib.closing(SyncTransport(client, http=other)) as transport:
+        assert transport.client is client
+        assert library_of(transport.client).name == name
 
 
 # -- which one --------------------------------------------------------------------------------------------------------
@@ -243,6 +254,38 @@ def test_libraries_test_client_of_starlette_works() -> None:
             controller.fetch(NOPE)
 
 
+@EITHER
+@BOTH
+def test_libraries_subclasses_and_transports_of_applications_work(name: str, asynchronous: bool) -> None:
+    """A class of one's own that sends in its own way is asked; its library is that of its base."""
+    module = MODULES[name]
+    sent: list[str] = []
+
+    class Blocking(module.Client):  # type: ignore[misc, name-defined]  # a module that is a parameter
+        def send(self, request: Any, **options: Any) -> Any:
+            sent.append(request.method)
+            return super().send(request, **options)
+
+    class Awaiting(module.AsyncClient):  # type: ignore[misc, name-defined]  # a module that is a parameter
+        async def send(self, request: Any, **options: Any) -> Any:
+            sent.append(request.method)
+            return await super().send(request, **options)
+
+    def answer(request: Any) -> Any:
+        return module.Response(200, json={"id": "1", "name": type(request).__mro__[-2].__module__})
+
+    client: Any
+    if asynchronous:
+        client = Awaiting(transport=module.ASGITransport(APP))
+    else:
+        client = Blocking(transport=module.MockTransport(answer))
+    controller = controller_of(asynchronous, client=client)
+    with running(client, controller) as run:
+        name_seen = run(controller.fetch(Users.get, id="1")).name
+    assert name_seen.startswith("restencil/" if asynchronous else name)
+    assert sent == ["GET"]
+
+
 # -- where they differ ------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +324,29 @@ for core in ("httpx", "httpx2", "httpcore", "httpcore2"):
 """
     assert program(code, "httpx") == ["1", "0", "1", "0"]
     assert program(code, "httpx2") == ["0", "1", "0", "1"]
+
+
+@EITHER
+@BOTH
+def test_libraries_method_query_may_be_declared(name: str, asynchronous: bool) -> None:
+    """A read with a body: after a 302 httpx2 asks with method and body once more, httpx, which knows no QUERY, GETs."""
+
+    def handler(request: Arrived) -> Reply:
+        if request.target == "/from":
+            return Reply(302, headers={"Location": "/to"})
+        return Reply(body=b'["%s", "%s"]' % (request.method.encode(), request.body.hex().encode()))
+
+    with Server(handler) as server:
+        endpoint = RestEndpoint(url_prefix=server.url, path="/from", method="QUERY", side_effect=False)
+        there = endpoint.extend(path="/to")
+        body = {"q": 1}
+
+        controller = controller_of(asynchronous, http=name)
+        with running(controller) as run:
+            direct, redirected = run(controller.fetch(there, body)), run(controller.fetch(endpoint, body))
+        sent = b'{"q":1}'.hex()
+        assert direct == ["QUERY", sent]
+        assert redirected == (["QUERY", sent] if name == "httpx2" else ["GET", ""])
 
 
 @pytest.mark.network

@@ -39,6 +39,24 @@ def lines_of(stream: Any, asynchronous: bool) -> Any:
         return list(stream.iter_lines())
 
 
+NOWHERE = ["js:", "js:1", "mailto:x", "data:,x", "file:///etc/passwd", "http://a:b/", "\x01", "x" * 70_000]
+
+
+@pytest.mark.network
+@BOTH
+@pytest.mark.parametrize("location", NOWHERE, ids=lambda location: repr(location[:20]))
+def test_malformed_responses_redirect_to_no_url_has_the_status_of_the_redirect(
+    location: str, asynchronous: bool
+) -> None:
+    """Whatever the HTTP library makes of such a Location, it is a NetworkError that says so."""
+    with Server(lambda request: Reply(307, headers={"Location": location})) as server:
+        with pytest.raises(NetworkError, match="is not a valid URL") as caught:
+            called(RestEndpoint(path="/from", url_prefix=server.url), asynchronous)
+    assert caught.value.status == 307
+    assert caught.value.response is not None
+    assert caught.value.response.headers["location"] == location
+
+
 # -- redirects to nowhere ---------------------------------------------------------------------------------------------
 
 

@@ -243,6 +243,13 @@ def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_w
             controller.fetch(resource_of(kind.article, served.url).get, id=1)
 
 
+@pytest.mark.parametrize("name", ["pydantic", "msgspec", "dataclass", "attrs"])
+def test_declared_classes_value_that_does_not_fit_is_an_error(name: str) -> None:
+    """It says which entity cannot be built, and what the class said."""
+    with pytest.raises(ProcessingError, match=r"Article '?1'?"):
+        stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
+
+
 @BOTH
 @pytest.mark.parametrize("count", [3, 40])
 def test_declared_classes_list_with_a_value_that_does_not_fit_raises_until_another_comes(
@@ -495,6 +502,19 @@ def test_declared_classes_strings_that_are_values_are_no_names() -> None:
         notes: list[Annotated[Literal["a"], "said"]] = []
 
     assert stored(Marked, {"id": 1, "status": "live", "notes": ["a"]}).status == "live"
+
+
+def test_declared_classes_model_that_refers_to_what_is_nowhere_has_to_be_reported() -> None:
+    """pydantic itself could not use it."""
+
+    @restencil.entity
+    class Lost(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        part: Fraction | None = None
+
+    with pytest.raises(ProcessingError, match="the type of field 'part' of Lost is unknown"):
+        stored(Lost, {"id": 1})
 
 
 def test_declared_classes_circle_in_the_data_says_what_to_do() -> None:

@@ -112,6 +112,17 @@ def test_collection_item_of_an_unknown_kind_is_compared_by_its_value() -> None:
     assert desk.table("[Link;Post]")["{}"] == [{"type": "zz", "n": [1]}, {"type": "zz", "n": [2]}]
 
 
+def test_collection_adders_that_do_not_fit_are_rejected() -> None:
+    """`assign` of a list, `push` and `unshift` of a map raise ValueError and name what fits."""
+    for collection, word, fits in (
+        (TODOS, "assign", "push or unshift"),
+        (MAP, "push", "assign"),
+        (MAP, "unshift", "assign"),
+    ):
+        with pytest.raises(ValueError, match=f"{word}: this Collection is a .*; use {fits}"):
+            getattr(collection, word)
+
+
 # -- filter ----------------------------------------------------------------------------------------------------------
 
 
