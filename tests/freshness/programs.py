@@ -214,6 +214,11 @@ READS: Final[Reads] = (
     ("notes.get_list", {"item_id": 1}),
     ("notes.get_list", {"item_id": 2}),
     ("notes.get", {"item_id": 1, "id": 1}),
+    *(("docs.get", {"doc": name}) for name in ("d1", "one", "two")),
+    ("docs.get_list", {}),
+    *(("docs.by_slug", {"slug": slug}) for slug in ("one", "two")),
+    *(("parts.get_list", {"doc": name}) for name in ("d1", "one", "two")),
+    *(("parts_by_slug.get_list", {"slug": slug}) for slug in ("one", "two")),
     *(("settings.get", {"item_id": pk}) for pk in (1, 2, 4)),
     ("models.get", {"name": "m"}),
     ("models.get", {"name": "n"}),
@@ -286,6 +291,10 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "notes.create",
             "notes.partial_update",
             "notes.delete",
+            "docs.create",
+            "docs.partial_update",
+            "docs.delete",
+            "parts.create",
             "settings.partial_update",
             "settings.update",
             "models.create",
@@ -293,7 +302,7 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             "models.stage",
             "models.delete",
         ),
-        (16, 26, 7, 11, 6, 3, 3, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 3, 2, 2, 3, 1, 1, 3, 2, 1),
+        (16, 26, 7, 11, 6, 3, 3, 2, 1, 3, 3, 2, 5, 7, 4, 4, 4, 4, 2, 6, 3, 3, 2, 2, 3, 4, 2, 2, 3, 1, 1, 3, 2, 1),
     )[0]
     match name.split("."):
         case ["items", "create"]:
@@ -330,6 +339,12 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
             arguments = {"item_id": 1, "id": chance.choice((1, 2)), "body": {"text": chance.choice("vw")}}
         case ["notes", "delete"]:
             arguments = {"item_id": 1, "id": chance.choice((1, 2))}
+        case ["docs", "create"]:
+            arguments = {"body": {"slug": chance.choice(("one", "two")), "text": "a"}}
+        case ["docs" | "parts", kind]:
+            slug = {"slug": chance.choice(("one", "two"))} if kind == "partial_update" and chance.random() < 0.6 else {}
+            arguments = {"doc": chance.choice(("d1", "one", "two")), "body": {"text": chance.choice("bc"), **slug}}
+            arguments = {"doc": arguments["doc"]} if kind == "delete" else arguments
         case ["settings", *_]:
             arguments = {"item_id": pk, "body": {"color": chance.choice(("red", "blue"))}}
         case ["models", "create"]:

@@ -95,6 +95,8 @@ class Server:
         self.teams: dict[int, Row] = {1: {"name": "red", "motto": "go"}, 2: {"name": "blue", "motto": None}}
         self.notes: dict[int, Row] = {1: {"item_id": 1, "text": "x"}, 2: {"item_id": 1, "text": "y"}}
         self.models: dict[str, Row] = {name: {"text": f"the {name}", "stage": "none"} for name in ("m", "n")}
+        self.docs: dict[str, Row] = {"d1": {"slug": "one", "text": "x"}}
+        self.parts: dict[int, Row] = {1: {"doc": "d1", "text": "p"}}
         self.visits: Counter[int] = Counter()
         self.colors: dict[int, str] = {}
         self.next = {"items": manners.items + 1, "users": 3, "teams": 3, "notes": 3}
@@ -161,6 +163,14 @@ class Server:
                 return [self.team(pk) for pk in sorted(self.teams)], {}
             case ["teams", pk]:
                 return (self.team(int(pk)) if int(pk) in self.teams else None), {}
+            case ["docs"]:
+                return [{"id": pk, **row} for pk, row in sorted(self.docs.items())], {}
+            case ["docs", "slug", name] | ["docs", name]:
+                doc = self._doc(name, is_slug=len(parts) == 3)
+                return ({"id": doc, **self.docs[doc]} if doc else None), {}
+            case ["docs", "slug", name, "parts"] | ["docs", name, "parts"]:
+                doc = self._doc(name, is_slug=len(parts) == 4)
+                return [{"id": pk, **row} for pk, row in sorted(self.parts.items()) if row["doc"] == doc], {}
             case ["models", "get"]:
                 name = query["name"]
                 return (self.model(name) if name in self.models else None), {}
@@ -180,6 +190,10 @@ class Server:
                 if name != "order"
             )
         ]
+
+    def _doc(self, name: str, *, is_slug: bool = False) -> str | None:
+        """The key of the document with this key or slug."""
+        return next((pk for pk, row in self.docs.items() if name == row["slug"] or (name == pk and not is_slug)), None)
 
     def in_pages(self) -> list[int]:
         """The keys of all items in the order of the paged lists."""
@@ -342,6 +356,22 @@ class Server:
                 return self._create(table, body, outcome, upserts=self.manners.upserts and len(parts) == 1)
             case _, [("items" | "users" | "teams") as table, pk] if pk.isdigit():
                 return self._one(method, table, int(pk), body, outcome)
+            case _, ["docs", *rest]:
+                doc = self._doc(rest[0]) if rest else f"d{len(self.docs) + 1}"
+                if doc is None or any(
+                    row["slug"] == (body or {}).get("slug") and pk != doc for pk, row in self.docs.items()
+                ):
+                    return _NOT_FOUND if doc is None else Response(409, {"error": "taken"})
+                if len(rest) == 2:
+                    pk = max(self.parts, default=0) + 1
+                    self.parts[pk] = {"doc": doc, "text": body["text"]}
+                    return self._said({"id": pk, **self.parts[pk]}, outcome, body)
+                if method == "DELETE":
+                    del self.docs[doc]
+                    self.parts = {pk: row for pk, row in self.parts.items() if row["doc"] != doc}
+                    return self._empty(outcome)
+                self.docs.setdefault(doc, {"slug": "", "text": ""}).update(body)
+                return self._said({"id": doc, **self.docs[doc]}, outcome, body)
             case "POST", ["models", "create"]:
                 if body["name"] in self.models and not self.manners.upserts:
                     return Response(409, {"error": "exists"})

@@ -60,6 +60,8 @@ entities:
     fields: {id: integer, name: string, motto: string?}
   Note:
     fields: {id: integer, item_id: integer, text: string}
+  Doc: {fields: {id: string, slug: string, text: string}}
+  Part: {fields: {id: integer, doc: string, text: string}}
   Model:
     pk: name
     fields: {name: string, text: string, stage: string}
@@ -143,6 +145,14 @@ PAGED
   notes:
     path: /items/:item_id/notes/:id
     schema: Note
+
+  docs:
+    path: /docs/:doc
+    schema: Doc
+    endpoints:
+      by_slug: {path: /docs/slug/:slug, schema: Doc, params: {slug: {field: slug}}}
+  parts: {path: /docs/:doc/parts/:id, schema: Part}
+  parts_by_slug: {path: /docs/slug/:slug/parts/:id, schema: Part}
 
   settings:
     path: /items/:item_id/settings
