@@ -65,12 +65,16 @@ def fresh(session: Session, name: str, **arguments: Any) -> bool:
         ("items.create", {"body": {"title": "new"}}, (True, False, False)),
         ("items.change_many", {"body": {"kind": "a", "change": {"rank": 5}}}, (True, True, True)),
         ("users.partial_update", {"id": 1, "body": {"name": "cy"}}, (False, False, False)),
+        ("teams.adopt", {"id": 1, "body": {"kind": "a"}}, (True, True, False)),  # 1 may be the key of an item
     ],
 )
 def test_result_without_entities_is_stale_after_a_change_of_its_resource(
     session: Session, change: str, arguments: dict[str, Any], is_stale: tuple[bool, bool, bool]
 ) -> None:
-    """It stays fresh only if it is below the path of one record, and the change is of another."""
+    """It stays fresh only if it is below the path of one record, and the change is of another.
+
+    Another resource (`POST /teams/1/adopt`) may change its entity too.
+    """
     reads: tuple[tuple[str, dict[str, Any]], ...] = (
         ("items.titles", {}),
         ("items.visits", {"id": 1}),
