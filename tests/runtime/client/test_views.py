@@ -85,6 +85,24 @@ def test_views_options_that_differ_give_different_views() -> None:
     assert len({id(view) for view in held}) == 6
 
 
+@pytest.mark.parametrize(
+    ("fine", "refused"),
+    [({"retries": 1}, {"retries": True}), ({"timeout": 1}, {"timeout": True}), ({"retries": 1}, {"retries": 1.0})],
+    ids=["retries", "timeout", "float"],
+)
+def test_views_what_is_rejected_is_so_whatever_was_requested_before(
+    fine: dict[str, Any], refused: dict[str, Any]
+) -> None:
+    """Python finds True, 1.0 and 1 equal; a mistake is told all the same."""
+    news = Blog()
+    held = news.with_options(**fine)
+    with pytest.raises(TypeError, match=f"{next(iter(refused))} of with_options is a"):
+        news.with_options(**refused)
+    with pytest.raises(TypeError, match="vary of with_options"):
+        news.with_options(vary=1, **fine)  # type: ignore[arg-type]  # the mistake
+    assert news.with_options(**fine) is held
+
+
 def test_views_no_options_are_no_view() -> None:
     """None means "as before"; so does the token that the client has."""
     news = Blog(token="secret")
