@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.runtime.doubles import Desk
+
 from restencil import Controller, Entity, Resource, create_resource, rest_list
 from restencil.endpoint.typing import ControllerType
 
@@ -28,6 +30,22 @@ def test_pages_explain_reports_of_the_page() -> None:
     explanation = controller.explain(Things.get_list.get_page, page=2)
     assert explanation.found and explanation.entities == (("PagesThing", "2"),)
     assert "it is a page: `get_page` always fetches it" in str(explanation)
+
+
+def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
+    """Two threads may store what came in another order than it came."""
+    desk = Desk()
+    listed, page = Things.get_list, Things.get_list.get_page
+    desk.answer(listed, [{"id": "1"}], {})
+    desk.now += 20
+    desk.answer(listed, [{"id": "1"}], {})
+    expires_at = desk.store.state["meta"][listed.key()]["expires_at"]
+    desk.now -= 10
+    desk.answer(page, [{"id": "2"}], {"page": 2})
+    assert desk.store.state["meta"][listed.key()]["expires_at"] == expires_at
+    desk.now += 30
+    desk.answer(page, [{"id": "2"}], {"page": 2})
+    assert desk.store.state["meta"][listed.key()]["expires_at"] == expires_at + 20
 
 
 class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pagination_field="_page"):
