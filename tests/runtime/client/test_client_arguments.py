@@ -134,6 +134,18 @@ def test_client_arguments_argument_without_environment_is_needed_at_once() -> No
 # ------------------------------------------------------------------------------------------------------------- servers
 
 
+def test_client_arguments_server_is_chosen_by_its_name() -> None:
+    """Requests go there, and keys hold the URL of the first one."""
+    server = Recorder()
+    shop = server.shop(tenant="a", server="region", region="us", path="a b/c")
+    shop.fetch(GET, id=1)
+    assert str(server.requests[0].url) == "https://us.shop.test/a%20b%2Fc/orders/1?api-version=2024-06"
+    assert server.requests[0].headers["x-tenant-id"] == "a"
+    assert shop.cached(GET, id=1) is not None
+    assert shop.bind(GET).key(id=1) == f"GET {URL}/orders/1"
+    assert shop.bind(GET).url(id=1) == "https://us.shop.test/a%20b%2Fc/orders/1"
+
+
 @pytest.mark.parametrize("kind", [Shop, AsyncShop])
 def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
     kind: Any, caplog: pytest.LogCaptureFixture
