@@ -414,6 +414,22 @@ def test_views_what_cannot_be_reported_is_rejected_at_once(
         assert S3CRET not in str(caught.value)
 
 
+def test_views_attributes_of_a_client_keep_their_names_in_views() -> None:
+    """Whatever a user's class calls its own, its views have it too."""
+
+    class Named(Controller):
+        def __init__(self) -> None:
+            super().__init__()
+            self._views = self._options = self._told = self._forms = self._bound = "mine"
+
+        def own(self) -> tuple[str, ...]:
+            return self._views, self._options, self._told, self._forms, self._bound
+
+    view = Named().with_options(timeout=500)
+    assert view.own() == ("mine",) * 5
+    assert view.with_options(timeout=600).own() == ("mine",) * 5
+
+
 def test_views_query_that_is_a_parameter_of_the_path_is_rejected_by_the_call() -> None:
     """Before anything is sent; endpoints that have no such parameter are called."""
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
