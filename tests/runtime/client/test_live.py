@@ -97,6 +97,14 @@ def test_live_read_polls_first_after_its_own_response(controller: Any, clock: Fa
         assert (server.asked, next(live).name) == (2, "n2")
 
 
+def test_invalidated_live_read_fetches_again_by_itself(controller: Any, clock: FakeClock, server: Server) -> None:
+    with controller.live(Users.get, id="1") as live:
+        assert next(live).name == "n1"
+        controller.invalidate(Users.get, id="1")
+        assert next(live).name == "n2"
+    assert server.asked == 2
+
+
 def test_live_error_is_raised_once_and_the_read_goes_on(controller: Any, clock: FakeClock, server: Server) -> None:
     server.status = 500
     with controller.live(Users.get, id="1") as live:
