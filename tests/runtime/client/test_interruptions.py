@@ -252,3 +252,49 @@ def test_interruption_of_letting_go_leaves_nothing_behind(name: str) -> None:
 def test_interruption_at_each_call_leaves_nothing_behind(name: str, world: str) -> None:
     """At each."""
     _sweep({**OPERATIONS, **AT_ONCE}[name], world, 1)
+
+
+INTERRUPTIONS: Final = [KeyboardInterrupt, asyncio.CancelledError]
+
+
+@pytest.mark.parametrize("kind", INTERRUPTIONS)
+@pytest.mark.parametrize("hook", ["process", "get_optimistic_response", "update", "get_headers", "merge", "listener"])
+def test_interruptions_hooks_and_listeners_may_end_a_thread(hook: str, kind: type[BaseException]) -> None:
+    """What a hook or a listener raises comes out; then all goes on, and nothing stays."""
+    armed = True
+
+    def strike(*args: Any, **kwargs: Any) -> Any:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise kind
+        return {} if hook in ("update", "get_headers") else args[-1] if hook == "merge" else args[0]
+
+    class Merged(Player, key="Player"):
+        @classmethod
+        def merge(cls, existing: Any, incoming: Any) -> Any:
+            return strike(existing, incoming) if hook == "merge" else {**existing, **incoming}
+
+    options: dict[str, Any] = {}
+    if hook == "get_optimistic_response":
+        options[hook] = lambda snapshot, params, body: strike({**params, **body})
+    elif hook not in ("merge", "listener"):
+        options[hook] = strike
+    change = Players.partial_update.extend(schema=Merged, **options)
+    store = Store()
+    heard: list[int] = []
+    with Controller(store, client=Asked(_respond).sync) as controller:
+        controller.set_response(Players.get, _player(1), FIRST)
+        if hook == "listener":
+            controller.add_listener(strike)
+        controller.add_listener(lambda: heard.append(len(repr(controller.cached(Players.get, FIRST)))))
+        caught: BaseException | None = None
+        try:
+            controller.fetch(change, FIRST, {"name": "Changed"})
+        except BaseException as error:
+            caught = error
+        assert isinstance(caught, kind)
+        assert not (store.state["optimistic"] or store.in_flight.by_id or store.in_flight.mutations)
+        assert hook != "listener" or heard
+        assert controller.fetch(change, FIRST, {"name": "Changed"}).name == "Changed"
+        assert elsewhere(lambda: controller.fetch(Players.get, FIRST)).name == "Fetched"
