@@ -22,13 +22,16 @@ from restencil import (
     AbortError,
     AsyncController,
     Controller,
+    Manager,
     NetworkError,
+    NetworkManager,
     ResetError,
     RestEndpoint,
     Retries,
     Store,
     create_resource,
 )
+from restencil.cache.actions import SetResponse
 from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
@@ -263,6 +266,38 @@ def test_network_reset_lets_a_blocked_thread_go_before_its_response_comes() -> N
         gate.open.set()
         eventually(lambda: controller.store.in_flight.by_id == {})
         assert controller.cached(Users.get, id="1") is None
+
+
+def test_network_response_set_during_a_reset_gives_a_value_to_the_fetch_that_it_completes() -> None:
+    """The request was replaced, and its successor has completed, between finding it and storing the response."""
+    sent, ended = threading.Event(), threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not sent.is_set():
+            sent.set()
+            assert ended.wait(PATIENCE)
+        return httpx.Response(200, json=ANN)
+
+    class Slow(Manager):
+        """Lets a fetch of the same key begin and end before a response that is set by hand is stored."""
+
+        def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
+            if isinstance(action, SetResponse) and action.fetch_id is None:
+                assert controller.fetch(Users.get, id="1").name == "Ann"
+            return next(action)
+
+    def on_change() -> None:
+        remove()
+        controller.set_response(Users.get, {"id": "1", "name": "by hand"}, id="1")
+
+    client, managers = httpx.Client(transport=httpx.MockTransport(answer)), [NetworkManager(), Slow()]
+    with Controller(client=client, managers=managers) as controller, ThreadPoolExecutor(1) as pool:
+        fetched = pool.submit(controller.fetch, Users.get, id="1")
+        assert sent.wait(PATIENCE)
+        remove = controller.add_listener(on_change)
+        controller.reset_entire_store()
+        assert fetched.result(timeout=PATIENCE) is controller.cached(Users.get, id="1") is not None
+        ended.set()
 
 
 def test_network_hooks_see_the_context_of_the_caller_also_on_another_thread() -> None:
