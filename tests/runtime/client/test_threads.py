@@ -241,6 +241,22 @@ def test_threads_background_work_never_delays_the_end_of_the_program() -> None:
     assert outcome == ("end", "")
 
 
+def test_threads_failures_in_the_background_print_nothing() -> None:
+    outcome = process("""
+        status = 500
+        controller.read(Users.get, id="1")
+        for _ in range(3):
+            controller.expire(Users.get, id="1")
+            try:
+                controller.read(Users.get, id="1")
+            except Exception:
+                pass
+            controller.all_settled()
+        print(controller.get_response(Users.get, id="1").raw_error.status)
+        """)
+    assert outcome == ("500", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_threads_forked_process_goes_on_with_threads_of_its_own() -> None:
     outcome = process("""
