@@ -28,6 +28,7 @@ from restencil import (
     foreign_key,
     schema,
 )
+from restencil.endpoint.bodies import is_wire_form
 
 NAIVE = datetime.datetime(2026, 11, 22, 7, 30)  # noqa: DTZ001 - what is tested
 MORNING = NAIVE.replace(tzinfo=datetime.UTC)
@@ -165,6 +166,29 @@ def test_foreign_bodies_forms_and_files_come_from_such_instances_too() -> None:
     assert sent(DataDraft("T", MORNING), body_format="form") == b"title=T&createdAt=2026-11-22T07%3A30%3A00Z"
     assert b'filename="' in sent(Upload(name="n", file=b"\x00\xff"), schema=None, body_format="multipart")
     assert isinstance(Form({}), dict) is isinstance(Multipart({}), dict)
+
+
+def test_foreign_bodies_stream_that_is_such_an_instance_is_sent_as_it_is() -> None:
+    """Some libraries write their streams with attrs; a field that is called `read` makes no stream."""
+
+    @attrs.define
+    class Stream:
+        left: list[bytes]
+
+        def __iter__(self) -> Stream:
+            return self
+
+        def __next__(self) -> bytes:
+            if not self.left:
+                raise StopIteration
+            return self.left.pop(0)
+
+    @dataclasses.dataclass
+    class Mark:
+        read: bool = True
+
+    assert is_wire_form(Stream([b"a"]))
+    assert sent_json(Mark(), schema=None) == {"read": True}
 
 
 # -- entities as keys ------------------------------------------------------------------------------------------------
