@@ -250,6 +250,28 @@ def test_resource_endpoint_shows_the_signature_and_docstring_it_was_declared_wit
     assert isinstance(Articles.get_list, ListEndpoint)
 
 
+def test_resource_class_line_gives_the_class_of_the_members() -> None:
+    """`endpoint=` of the class line, or of a member."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/cls"
+
+    class Other(RestEndpoint):
+        url_prefix = "/other"
+
+    class Things(Resource[ControllerType], path="/a/:id", schema=Article, endpoint=Api):
+        @rest()
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+        @rest(endpoint=Other)
+        def other(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+    assert (type(Things.get), type(Things.other)) == (Api, Other)
+    assert (Things.get.url(id=1), Things.other.url(id=1)) == ("/cls/a/1", "/other/a/1")
+
+
 @pytest.mark.parametrize(
     ("extends", "message"),
     [
