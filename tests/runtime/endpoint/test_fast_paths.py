@@ -10,7 +10,16 @@ import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
 
-from restencil import AsyncController, Controller, Entity, RestEndpoint
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    HookScopeError,
+    RestEndpoint,
+    create_resource,
+    hook_scope,
+    hookify_resource,
+)
 
 pytestmark = pytest.mark.network
 
@@ -139,3 +148,23 @@ def test_fast_paths_every_overridden_hook_is_called(call: Call, name: str, subcl
     value = call(asked, endpoint, id="1", page=2)
     assert noted and set(noted) == {name}
     assert value == ANN or value.name == "Ann"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_fast_paths_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asynchronous: bool) -> None:
+    """As for those of the request: `update` is a hook, too."""
+    hooked: Any = hookify_resource(create_resource(path="/users/:id", schema=User), dict)
+    errors: list[BaseException] = []
+
+    def update(result: Any, *args: Any) -> dict[str, Any]:
+        try:
+            hooked.use_get()
+        except HookScopeError as error:
+            errors.append(error)
+        return {}
+
+    with hook_scope():
+        hooked.use_get()
+        (_fetch_async if asynchronous else _fetch)(Asked(as_json(ANN)), user.extend(update=update), id="1")
+        hooked.use_get()
+    assert len(errors) == 1
