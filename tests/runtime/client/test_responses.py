@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import json
 import pickle
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
-from tests.runtime.clients import Asked
+from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, running
 
@@ -205,6 +207,27 @@ def test_responses_threads_that_join_a_request_get_the_same_members() -> None:
     first, second = (one for one in found if isinstance(one, restencil.Response))
     assert first is not second and first != second and vars(first) == vars(second) | {"headers": first.headers}
     assert first.http is second.http and first.value is second.value and first.headers["x-left"] == "41"
+
+
+@BOTH
+def test_responses_nothing_holds_a_response_that_no_one_has(asynchronous: bool) -> None:
+    """A plain fetch leaves none behind."""
+    seen: list[weakref.ref[Any]] = []
+
+    class Keeping(RestEndpoint):
+        def parse_response(self, response: Any) -> Any:
+            seen.append(weakref.ref(response))
+            return super().parse_response(response)
+
+    asked = Asked(as_json({"id": 1}))
+    get: Any = Keeping(path="/users/:id", schema=User)
+    world = World(asynchronous, client=asked.of(asynchronous))
+
+    def look(controller: Any) -> Any:
+        gc.collect()
+        return seen[0]()
+
+    assert world.run(lambda controller: controller.fetch(get, id=1), lambda controller: None, look) is None
 
 
 # -- as a value ------------------------------------------------------------------------------------------------------
