@@ -871,6 +871,18 @@ def test_change_that_the_record_was_not_in_the_state_for_makes_it_stale(session:
     assert session.requests("items.get", id=2) == []
 
 
+def test_creation_that_conflicts_makes_every_list_of_its_entity_stale(session: Session) -> None:
+    """A 409 to a creation shows that there is a record that lists here may lack; of several, some may be created."""
+    session.call("items.get", id=1)
+    session.call("items.get_list")
+    session.call("items.get_list", kind="b")
+    error = answered_by(session, Response(409, {}), "items.create", body={"title": "x"})
+    assert isinstance(error, restencil.StatusError)
+    assert not fresh(session, "items.get_list")
+    assert not fresh(session, "items.get_list", kind="b")
+    assert session.requests("items.get", id=1) == []
+
+
 STOCK = """
 entities: {Variant: {fields: {id: integer, stock: integer}}}
 resources:

@@ -51,7 +51,7 @@ def failed(tx: Transaction, status: int | None) -> None:
     if status is None:
         effects.mark_expired()
     if effects.marks_changes and (status is None or status in _GONE):
-        if status is None:
+        if status is None or not named_cells(tx):  # a creation that conflicts shows that there is a record more
             effects.of_nothing(is_certain=False)
         else:
             effects.mark_named(existence=True)
