@@ -58,7 +58,8 @@ def test_import_command_document_becomes_a_spec(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("out", "package"), [("specs/mine.yaml", "mine"), ("mine.yaml", "shop_" * 20 + "api")])
 def test_import_command_out_and_package(out: str, package: str) -> None:
-    """`--out` names the file, `--package` the package; a name is valid at any length."""
+    """`--out` names the file, `--package` the package, which may be the second one of a document, at any length."""
+    assert run(["import", "openapi.json"]) == 0
     assert run(["import", "openapi.json", "--out", out, "--package", package]) == 0
     assert f"package: {package}\n" in Path(out).read_text()
     assert (Path(out).parent / f".imported/{package}.json").is_file()

@@ -719,6 +719,14 @@ def test_mock_token_url_gives_tokens_where_that_is_requested() -> None:
     assert api("GET", "/items", headers={"Authorization": "Bearer token-1"}).status_code == 200
 
 
+def test_mock_token_url_takes_a_secret_in_the_body_and_gives_the_scopes() -> None:
+    """Where the spec says so."""
+    api = Api(spec := declared(SCHEMES.replace('/token"}', '/token", client_auth: body, scopes: [read, write]}')))
+    api._app = create_app(spec, auth_server=True)
+    form = {"grant_type": "client_credentials", "client_id": "a", "client_secret": "b"}
+    assert api("POST", "/token", data=form).json()["scope"] == "read write"
+
+
 @pytest.mark.parametrize(
     "origin", ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080", "http://a.localhost"]
 )
