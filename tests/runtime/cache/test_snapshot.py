@@ -122,6 +122,16 @@ def test_snapshot_says_what_it_said(desk: Desk, first: str, second: str) -> None
     assert shown(unseen) == expected
 
 
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_snapshot_what_a_snapshot_handed_out_stays_the_object(desk: Desk, operation: str) -> None:
+    """Reading it again gives the identical objects, also when the store has gone on."""
+    snapshot = desk.snapshot()
+    before = snapshot.get_response(Articles.get_list).data, snapshot.get(Article, "1"), snapshot.get(EVERYONE)
+    OPERATIONS[operation](desk)
+    after = snapshot.get_response(Articles.get_list).data, snapshot.get(Article, "1"), snapshot.get(EVERYONE)
+    assert [new is old for new, old in zip(after, before, strict=True)] == [True, True, True]
+
+
 def test_snapshot_has_its_datetime_and_an_error_to_raise(desk: Desk) -> None:
     """`fetched_at` is given or now; `abort` is an `AbortOptimistic`."""
     desk.now = 7_000
