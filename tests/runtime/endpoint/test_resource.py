@@ -250,6 +250,30 @@ def test_resource_endpoint_shows_the_signature_and_docstring_it_was_declared_wit
     assert isinstance(Articles.get_list, ListEndpoint)
 
 
+def test_resource_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
+    """Modules of a package may import each other lazily."""
+    resolved: list[str] = []
+
+    def resolve() -> Any:
+        resolved.append("now")
+        return Article
+
+    class Lazily(Resource[ControllerType], path="/a/:id", schema=schema.Lazy(resolve)):
+        @rest()
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+        @rest_list()
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
+
+    assert Lazily.get.key(id=1) == "GET /a/1"
+    assert Lazily.get_list.url() == "/a"
+    assert not resolved
+    assert Lazily.get.name == "Article.get"
+    assert resolved
+
+
 def test_resource_class_line_gives_the_class_of_the_members() -> None:
     """`endpoint=` of the class line, or of a member."""
 
