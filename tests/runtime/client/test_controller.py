@@ -282,7 +282,9 @@ def test_controller_explain_says_why_a_read_would_or_would_not_fetch(world: Worl
     )
     assert said.age == 20_000 and said.entities == (("User", "1"),) and not said.held
     controller.expire(Users.get, id="1")
-    assert controller.explain(Users.get, id="1").verdict == "gives the data at once and fetches in the background"
+    said = controller.explain(Users.get, id="1")
+    assert said.verdict == "gives the data at once and fetches in the background"
+    assert "it is stale: it was expired" in str(said) and "stale for" not in str(said)
     controller.set_error(Users.get, NetworkError("no", status=500), id="1")
     said = controller.explain(Users.get, id="1")
     assert said.verdict == "raises the recorded NetworkError and does not fetch"

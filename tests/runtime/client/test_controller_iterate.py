@@ -131,10 +131,10 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
         ),
         ({"field": None, "pagination": "next"}, "which has no pagination_field"),
         ({"pagination": {"style": "cursor"}}, 'has style "cursor" but no "next"'),
-        ({"pagination": {"style": "pages"}}, "pagination style 'pages' of '.*' is unknown"),
+        ({"pagination": {"style": "pages"}}, "style 'pages' of '.*' is unknown; expected one of link, cursor, page"),
         ({"pagination": {"style": "page", "size": 3}}, '"size" in the pagination of'),
         ({"pagination": 3}, "is 3; expected a string, a function or a mapping"),
-        ({"pagination": {"style": "page", "in": "header"}}, '"in" in the pagination of .* must be "query" or "body"'),
+        ({"pagination": {"style": "page", "in": "header"}}, '"in" in the .* must be "query" or "body", not'),
     ],
 )
 def test_controller_iterate_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(

@@ -408,3 +408,5 @@ def test_envelopes_resource_made_by_a_function_may_be_a_singleton() -> None:
     members = ("get", "update", "partial_update", "delete", "get_list")
     assert [hasattr(made, name) for name in members] == [True, True, True, True, False]
     assert made.update.key() == f"PUT {ROOT}/me"
+    with pytest.raises(ValueError, match="needs a parameter, such as '/articles/:id', or singleton=True"):
+        create_resource(path="/me", schema=Me)

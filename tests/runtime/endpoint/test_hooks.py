@@ -35,6 +35,10 @@ def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
         asyncio.run(endpoint()) if asynchronous else endpoint()
     with hook_scope():
         hooked.use_get()
+    with pytest.raises(
+        HookScopeError, match=r"^use_get was called outside of a scope; call it within `with hook_scope"
+    ):
+        hooked.use_get()
 
 
 def test_hooks_use_endpoint_is_memoized_on_endpoint_and_values() -> None:

@@ -36,8 +36,10 @@ def test_path_values_of_other_types_have_their_text(value: Any, text: str) -> No
 
 def test_path_errors_say_where_and_what_to_do() -> None:
     """The position in a template, and how a parameter is given."""
-    with pytest.raises(PathTemplateError, match=r"position 2: ':' is not followed by a parameter name; write \\: for"):
+    with pytest.raises(PathTemplateError, match=r"2: ':' is not followed by a parameter name; write \\: for a literal"):
         path_template("/a:")
+    with pytest.raises(PathTemplateError, match=r"position 2: '\{' is reserved; write \\\{ for a literal one"):
+        path_template("/a{")
     with pytest.raises(MissingParameterError, match="parameter 'id' of '/a/:id' is missing; give it as id=… or in the"):
         path_template("/a/:id").fill({})
 

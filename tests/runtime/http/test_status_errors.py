@@ -99,6 +99,7 @@ def test_status_errors_what_is_no_refusal_is_no_status_error() -> None:
     for kind in (ConnectionFailedError, TimeoutExceededError, ParseError, UnexpectedContentError):
         assert issubclass(kind, NetworkError) and not issubclass(kind, StatusError)
     assert type(refusal(as_text("{", "application/json"))) is ParseError
+    assert str(refusal(as_text("", "application/json"))).endswith(": the response is empty; expected JSON")
     assert type(refusal(as_text("x"), schema=[User])) is UnexpectedContentError
 
 

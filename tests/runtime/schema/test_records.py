@@ -103,6 +103,7 @@ def test_records_types_convert_by_themselves() -> None:
     assert value.days == [datetime.date(2026, 1, 2), None]
     assert value.dates == [datetime.date(2026, 1, 3)]
     assert value.either == "2026-01-02"
+    assert value.to_dict()["unknown"] == "1/3"  # a name under `if TYPE_CHECKING:`
 
 
 def test_records_conversions_go_back() -> None:
