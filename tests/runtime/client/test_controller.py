@@ -274,6 +274,7 @@ def test_controller_explain_says_why_a_read_would_or_would_not_fetch(world: Worl
     controller = world.controller
     said = controller.explain(Users.get, id="1")
     assert said.verdict == "fetches and waits" and said.waits and "never fetched" in said.reasons[0]
+    assert "so it counts as stale" in said.reasons
     controller.set_response(Users.get, ANN, id="1")
     world.clock.advance(20_000)
     said = controller.explain(Users.get, id="1")

@@ -339,7 +339,7 @@ def test_oauth2_function_that_needs_its_own_token_is_reported_so(asynchronous: b
         clients_.append(clients(server)[asynchronous](machine=given))
         with (
             running(clients_[0]) as run,
-            pytest.raises(RuntimeError, match="a function of OAuth2 called the API whose"),
+            pytest.raises(RuntimeError, match="a function of OAuth2 called the API whose token"),
         ):
             run(clients_[0].fetch(thing(server), id=1))
 
