@@ -40,8 +40,9 @@ def test_path_errors_say_where_and_what_to_do() -> None:
         path_template("/a:")
     with pytest.raises(PathTemplateError, match=r"position 2: '\{' is reserved; write \\\{ for a literal one"):
         path_template("/a{")
-    with pytest.raises(MissingParameterError, match="parameter 'id' of '/a/:id' is missing; give it as id=… or in the"):
+    with pytest.raises(MissingParameterError, match="'id' of '/a/:id' is missing; give it as id=… or in the") as caught:
         path_template("/a/:id").fill({})
+    assert (caught.value.parameter, caught.value.template) == ("id", "/a/:id")
 
 
 def test_path_bytes_are_no_text() -> None:
