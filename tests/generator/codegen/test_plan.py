@@ -200,7 +200,18 @@ _OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name 
 # ------------------------------------------------------------------------------------------------------------- modules
 
 
-# ------------------------------------------------------------------------------------------------------------ entities
+def test_plan_only_what_is_needed_is_there() -> None:
+    """No module for enums, objects, lazy names or shared entities where there are none; no import without a use."""
+    files = rendered(
+        "resources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: integer}}, members: [get]}}\n"
+    )
+    assert sorted(files) == ["__init__.py", "_client.py", "things.py"]
+    assert "import typing" not in files["things.py"]
+    assert "from restencil import schema" not in files["things.py"]
+    fields = "{owner: string, sha: string, url: string?}"
+    blobs = f"{{path: /b/:owner/:sha, schema: {{entity: Blob, pk: [owner, sha], fields: {fields}}}, members: [get]}}"
+    text = rendered(f"resources: {{blobs: {blobs}}}\n")["blobs.py"]
+    assert [name for name in re.findall(r"^import ([a-z_.]+)$", text, re.MULTILINE) if f"{name}." not in text] == []
 
 
 # ----------------------------------------------------------------------------------------------------------- resources

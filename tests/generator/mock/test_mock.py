@@ -492,6 +492,21 @@ def test_mock_pages_by_number() -> None:
     assert page.keys() == {"total", "page", "meta"}
 
 
+def test_mock_pages_by_link() -> None:
+    """A Link header leads on, with the query that was asked for, until the last page."""
+    api = Api(PAGES.format(field="page", pagination="{style: link}", schema=LIST))
+    answer = api("GET", "/items?name=&x=1")
+    assert answer.json() == []
+    url: str | None = "/items?x=1"
+    seen: list[int] = []
+    while url is not None:
+        answer = api("GET", url)
+        seen += ids(answer.json())
+        assert "x=1" in answer.headers["Link"]
+        url = answer.links.get("next", {}).get("url")
+    assert seen == [*range(1, 26)]
+
+
 # --------------------------------------------------------------------------------------------------------- other shapes
 
 SHAPES = spec_text("shapes")
