@@ -52,7 +52,6 @@ from restencil_generator.codegen.record_classes import (
     typed_dict,
 )
 from restencil_generator.codegen.resource_class import body_types, plan_resource, result_types
-from restencil_generator.exceptions import Failure
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES, reason_phrase, shapes
 
@@ -76,7 +75,6 @@ class _Plan:
 
     def modules(self) -> list[Module]:
         spec = self.spec
-        _check_modules(spec)
         made = [self.resource(resource) for resource in spec.resources.values()]
         if ENTITIES in self.residents:
             made.append(self.entities(self.residents[ENTITIES]))
@@ -359,24 +357,6 @@ def _reaches(name: str, inner: Mapping[str, set[str]], most: int) -> bool:
         found |= new
         waiting += new
     return len(found) <= most
-
-
-def _check_modules(spec: d.Spec) -> None:
-    """Raise `Failure` if two names would be the same attribute of the package, or the same file."""
-    seen: dict[str, str] = {}
-    for resource in spec.resources.values():
-        module = module_of(resource)
-        if module in spec.namespace:
-            raise Failure(
-                f"{spec.file}: the resource '{resource.name}' and the {spec.namespace[module]} '{module}' would have "
-                "the same name in the package (the module of a resource has its name in lower case); rename one of them"
-            )
-        if module in seen:
-            raise Failure(
-                f"{spec.file}: the resources '{seen[module]}' and '{resource.name}' would be the same module of "
-                "the package; rename one of them"
-            )
-        seen[module] = resource.name
 
 
 _Class = TypeVar("_Class", RecordClass, TypedDictClass)
