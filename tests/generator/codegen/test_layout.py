@@ -63,6 +63,13 @@ def test_layout_statement_in_a_class_is_laid_out_as_black_leaves_it(expression: 
     )
 
 
+@given(hostile, hostile)
+def test_layout_no_string_is_broken(text: str, other: str) -> None:
+    """Brackets and commas in strings, docstrings and comments are no places to break a line."""
+    doc = docstring(f"{text} {other}", 4) if text.strip() or other.strip() else '"""x"""'
+    is_laid_out(f"class Thing:\n    {doc}\n\n    value = f({string(text * 3)}, {string(other * 3)})\n")
+
+
 @pytest.mark.parametrize(
     ("line", "lines"),
     [
