@@ -305,6 +305,15 @@ def test_mock_records_below_another_one_are_those_of_its_list(blog: Api) -> None
     assert blog("GET", "/articles/999/comments").status_code == 404
 
 
+def test_mock_malformed_json_is_a_400(blog: Api) -> None:
+    """A body that does not parse is rejected with the parser's reason, and nothing is created."""
+    answer = blog("POST", "/articles", content=b'{"title": ', headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "bad_request"
+    assert answer.json()["message"].startswith("the body is not valid JSON: ")
+    assert blog("GET", "/articles/26").status_code == 404
+
+
 def test_mock_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     """The refusal names each place and what is expected there, and nothing is changed."""
     answer = blog("PATCH", "/articles/1", json={"title": 5, "author": {"joinedAt": "today"}, "unknown": 1})

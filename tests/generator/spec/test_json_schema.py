@@ -102,3 +102,15 @@ def test_json_schema_descriptions_help_in_editors() -> None:
     """The keys of a spec say what they are."""
     for key, value in language_schema()["properties"].items():
         assert "description" in value or "$ref" in value, key
+
+
+def test_json_schema_key_has_its_default_and_its_bounds() -> None:
+    """Editors show what holds where a key is left out, and which numbers it may be."""
+    pagination = language_schema()["$defs"]["pagination"]["properties"]
+    assert pagination["in"]["default"] == "query"
+    assert pagination["start"] == {
+        "description": "The number of the first page, or the first offset.",
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 1_000_000_000_000_000,
+    }
