@@ -202,8 +202,11 @@ def test_entity_required_field_says_what_would_contain_it() -> None:
         "the whole record, for example with `get`; declare it optional if the API may leave it out"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-    with pytest.raises(MissingFieldError, match="'author': it refers to 'nobody', which is not in the store; fetch"):
-        desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"}).author  # noqa: B018
+    unknown = desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"})
+    with pytest.raises(MissingFieldError, match="'author': it refers to 'nobody', which is not in the store") as caught:
+        unknown.author  # noqa: B018
+    assert (caught.value.owner, caught.value.pk, caught.value.field) == ("Post", "2", "author")
+    assert "author" not in unknown.to_dict() and unknown == pickle.loads(pickle.dumps(unknown))
 
 
 @pytest.mark.parametrize("uses", [1, 40])
