@@ -106,6 +106,20 @@ def test_identity_depth_may_be_set_per_entity() -> None:
     assert found.next.next.next == "4"
 
 
+def test_identity_composed_results_are_bounded() -> None:
+    """Results of very many keys are not all kept; what was let go is composed anew and equal."""
+    search: Any = RestEndpoint(path="/search", schema=[Author])
+    desk = Desk()
+    desk.answer(search, [{"id": "1"}], {"q": 0})
+    first = desk.data(search, {"q": 0})
+    for number in range(1, 5_000):
+        desk.answer(search, ["1"], {"q": number})
+        desk.data(search, {"q": number})
+    again = desk.data(search, {"q": 0})
+    assert again == first
+    assert again[0] is first[0]
+
+
 # -- the number of results that are kept -----------------------------------------------------------------------------
 
 

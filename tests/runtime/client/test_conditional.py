@@ -36,6 +36,25 @@ class Seen(Manager):
         return [type(action).__name__ for action in self.actions]
 
 
+@pytest.mark.parametrize("weak", [False, True])
+def test_conditional_what_did_not_change_is_requested_by_its_etag_and_is_fresh_again(weak: bool) -> None:
+    """A 304 renews key and cells, keeps every object, and gives what a read gives."""
+    origin = Origin(weak=weak)
+    clock, controller = client(origin)
+    controller.fetch(Notes.get_list)
+    before: Any = controller.cached(Notes.get_list)
+    clock.advance(1_000_000)
+    value = controller.fetch(Notes.get_list)
+    assert origin.answered == [200, 304]
+    assert origin.conditions[0] is None and (origin.conditions[1] or "").startswith('W/"' if weak else '"')
+    assert value is before and controller.cached(Notes.get_list) is before
+    store = controller.store
+    assert store.entity_meta("Note", "1") == store.entity_meta("Note", "3")
+    times = store.entity_meta("Note", "1")
+    assert times is not None and times.fetched_at == clock()
+    assert not controller.get_response(Notes.get_list).needs_fetch
+
+
 # --- asking -----------------------------------------------------------------------------------------------------------
 
 

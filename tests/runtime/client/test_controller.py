@@ -300,6 +300,17 @@ def test_controller_fill_puts_fixtures_into_a_store_without_a_request(world: Wor
     assert world.urls() == []
 
 
+def test_controller_explain_reports_no_time_for_what_was_never_fetched_or_was_expired() -> None:
+    """An `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
+    with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
+        endpoint: Any = RestEndpoint(path="/never/:id", schema=User)
+        assert "so it counts as stale" in str(controller.explain(endpoint, {"id": "1"}))
+        controller.set_response(endpoint, {"id": "1"}, {"id": "1"})
+        controller.expire_all(endpoint)
+        shown = str(controller.explain(endpoint, {"id": "1"}))
+        assert "it is stale: it was expired" in shown and "stale for" not in shown
+
+
 def test_controller_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
     """Neither something invalidated, nor something whose required part was deleted, has a time that matters."""
     with Controller(Store(clock=lambda: 1_000_000.0)) as controller:

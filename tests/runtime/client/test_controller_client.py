@@ -137,6 +137,23 @@ UPLOADS = "https://uploads.blog.test/v2"
 Uploads: Any = create_resource(url_prefix=UPLOADS, path="/users/:id", schema=User)
 
 
+def test_controller_client_url_prefix_leaves_endpoints_with_a_prefix_of_their_own() -> None:
+    """`url_prefix` replaces the prefix of the spec alone; `url_prefixes` replaces those of single endpoints."""
+    server = asked()
+    with Blog(client=server.sync, url_prefix="http://here") as blog:
+        blog.fetch(Users.get, id=1)
+        blog.fetch(Uploads.get, id=1)
+        assert [str(request.url) for request in server.requests] == ["http://here/users/1", f"{UPLOADS}/users/1"]
+    server = asked()
+    with Blog(client=server.sync, url_prefixes={UPLOADS: "http://there/up/"}) as blog:
+        blog.fetch(Users.get, id=1)
+        blog.fetch(Uploads.get, id=1)
+        assert [str(request.url) for request in server.requests] == [f"{PREFIX}/users/1", "http://there/up/users/1"]
+        assert Uploads(blog).get.url(id=1) == "http://there/up/users/1"
+        assert Uploads(blog).get.key(id=1) == f"GET {UPLOADS}/users/1"
+        assert blog.cached(Uploads.get, id=1) is not None
+
+
 def test_controller_client_url_prefixes_apply_once() -> None:
     """What replaces one prefix is not replaced again, and the longest prefix counts."""
     server = asked()

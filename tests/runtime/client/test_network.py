@@ -183,6 +183,21 @@ def test_network_last_cancelled_caller_aborts_the_request_and_no_error_is_record
     asyncio.run(main())
 
 
+def test_network_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
+    async def main() -> None:
+        gate = Gate(opened=True)
+        async with AsyncController(client=gate.async_client()) as controller:
+            task = asyncio.create_task(controller.read(Users.get, id="1"))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await eventually_async(lambda: controller.store.in_flight.by_id == {})
+            assert controller.store.in_flight.joinable == {}
+
+    asyncio.run(main())
+
+
 @pytest.mark.network
 @pytest.mark.parametrize("reads", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_network_hundreds_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(

@@ -8,6 +8,7 @@ from tests.runtime.doubles import Desk
 
 from restencil import Controller, Entity, Resource, create_resource, rest_list
 from restencil.endpoint.typing import ControllerType
+from restencil.testing import Answer, FakeClock, MockServer
 
 
 class Thing(Entity, key="PagesThing"):
@@ -89,3 +90,23 @@ def test_pages_list_of_a_package_requested_a_page_gives_that_page() -> None:
     assert set(controller.store.state["entities"]["[PagesOther] pages"]) == {'{"tag":"a"}', "{}"}
     by_hand: Any = create_resource(path="/paged/:id", schema=Other, pagination_field="_page").get_list
     assert by_hand.request(({"_page": 2},)).key == "GET /paged?_page=2"
+
+
+def test_page_of_a_packages_list_is_read_through_the_cache() -> None:
+    """The list is read, so a page of it that is fresh is not asked again, as it is by `get_page`."""
+    clock = FakeClock()
+    server = MockServer(clock)
+    server.respond = lambda request: Answer(json=[{"id": str(request.url.partition("_page=")[2])}])
+    controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
+    listed: Any = controller.bind(Paged.get_list)
+
+    def asked(call: Any) -> tuple[list[str], int]:
+        before = len(server.requests)
+        return [other.id for other in clock.call(call)], len(server.requests) - before
+
+    assert asked(lambda: listed(page=2)) == (["2"], 1)
+    assert asked(lambda: listed(page=2)) == (["2"], 0)
+    assert asked(lambda: listed.get_page(page=2)) == (["2"], 1)
+    assert asked(lambda: listed()) == (["1"], 1)
+    assert asked(lambda: listed(page=1)) == (["1"], 0)
+    clock.close()

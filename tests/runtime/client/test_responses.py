@@ -245,6 +245,24 @@ def test_responses_pickled_answer_has_no_response_of_the_library(server: Server)
     assert b"of-the-server" not in pickle.dumps(found)
 
 
+@BOTH
+def test_responses_request_goes_behind_the_prefix_with_the_credential(server: Server, asynchronous: bool) -> None:
+    """Query, headers and body are its own; the value is what the content type says."""
+    api = Api("https://spec.test/v1", Auth.bearer())
+    world = World(asynchronous, token="secret-1", url_prefix=server.url).of(api)
+    found = world.run(
+        asking("post", "/echo", query={"b": [1, 2], "a": None}, headers={"X-A": "1"}, body={"minutes": 5})
+    )
+    assert (found.status, found.url, found.request_id) == (200, f"{server.url}/echo?b=1%2C2", "r-1")
+    assert (found.value["method"], found.value["query"]) == ("POST", "b=1%2C2")
+    assert json.loads(found.value["body"]) == {"minutes": 5}
+    sent = found.value["headers"]
+    assert (sent["authorization"], sent["x-a"], sent["content-type"]) == ("Bearer secret-1", "1", "application/json")
+    assert repr(found).startswith(f"<Response POST {server.url}/echo?b=1%2C2: 200 in ")
+    text = world.run(asking("GET", "text"))
+    assert text.value == "hi"
+
+
 # -- what no endpoint describes --------------------------------------------------------------------------------------
 
 

@@ -184,6 +184,19 @@ def test_envelope_is_a_path(path: Any) -> None:
         one(unwrap=path)
 
 
+@BOTH
+@pytest.mark.parametrize("answer", [{"ok": True}, "deleted", 5], ids=str)
+def test_envelopes_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
+    """A text such as `deleted` names no entity then, whatever its content type."""
+    server = Asked(
+        lambda request: (
+            httpx.Response(200, text=answer) if isinstance(answer, str) else httpx.Response(200, json=answer)
+        )
+    )
+    endpoint = Articles.delete.extend(ignore=True)
+    assert called(endpoint, server, asynchronous=asynchronous, id=1) is None
+
+
 # -- answers without content, scalars ----------------------------------------------------------------------------------
 
 
@@ -400,6 +413,26 @@ def test_envelopes_paths_of_pagination_start_at_the_root_of_the_response(
 
 class Me(Entity, pk="name"):
     name: str = ""
+
+
+class Own(Resource[Any], path="/me", schema=Me, url_prefix=ROOT, singleton=True, strict=True):
+    @rest()
+    def get(self) -> Any: ...
+
+    @rest()
+    def delete(self) -> Any: ...
+
+
+def test_envelopes_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
+    """Its key has the path alone, and what is deleted is what `get` has given."""
+    server = Asked(lambda request: {"name": "ada"} if request.method == "GET" else httpx.Response(204))
+    with Controller(client=server.sync) as controller:
+        own = Own(controller)
+        assert (own.get(), own.get(), Own.get.key()) == (Me(name="ada"), Me(name="ada"), f"GET {ROOT}/me")
+        assert own.delete() == Me(name="ada")
+    assert [request.method for request in server.requests] == ["GET", "DELETE"]
+    with pytest.raises(ValueError, match="needs a parameter, such as '/articles/:id', or singleton=True"):
+        create_resource(path="/me", schema=Me)
 
 
 def test_envelopes_resource_made_by_a_function_may_be_a_singleton() -> None:

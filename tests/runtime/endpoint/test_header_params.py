@@ -139,6 +139,15 @@ def test_header_in_the_key_stands_behind_the_url(orders: Any) -> None:
     assert two.key(q=1, b=["é", 2], a="&") == "GET /x?q=1 x-a=%26&x-b=%C3%A9%2C+2"
 
 
+def test_header_params_test_of_keys_compares_up_to_the_space() -> None:
+    """Whatever headers are in a key, it is the endpoint's."""
+    assert Orders.get.test_key("GET http://shop.test/orders/1 x-scope=a+b")
+    assert Orders.get_list.test_key("GET http://shop.test/orders?page=1 x-scope=a")
+    assert not Orders.get_list.test_key("GET http://shop.test/orders/1 x-scope=a")
+    plain = RestEndpoint(path="/orders/:id", url_prefix="http://shop.test")
+    assert plain.test_key("GET http://shop.test/orders/1 x-scope=a")
+
+
 def test_header_params_lists_of_two_headers_are_two_lists(server: Server, orders: Any) -> None:
     """The header is in the identity of the collection, under its Python name."""
     assert orders.get_list(scope="a")[0].title == "a-"
@@ -156,6 +165,18 @@ def test_header_params_what_is_pushed_joins_lists_that_its_headers_match(orders:
     orders.get_list.push(body={"id": 7}, key="k")
     assert [order.id for order in orders.get_list.cached()] == [1, 7]
     assert [order.id for order in orders.get_list.cached(scope="a")] == [1]
+
+
+def test_header_params_what_changes_entities_has_a_store_of_its_own(server: Server, orders: Any) -> None:
+    """The German title does not show where no language was given, and is found again."""
+    assert orders.get(id=1).title == "-"
+    assert orders.get(id=1, accept_language="de").title == "-de"
+    assert orders.get_list(accept_language="de")[0].title == "-de"
+    assert orders.get.cached(id=1).title == "-"
+    assert orders.get.cached(id=1, accept_language="de").title == "-de"
+    assert orders.get(id=1, accept_language="de") is orders.get(id=1, accept_language="de")
+    assert len(server.requests) == 3
+    assert orders.get.key(id=1, accept_language="de") == orders.get.key(id=1)
 
 
 # ----------------------------------------------------------------------------------------------------------- partitions

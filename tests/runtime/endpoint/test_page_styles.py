@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from restencil import Controller, Entity, Form, RestEndpoint
-from restencil.endpoint.page_styles import pagination_of
+from restencil.endpoint.page_styles import STYLES, pagination_of
 from restencil.schema import Collection
 from restencil.testing import Answer, FakeClock, MockServer
 
@@ -87,3 +87,13 @@ def test_page_styles_options_that_cannot_be_are_errors(pagination: Any, message:
     with pytest.raises(TypeError) as raised:
         pagination_of(search(pagination=pagination))
     assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
+def test_page_styles_style_is_implied_by_its_field_and_named_by_a_string(style: Any) -> None:
+    """A `pagination_field` implies its style; a style that needs no path may be written as a string."""
+    for field in style.implied_by:
+        assert pagination_of(search(pagination=None, pagination_field=field)).style is style
+    if not style.needs_next:
+        assert pagination_of(search(pagination=style.name)).style is style
+    assert pagination_of(search(pagination="meta.next")).style is STYLES["cursor"]

@@ -9,6 +9,7 @@ import decimal
 import enum
 import io
 import math
+import re
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -79,6 +80,15 @@ def test_rest_options_that_cannot_be_are_rejected_when_the_endpoint_is_built(
         RestEndpoint(path="/a", **options)
 
 
+@pytest.mark.parametrize("length", ["5", True, "5 days"])
+def test_rest_lifetimes_are_numbers(length: Any) -> None:
+    """In milliseconds."""
+    with pytest.raises(
+        TypeError, match="error_expiry_length of endpoint '/a' is a.*; expected a number of milliseconds"
+    ):
+        RestEndpoint(path="/a", error_expiry_length=length)
+
+
 def test_rest_unknown_options_are_attributes() -> None:
     """So that `extend(access_token=…)` works; what is not there is named."""
     endpoint = loose(path="/a", name="a", access_token="t")
@@ -119,6 +129,16 @@ def test_rest_lambda_needs_a_name_or_a_key() -> None:
     assert Endpoint(lambda: 1, key=lambda *args: "k").key() == "k"
 
 
+def test_rest_keyword_values_are_received_to_wire_form() -> None:
+    """Args are in wire form: dates are RFC 3339, enums their values; the positional form is not touched."""
+    moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+    endpoint: Any = RestEndpoint(path="/a")
+    assert endpoint.bind_args((), {"at": moment, "in": [Colour.RED]}) == (
+        {"at": "2026-01-02T00:00:00Z", "in": ["red"]},
+    )
+    assert endpoint.bind_args(({"at": moment},), {}) == ({"at": moment},)
+
+
 # -- arguments -------------------------------------------------------------------------------------------------------
 
 
@@ -135,6 +155,16 @@ def test_rest_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> 
     asked = Asked()
     endpoint.extend(client=asked.sync)()
     assert asked.last.url.raw_path == b"/a?limit=20&orderBy=at"
+
+
+def test_rest_deprecated_endpoint_warns_where_it_is_used() -> None:
+    """The warning names the endpoint and the reason, and points at the caller."""
+    endpoint: Any = RestEndpoint(path="/a", name="a.get", deprecated="use b", client=Asked().sync)
+    with pytest.warns(DeprecationWarning, match="^a.get is deprecated: use b$") as caught:
+        endpoint(q=1)
+    assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="^a.get is deprecated$"):
+        endpoint.extend(deprecated="")(q=1)
 
 
 def test_rest_body_where_there_is_none_is_rejected() -> None:
@@ -252,6 +282,27 @@ def test_rest_form_field_without_text_is_named() -> None:
         endpoint({}, Multipart({"a": {1}}))
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (Form({"title": "t", "name": None}), "name"),
+        (Form({"tags": ["a", None]}), "tags[1]"),
+        (Form({"owner": {"name": None}}), "owner.name"),
+        (Multipart({"name": None, "file": b"x"}), "name"),
+        (Multipart({"tags": ["a", None]}), "tags[1]"),
+    ],
+)
+def test_rest_form_body_null_is_rejected_before_sending(body: Any, place: str, asynchronous: bool) -> None:
+    """None in a form is a ValueError with its place, and nothing is sent."""
+    asked = Asked()
+    client = asked.of(asynchronous)
+    endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=client)
+    with pytest.raises(ValueError, match=re.escape(f"body of endpoint 'a.create' has None at {place!r}, but a form")):
+        asyncio.run(endpoint({}, body))
+    assert not asked.requests
+
+
 def test_rest_form_body_null_in_json_is_sent() -> None:
     """A field of a form in the style json, and an object in a multipart body, can say null."""
     asked = Asked()
@@ -268,6 +319,28 @@ def test_rest_form_body_null_in_json_is_sent() -> None:
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": {"b": None}, "c": [{"d": None}]}))
     assert b'{"b":null}' in asked.last.content
     assert b'{"d":null}' in asked.last.content
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None:
+    """Bytes, open files and tuples are files, everything else is text; lists repeat a field."""
+    asked = Asked()
+    body = {
+        "title": "t",
+        "tags": ["a", "b"],
+        "raw": b"\x00",
+        "file": io.BytesIO(b"in a file"),
+        "named": ("n.txt", b"named", "text/x"),
+    }
+    client = asked.of(asynchronous)
+    made = RestEndpoint(path="/a", method="POST", body_format="multipart", client=client)(body=body)
+    if asynchronous:
+        asyncio.run(made)
+    kind, content = asked.last.headers["content-type"], asked.last.content
+    assert kind.startswith("multipart/form-data; boundary=")
+    assert content.count(b'name="tags"') == 2
+    for part in (b'name="title"\r\n\r\nt\r\n', b"in a file", b'filename="n.txt"\r\nContent-Type: text/x\r\n\r\nnamed'):
+        assert part in content
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

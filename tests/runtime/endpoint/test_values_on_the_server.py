@@ -94,3 +94,13 @@ def test_values_on_the_server_search_values_and_query_like_parameters_arrive_as_
             assert path == "/s"
             arrived = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True))
             assert arrived == given
+
+
+@pytest.mark.network
+def test_values_on_the_server_literal_text_of_a_template_arrives_encoded_once() -> None:
+    """The template's own text is not encoded by the library; the transport sends it as a URL must be."""
+    with Server() as server, httpx.Client(base_url=server.url) as client:
+        for literal in ("/café/x y", "/a%20b", "/a%zz", '/"quoted"', "/semi;colon=1", "/~*()'!"):
+            RestEndpoint(path=literal.replace("*", r"\*").replace("(", r"\(").replace(")", r"\)"), client=client)()
+            expected = "/a%zz" if literal == "/a%zz" else unquote(literal)
+            assert unquote(server.arrived[-1].target) == expected

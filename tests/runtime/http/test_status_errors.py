@@ -120,6 +120,13 @@ def test_status_errors_redirect_that_is_rejected_is_a_status_error(location: str
     assert str(error).startswith(f"{error.method} http://case.test/a: 302 Found: {said}")
 
 
+def test_status_errors_what_was_not_made_is_not_there() -> None:
+    """A timeout is no OSError, which code that deals with files would swallow; no answer is to be raised by hand."""
+    assert not issubclass(TimeoutExceededError, (TimeoutError, OSError))
+    assert not hasattr(refusal(as_json({}, 404)), "raise_for_status")
+    assert not hasattr(NetworkError, "code")
+
+
 # -- messages --------------------------------------------------------------------------------------------------------
 
 PIECES: dict[str, tuple[Any, str]] = {

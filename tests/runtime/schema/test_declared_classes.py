@@ -236,6 +236,19 @@ def stored(cls: Any, value: Mapping[str, Any], controller: Controller | None = N
     return controller.get(cls, id=value["id"])
 
 
+def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None:
+    """The function gives the class back."""
+
+    @dataclass(frozen=True)
+    class Theirs:
+        uid: str
+
+    assert restencil.entity(Theirs, pk="uid") is Theirs
+    controller = Controller()
+    controller.set(Theirs, {"uid": "a"}, uid="a")
+    assert controller.get(Theirs, uid="a") == Theirs("a")
+
+
 def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
     """It names the field."""
     with Server(lambda request: Reply(body=b'{"id": 1}')) as served, Controller() as controller:
@@ -317,6 +330,46 @@ def test_declared_classes_json_names_of_the_decorator_win() -> None:
         found = stored(cls, {"id": 1, "headline": "T"})
         assert found.title == "T"
         assert to_wire(found) == {"id": 1, "headline": "T"}
+
+
+def crossed_classes() -> list[Any]:
+    """One of each kind, with a field whose JSON name is the Python name of another."""
+
+    @dataclass(frozen=True)
+    class Data:
+        id: int
+        title: str = ""
+        name: str = ""
+
+    @attrs.frozen
+    class Attrs:
+        id: int
+        title: str = ""
+        name: str = ""
+
+    class Model(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        title: str = ""
+        name: str = ""
+
+    class Struct(msgspec.Struct, frozen=True):
+        id: int
+        title: str = ""
+        name: str = ""
+
+    return [Data, Attrs, Model, Struct]
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("name", ["title", "other"])
+def test_declared_classes_json_name_may_be_the_name_of_another_field(place: int, name: str) -> None:
+    """Nothing is mixed up, neither read nor written; what the server calls like a field is not that field."""
+    cls = restencil.entity(crossed_classes()[place], wire={"title": "subtitle", "name": name})
+    found = stored(cls, {"id": 1, "subtitle": "S", name: "N"})
+    assert (found.title, found.name) == ("S", "N")
+    assert to_wire(found) == {"id": 1, "subtitle": "S", name: "N"}
+    assert stored(cls, {"id": 1, "title": "T"}).title == ""
 
 
 def test_declared_classes_model_is_read_by_the_aliases_that_it_validates_and_kept_under_them() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import pickle
 from typing import Any
@@ -102,6 +103,30 @@ def test_abstract_entity_builds_no_instance() -> None:
         with pytest.raises(TypeError, match="is abstract"):
             cls.from_js({"id": "1"})
     assert hash(Concrete.from_js({"id": "1"})) == hash(Concrete(id="1"))
+
+
+def test_entity_settings_may_be_names_of_fields() -> None:
+    """`key`, `schema`, `indexes` and `pk` may be annotated fields; class keywords configure then."""
+
+    class Pref(Entity, key="Pref", pk="code", indexes=("key",), schema={"pk": Author}):
+        code: str = ""
+        key: str = ""
+        schema: str = ""
+        indexes: list[str] = []
+        pk: Author | None = None
+
+    endpoint: Any = RestEndpoint(path="/prefs/:code", schema=Pref)
+    desk = Desk()
+    value = desk.answer(
+        endpoint,
+        {"code": "a", "key": "k", "schema": "s", "indexes": ["i"], "pk": {"id": 1, "name": "Ada"}},
+        {"code": "a"},
+    )
+    assert (value.key, value.schema, value.indexes, value.pk.name) == ("k", "s", ["i"], "Ada")
+    assert desk.data(endpoint, {"code": "a"}) is value
+    assert desk.get(Pref, {"key": "k"}) is value
+    assert hash(value) == hash(desk.data(endpoint, {"code": "a"}))
+    assert pickle.loads(pickle.dumps(copy.copy(value.pk))) == value.pk
 
 
 @pytest.mark.parametrize("name", ["schema", "key", "indexes", "title", "merge", "process", "validate", "from_js"])
@@ -345,6 +370,15 @@ def test_entity_validate_required_reports_the_first_absent_field() -> None:
     """Fields are looked at in order; present ones count also when they are null."""
     assert validate_required({"a": None, "b": 1}, {"a": "", "b": ""}) is None
     assert validate_required({"b": 1}, {"a": "", "b": "", "c": ""}) == "missing required field 'a'"
+
+
+def test_entity_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() -> None:
+    """Which imports a module has does not change how its entities are keyed."""
+    scope: dict[str, Any] = {"Entity": Entity}
+    source = "class Page(Entity):\n    slug: str = ''\n    def pk(self): return self.slug\n"
+    exec(compile(source, "pages.py", "exec", dont_inherit=True), scope)
+    assert scope["Page"].__model__.pk({"slug": "a"}, None, None, ()) == "a"
+    assert scope["Page"].__model__.pk({}, None, None, ()) is None
 
 
 def test_entity_read_only_of_an_entity_names_fields() -> None:

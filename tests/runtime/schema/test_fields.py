@@ -214,6 +214,12 @@ def test_fields_primary_key_may_stand_in_an_object() -> None:
         desk.answer(pods, [{"meta": None}])
 
 
+def test_fields_record_of_a_class_in_a_body_has_its_names_in_json() -> None:
+    """A member of a body that is of a record class is sent under the names of the class."""
+    body = schema.Object({"home": Address})
+    assert to_wire({"home": {"zip_code": "1"}}, body) == {"home": {"zipCode": "1"}}
+
+
 class Settings(Entity, pk=[]):
     theme: str = ""
 

@@ -308,6 +308,12 @@ def test_interoperability_nothing_looks_like_a_pydantic_model_where_pydantic_is_
     assert done.stdout.strip() == "False False"
 
 
+def test_interoperability_value_of_another_kind_than_its_field_says_is_written_with_a_warning() -> None:
+    """The server decides what it sends; pydantic warns of it as of every model."""
+    with pytest.warns(UserWarning, match="Expected `int`"):
+        assert TypeAdapter(Leaf).dump_python(stored({"id": 1, "leafSize": "big"}, Leaf))["size"] == "big"
+
+
 def test_interoperability_importing_the_library_imports_none_of_them() -> None:
     """Nor does a class that is made; asking for the core schema imports `pydantic_core` alone."""
     code = (

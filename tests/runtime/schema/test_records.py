@@ -106,6 +106,11 @@ def test_records_types_convert_by_themselves() -> None:
     assert value.to_dict()["unknown"] == "1/3"  # a name under `if TYPE_CHECKING:`
 
 
+def test_records_type_that_exists_for_type_checkers_alone_does_not_convert() -> None:
+    """A name under `if TYPE_CHECKING:` means that JSON values are handed out as they are."""
+    assert Everything.from_js(WIRE).to_dict()["unknown"] == "1/3"
+
+
 def test_records_conversions_go_back() -> None:
     """`to_wire` gives the JSON form again, with the JSON names."""
     value = Everything.from_js(WIRE)
@@ -206,6 +211,13 @@ class Whole(Record):
         whole = module.Whole.from_js({"day": "2026-11-21", "parts": [{"day": "2026-11-22"}]})
         assert whole.day == datetime.date(2026, 11, 21)
         assert whole.parts[0].day == datetime.date(2026, 11, 22)
+
+
+def test_records_undeclared_member_named_like_a_member_of_the_class_is_in_to_dict_alone() -> None:
+    """Python has one namespace for both; the class's member stays what it is."""
+    value = Money.from_js({"replace": 1, "from_js": 2, "_record": 3})
+    assert callable(value.replace)
+    assert value.to_dict() == {"amount": 0, "currency": "EUR", "replace": 1, "from_js": 2, "_record": 3}
 
 
 # -- names -----------------------------------------------------------------------------------------------------------

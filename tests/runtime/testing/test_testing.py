@@ -182,6 +182,15 @@ def test_testing_read_in_the_test_s_own_thread_takes_no_real_time(clock: FakeClo
     assert clock() == 6000
 
 
+def test_testing_fixtures_give_their_answers_in_turn_and_the_last_one_repeats(clock: FakeClock) -> None:
+    server = MockServer(clock)
+    server.on(Users.get, response={"id": "1", "name": "a"}, id="1")
+    server.on(Users.get, response={"id": "1", "name": "b"}, id="1")
+    with Controller(clock.store(), client=server.client(), base_url="http://mock") as controller:
+        assert [controller.fetch(Users.get, id="1").name for _ in range(3)] == ["a", "b", "b"]
+    assert [(request.method, request.url) for request in server.requests] == [("GET", "http://mock/users/1")] * 3
+
+
 def test_testing_fixtures_may_represent_any_arguments_be_functions_and_be_errors(clock: FakeClock) -> None:
     server = MockServer(
         clock,
