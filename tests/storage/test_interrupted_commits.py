@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import itertools
 import logging
+import signal
 import sqlite3
 import sys
 import time
@@ -16,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 import pytest
-from tests.effort import IS_NIGHT
+from tests.effort import IS_NIGHT, examples
 from tests.patience import PATIENCE, elsewhere
 from tests.storage.batches import batch as one_batch
 from tests.storage.batches import result, row
@@ -249,3 +250,35 @@ def test_interrupted_commits_interrupt_before_it_begins_is_no_difference(folder:
         scene.check()
     finally:
         scene.close()
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="only POSIX has timers that send signals")
+@pytest.mark.parametrize("write_behind", [0, 20])
+def test_interrupted_commits_signals_leave_no_lock(folder: Path, write_behind: float) -> None:
+    """Real interrupts at random moments: other threads and other processes go on."""
+
+    def strike(number: int, frame: Any) -> None:
+        raise Strike
+
+    before = signal.signal(signal.SIGALRM, strike)
+    done = 0
+    wanted = examples(100, 15)
+    try:
+        scene = Scene(folder, write_behind)
+        for at in range(wanted):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0002 + (at % 97) * 0.00005)
+                for _ in range(5_000):  # an interrupt in a finalizer is lost
+                    scene.change()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Strike:
+                done += 1
+            if at % 50 == 0:
+                scene.check()
+        scene.check()
+        scene.close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert done > wanted * 0.8
