@@ -16,8 +16,6 @@ _OTHERWISE: Final = {
     "test_retention.py": "what was let go of is read from the storage",
     "test_gc.py": "what was collected is read from the storage",
     "test_interruption_of_letting_go_leaves_nothing_behind": "as in test_retention",
-    "test_page_after_its_list_was_evicted_leaves_the_list_partial": "as in test_retention",
-    "test_threads_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory": "the storage is memory",
     "test_store_remembers_where_relative_urls_lead": "a storage rejects another place in other words",
     "test_optimistic_change_computes_again_only_what_it_touches": "collected data comes back, and counts as a change",
 }
