@@ -38,7 +38,7 @@ Named: Any = create_resource(
 )
 
 
-class Pods(Named):  # type: ignore[misc]
+class Pods(Named):  # type: ignore[misc]  # Named is made at run time
     @rest(path="/pods/:name/full")
     def full(self, *, name: str) -> Pod:
         raise NotImplementedError

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -55,23 +54,3 @@ def test_bounded_pages_iterate_after_a_validated_read_finds_the_next_page(option
         controller.fetch(endpoint)
         for _ in range(2):
             assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3, 4, 5, 6]
-
-
-def test_bounded_pages_iterate_reads_a_body_that_hooks_made() -> None:
-    """An endpoint that makes its own response, without HTTP, is paged by what that says."""
-    parsed: list[int] = []
-
-    def fetch_response(url: str, init: Any) -> Any:
-        page = int(parse_qs(urlsplit(url).query).get("page", ["1"])[0])
-        links = {"link": f'</items?page={page + 1}>; rel="next"'} if page < 3 else {}
-        return SimpleNamespace(status_code=200, headers=links, url=urljoin("http://mock", url), page=page)
-
-    def parse_response(response: Any) -> Any:
-        parsed.append(response.page)
-        return [{"id": response.page, "title": "own"}]
-
-    hooks = {"fetch_response": fetch_response, "parse_response": parse_response}
-    endpoint = listing({"pagination": "link"}, **hooks)
-    with Controller(client=MockServer().client(), base_url="http://mock") as controller:
-        assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3]
-    assert parsed == [1, 2, 3]
