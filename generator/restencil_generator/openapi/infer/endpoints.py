@@ -218,7 +218,7 @@ class Endpoints:
         """Mark a response that may not contain the records of its component."""
         call, found = endpoint.call, self.context.found
         names = set(names_in(endpoint.values.get("schema")))
-        route = resource.route
+        route, times = resource.route, set(moments(call, self.context.shapes))
         for entity in found.entities:
             if entity.name not in names or entity.home is None:
                 continue
@@ -226,7 +226,7 @@ class Endpoints:
             if entity.scope and call.route.segments[: len(home)] != home:
                 scope = ", ".join(f"{{{part.parameter}}}" for part in entity.key.parts if part.parameter)
                 endpoint.comments[("schema",)] = f"check: taken for the {entity.name} of {scope}"
-            if set(moments(call, self.context.shapes)).difference(entity.home.parameters):
+            if times.difference(entity.home.parameters):
                 endpoint.comments.setdefault(("schema",), VERSION_CHECK)
             if entity is not resource.entity or call.method != "GET" or route is None:
                 continue

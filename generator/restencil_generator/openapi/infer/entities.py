@@ -58,7 +58,7 @@ class EntityTable:
                     "param": self.context.param_name(entity, part.parameter),
                 }
         must = self._must(entity)
-        records = {each.name for each in self.context.found.entities if each is not entity}
+        others = {each.name for each in self.context.found.entities if entity.is_of_time and each is not entity}
         is_distinguished = any(source.at in self.context.survey.alternatives for source in entity.record.sources)
         for wire, member in entity.record.members.items():
             name = names[wire]
@@ -86,7 +86,7 @@ class EntityTable:
             text = declared.get("description") if isinstance(declared, dict) else None
             if not check and isinstance(text, str) and _EMPTY_IN_LISTS.search(text):
                 check = "check: lists show another value of it"
-            if not check and entity.is_of_time and not records.isdisjoint(names_in(typed.value)):
+            if not check and others and not others.isdisjoint(names_in(typed.value)):
                 check = VERSION_CHECK
             if check:
                 self.context.tree.comments[(*path, "fields", name)] = check
