@@ -18,7 +18,6 @@ from ..schema.entity import as_entity
 from ..schema.stored import entries_of, entry_pk, is_collection, known_record
 from .addressed import cell_of, entities_of, entities_of_creation, entity_of_result, entity_schema
 from .marking import mark_lists, mark_record
-from .reach import tables_of
 from .staleness import ANY_RESOURCE, EVERY_RECORD, paths_above
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def named_cells(tx: Transaction) -> list[EntityPath]:
 
 def tables_changed(rules: Rules) -> tuple[str, ...]:
     """Return the entities that requests of an endpoint change: those of its response, or else of its resource."""
-    return rules.tables or tables_of(rules.resource_item)
+    return rules.tables or rules.item_tables
 
 
 def _moved(listing: ListBinding, before: Mapping[str, object], now: Mapping[str, object]) -> bool:
@@ -369,6 +368,7 @@ class _Effects:
         self._mark_trees(paths)
 
     def _mark_trees(self, paths: set[str]) -> None:
+        """Mark results at these paths and below; of many, at the paths above them."""
         if len(paths) > _MANY:  # a store keeps a limited number of marks, so many records share one
             paths = {above for path in paths for above in paths_above(path)[:1]}
         self._stale.trees |= paths

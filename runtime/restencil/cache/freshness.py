@@ -180,7 +180,7 @@ def value_places(request: Request) -> Iterable[tuple[str | None, str | None]]:
     """Return the places of `StaleSet.values` that a request belongs to."""
     siblings, path, resource = request.rules.siblings, request.path, request.rules.resource
     above = None if siblings is None or path is None else next(filter(siblings.is_item, paths_above(path)), None)
-    tables = tables_of(request.rules.resource_item) if above is None else ()  # other resources may change its entity
+    tables = request.rules.item_tables if above is None else ()  # other resources may change its entity
     return (resource, above), (resource, EVERY_RECORD), (ANY_RESOURCE, path), *((table, None) for table in tables)
 
 

@@ -42,12 +42,17 @@ def reach_of(schema: Schema | None, *, is_choice: bool = False, params: frozense
         if is_choice:
             walk.plain_lists.update(tables_of(schema, with_collections=False))
         if schema is not None and params is not None:
-            unnamed.update(one.table_key for one in schema.entities.values() if not one.model.is_named_by(params))
+            unnamed |= tables_not_named_by(schema, params)
     except Exception:  # a class that is referred to by its name does not exist yet
         return None
     models = {table: tuple(found) for table, found in walk.models.items()}
     chosen = frozenset(walk.plain_lists | unnamed)
     return Reach(models, walk.collections, chosen, (*models, *walk.collections), frozenset(unnamed))
+
+
+def tables_not_named_by(schema: Schema, params: frozenset[str]) -> frozenset[str]:
+    """Return the tables of the entities of a schema whose primary key these path parameters do not contain."""
+    return frozenset(one.table_key for one in schema.entities.values() if not one.model.is_named_by(params))
 
 
 class _Walk:

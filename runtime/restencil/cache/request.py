@@ -12,7 +12,7 @@ from ..base.values import UNDEFINED, Sentinel, is_mapping, text_of
 from ..schema.entity import as_entity, first_model, params_to_fields, value_at
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
-from .reach import Reach, reach_of, tables_of
+from .reach import Reach, reach_of, tables_not_named_by, tables_of
 from .staleness import path_of
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ class Rules:
         named = frozenset(fields.get(name, name) for name in self.params.path_names or ())
         if not named or self.schema is None or self.reach is None:
             return frozenset()
-        return frozenset(one.table_key for one in self.schema.entities.values() if not one.model.is_named_by(named))
+        return tables_not_named_by(self.schema, named)
 
     @cached_property
     def reach(self) -> Reach | None:
@@ -315,12 +315,17 @@ class Rules:
         return reach_of(self.schema, is_choice=not self.params.names_entity, params=params)
 
     @cached_property
+    def item_tables(self) -> tuple[str, ...]:
+        """The tables of the entity of the resource."""
+        return tables_of(self.resource_item)
+
+    @cached_property
     def has_values(self) -> bool:
         """Whether results contain something that no mark of the resource's records or lists concerns.
 
         That is a value beside them, or all of a result that contains no record of the resource's entity.
         """
-        reach, schema, tables = self.reach, self.schema, tables_of(self.resource_item)
+        reach, schema, tables = self.reach, self.schema, self.item_tables
         if reach is None:
             return False
         if schema is not None and any(path != self.lists.total for path in schema.plain_members):
