@@ -214,15 +214,29 @@ class ResourceContext:
         """Return whether `get` of the resource can have this URL."""
         return self._get is not None and _params_within(self._get, path_of(url)) is not None
 
+    def _gets(self) -> Iterator[RestEndpoint[..., Any]]:
+        """Yield the `get` of each loaded resource of the package."""
+        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
+            get = _rest_member(resource, "get")
+            if get is not None:
+                yield get
+
+    def _found_otherwise(self) -> frozenset[str]:
+        """Return the tables with records that a `get` of the package reads without their primary key."""
+        package = _package_of(self._resource)
+        known = _tables_found_otherwise.get(package)
+        if known is None:
+            known = frozenset(table for get in self._gets() for table in get.rules.found_otherwise)
+            _tables_found_otherwise[package] = known
+        return known
+
     def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
         """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
-        package = _package_of(self._resource)
-        import_resources(package, path)
-        for resource in list(_resources.get(package, (self._resource,))):
-            get = _rest_member(resource, "get")
-            params = None if get is None else _params_within(get, path)
-            request = None if get is None or params is None else _request_of(get, params)
-            if get is None or request is None:
+        import_resources(_package_of(self._resource), path)
+        for get in self._gets():
+            params = _params_within(get, path)
+            request = None if params is None else _request_of(get, params)
+            if request is None:
                 continue
             args = get.rules.entity_args(request.args)
             models: Mapping[str, tuple[EntityModel, ...]] = {} if get.rules.reach is None else get.rules.reach.models
@@ -239,9 +253,8 @@ class ResourceContext:
         If `get` is read with a body, the request has its key and path, but cannot be sent.
         If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
         """
-        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
-            get = _rest_member(resource, "get")
-            if get is None or get.rules.reach is None or table not in get.rules.tables:
+        for get in self._gets():
+            if get.rules.reach is None or table not in get.rules.tables:
                 continue
             for model in get.rules.reach.models.get(table, ()):
                 params = _params_of(get, model, pk, record)
@@ -258,10 +271,8 @@ class ResourceContext:
         other parameters have their values in the `path` of a request.
         """
         finders = [one for one in self._reads if table in one.rules.found_otherwise]
-        package = _package_of(self._resource)
-        if table in _found_otherwise(package):
-            gets = [_rest_member(resource, "get") for resource in list(_resources[package])]
-            finders += [get for get in gets if get is not None and table in get.rules.found_otherwise]
+        if table in self._found_otherwise():
+            finders += [get for get in self._gets() if table in get.rules.found_otherwise]
         return {_path_of_record(one, table, record) or _above_record(one, path) for one in finders}
 
     def expired_reads(
@@ -347,7 +358,7 @@ class ResourceContext:
 _resources: Final[dict[str, WeakSet[type[Resource[Any]]]]] = {}
 """The strict resource classes, such as those of generated packages, by package."""
 _tables_found_otherwise: Final[dict[str, frozenset[str]]] = {}
-"""By package, the result of `_found_otherwise` until another resource is loaded."""
+"""By package, what `ResourceContext._found_otherwise` returns until another resource is loaded."""
 
 
 def _package_of(resource: type) -> str:
@@ -361,9 +372,16 @@ def _place_template(endpoint: RestEndpoint[..., Any]) -> PathTemplate:
 
 def _params_within(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
     """Return the parameters with which `get` has a path, below its `url_prefix`; None if it cannot have it."""
-    prefix, template = get.url_prefix.rstrip("/"), _place_template(get)
+    template = _place_template(get)
+    own = _without_prefix(get, template, path)
+    return None if own is None else template.params_of(own)
+
+
+def _without_prefix(endpoint: RestEndpoint[..., Any], template: PathTemplate, path: str) -> str | None:
+    """Return a path without the prefix of an endpoint, if a template matches the rest of it; else None."""
+    prefix = endpoint.url_prefix.rstrip("/")
     own = path.removeprefix(prefix)
-    return template.params_of(own) if path.startswith(prefix) and template.matches(own) else None
+    return own if path.startswith(prefix) and template.matches(own) else None
 
 
 def _params_of(
@@ -377,16 +395,6 @@ def _params_of(
     fields = {**filled, **(get.rules.params.fields or {})}
     found = {name: value_at(record or {}, model.wire_path(fields.get(name, name))) for name in names}
     return {name: value if type(value) in SCALARS else None for name, value in found.items()}
-
-
-def _found_otherwise(package: str) -> frozenset[str]:
-    """Return the tables with records that a `get` of the loaded resources reads without their primary key."""
-    known = _tables_found_otherwise.get(package)
-    if known is None:
-        gets = [_rest_member(resource, "get") for resource in list(_resources.get(package, ()))]
-        known = frozenset(table for get in gets if get is not None for table in get.rules.found_otherwise)
-        _tables_found_otherwise[package] = known
-    return known
 
 
 def _path_of_record(endpoint: RestEndpoint[..., Any], table: str, record: Mapping[str, object] | None) -> str | None:
@@ -404,12 +412,12 @@ def _path_of_record(endpoint: RestEndpoint[..., Any], table: str, record: Mappin
 
 def _above_record(endpoint: RestEndpoint[..., Any], path: str) -> str:
     """Return an endpoint's path before its last parameter, with the values of the path of another endpoint."""
-    prefix, above = endpoint.url_prefix.rstrip("/"), endpoint.path.rpartition("/:")[0]
+    above = endpoint.path.rpartition("/:")[0]
     template = path_template(above)
     for one in (path, *paths_above(path)):
-        if one.startswith(prefix) and template.matches(one.removeprefix(prefix)):
+        if _without_prefix(endpoint, template, one) is not None:
             return one
-    return prefix + above.partition("/:")[0]
+    return endpoint.url_prefix.rstrip("/") + above.partition("/:")[0]
 
 
 def _heads(path: str) -> dict[str, str]:
