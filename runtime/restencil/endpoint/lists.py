@@ -36,6 +36,7 @@ def changer(listing: HttpOptions, member: str, derived: dict[str, Any]) -> Any:
             "schema": schema,
             "name": f"{listing.name}.{member if removal else 'create'}",
             "signature": _signature(listing, member),
+            "siblings": listing.siblings,
         }
         if removal:
             options["path"] = listing.item_path or listing.path
@@ -70,7 +71,8 @@ def pager(listing: HttpOptions, derived: dict[str, Any]) -> Any:
     if found is None:
         is_plain = listing.strict and find_collection(listing.schema) is None
         page = listing.extend(name=f"{listing.name}.get_page") if is_plain else paged(listing, cursor)
-        found = page.extend(signature=_signature(listing, "get_page"), **_options(listing, "get_page"))
+        options = {"signature": _signature(listing, "get_page"), "siblings": listing.siblings}
+        found = page.extend(**options, **_options(listing, "get_page"))
         found.__dict__["_member"] = "get_page"
         derived["get_page"] = found
     return found

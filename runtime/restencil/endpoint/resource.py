@@ -117,6 +117,12 @@ class Declaration:
         self.member = ""
         self.resource: type[Resource[Any]] | None = None
 
+    def in_subclass(self, resource: type[Resource[Any]]) -> Declaration:
+        """Return this declaration for a subclass of its resource."""
+        copied = Declaration({**self.options, "extends": self.extends}, self.kind)
+        copied.resource, copied.member = resource, self.member
+        return copied
+
     def build(self, declared: RestEndpoint[..., Any]) -> RestEndpoint[..., Any]:
         """Build the endpoint with the options inherited from its resource. Raises TypeError for invalid options."""
         resource, given = self.resource, self.options
@@ -143,11 +149,25 @@ class Declaration:
 
 
 class ResourceContext:
-    """The context of a member in its resource: the other members, as far as reads and mutations need them."""
+    """The context of a member in its resource: the other members, as far as reads and mutations need them.
 
-    def __init__(self, resource: type[Resource[Any]], member: str) -> None:
+    An `endpoint` with another path than the member that it extends is the member itself.
+    """
+
+    def __init__(
+        self, resource: type[Resource[Any]], member: str, endpoint: RestEndpoint[..., Any] | None = None
+    ) -> None:
         self._resource = resource
         self._member = member
+        self._endpoint = endpoint
+
+    def moved(self, endpoint: RestEndpoint[..., Any]) -> ResourceContext:
+        """Return the context of an endpoint that extends this member and has another path."""
+        return ResourceContext(self._resource, self._member, endpoint)
+
+    def in_subclass(self, resource: type[Resource[Any]], member: str) -> ResourceContext | None:
+        """Return the context of an endpoint of this context as a member of a subclass; None for any other class."""
+        return ResourceContext(resource, member) if issubclass(resource, self._resource) else None
 
     @cached_property
     def _get(self) -> RestEndpoint[..., Any] | None:
@@ -161,7 +181,7 @@ class ResourceContext:
 
     @cached_property
     def _own(self) -> RestEndpoint[..., Any] | None:
-        return _rest_member(self._resource, self._member)
+        return _rest_member(self._resource, self._member) if self._endpoint is None else self._endpoint
 
     @cached_property
     def path_names(self) -> tuple[str, ...]:
@@ -177,7 +197,7 @@ class ResourceContext:
 
     def is_of_item(self, path: str) -> bool:
         """Return whether a path is that of one item of the resource, and not of a part or another view of it."""
-        if self._member in _METHODS and self._member != "get_list":
+        if self._endpoint is None and self._member in _METHODS and self._member != "get_list":
             return True
         get = self._get
         return path in (self._resource.__options__.get("path"), None if get is None else get.path)
@@ -575,7 +595,7 @@ def _unbuilt(
     kind: type[Any], declaration: Declaration, function: Callable[..., object] | None
 ) -> RestEndpoint[..., Any]:
     endpoint: RestEndpoint[..., Any] = object.__new__(kind)
-    endpoint.__dict__["_declaration"] = declaration
+    endpoint.__dict__["_declaration"] = endpoint.__dict__["_declared"] = declaration
     if function is not None:
         endpoint.__dict__["__doc__"] = function.__doc__
         endpoint.__dict__["__module__"] = function.__module__
@@ -762,6 +782,9 @@ class Resource(Binder[ControllerType]):
     With `singleton=True` there is one record at the path, which needs no parameter and is never shortened, and there is
     no list. A resource without path and schema is a group of endpoints that have their own.
 
+    Options in the class line of a subclass apply to inherited members too, under those given at the members:
+    `class News(Articles, path="/news/:id")`.
+
     `strict=True`, which generated packages set, changes these defaults for real servers: unknown keywords are errors
     (`strict_keywords`), responses of another shape are errors (`strict_shape`), entities leave and join the resource's
     own lists as they change (`follow`), `update` replaces the record (`replace`), and the value of a response without
@@ -783,16 +806,13 @@ class Resource(Binder[ControllerType]):
         if cls.__options__.get("strict"):
             _resources.setdefault(_package_of(cls), WeakSet()).add(cls)
             _tables_found_otherwise.pop(_package_of(cls), None)
-        shared: type[Any] | None = cls.__options__.get("endpoint")
+        _check_kind(cls.__options__.get("endpoint"))
         for name, member in list(cls.__dict__.items()):
-            declaration = member.__dict__.get("_declaration") if isinstance(member, RestEndpoint) else None
-            if declaration is None:
-                continue
-            declaration.resource, declaration.member = cls, name
-            if shared is not None and declaration.kind is None:
-                member = _unbuilt(shared, declaration, declaration.options.get("signature"))
-                member.__dict__["_member"] = name
-                setattr(cls, name, member)
+            if isinstance(member, RestEndpoint):
+                _add_member(cls, name, cast("RestEndpoint[..., Any]", member))
+        if options:
+            for name, member in _inherited_members(cls).items():
+                _inherit_member(cls, name, member)
 
     @classmethod
     def extend(cls, first: object = None, options: Mapping[str, object] | None = None, /, **keywords: object) -> Any:
@@ -843,6 +863,57 @@ class Resource(Binder[ControllerType]):
     @classmethod
     def _with(cls, members: Mapping[str, object]) -> Any:
         return types.new_class(cls.__name__, (cls,), exec_body=lambda namespace: namespace.update(members))
+
+
+def _add_member(resource: type[Resource[Any]], name: str, member: RestEndpoint[..., Any]) -> None:
+    """Make an endpoint in the body of a resource class a member of it."""
+    declaration: Declaration | None = member.__dict__.get("_declaration")
+    if declaration is not None:
+        declaration.resource, declaration.member = resource, name
+        kind: type[Any] | None = resource.__options__.get("endpoint")
+        if kind is not None and declaration.kind is None:
+            _set_member(resource, name, _unbuilt(kind, declaration, declaration.options.get("signature")))
+        return
+    siblings = member.siblings
+    inherited = _inherited_members(resource).values()
+    if not isinstance(siblings, ResourceContext) or any(member is one for one in inherited):
+        return
+    context = siblings.in_subclass(resource, name)
+    if context is not None:
+        _set_member(resource, name, type(member).assembled({"siblings": context}, member))
+
+
+def _inherit_member(resource: type[Resource[Any]], name: str, member: RestEndpoint[..., Any]) -> None:
+    """Declare a member of a base class anew, so that it has the options in the class line of the resource.
+
+    Raises TypeError for one that was extended from another member, whose own options are not known.
+    """
+    declared: Declaration | None = member.__dict__.get("_declared")
+    if declared is not None:
+        declaration = declared.in_subclass(resource)
+        kind: type[Any] = declaration.kind or resource.__options__.get("endpoint") or type(member)
+        _set_member(resource, name, _unbuilt(kind, declaration, declaration.options.get("signature")))
+    elif isinstance(member.siblings, ResourceContext):
+        raise TypeError(
+            f"the options in the class line of {resource.__name__} cannot apply to its inherited member {name!r}, "
+            f"which extend() created from another member; derive {resource.__name__} from a class without it, and call "
+            "extend() on that"
+        )
+
+
+def _set_member(resource: type[Resource[Any]], name: str, member: RestEndpoint[..., Any]) -> None:
+    member.__dict__["_member"] = name
+    setattr(resource, name, member)
+
+
+def _inherited_members(resource: type[Resource[Any]]) -> dict[str, RestEndpoint[..., Any]]:
+    """Return the endpoints that a resource class inherits, without building them."""
+    inherited = {name: found for kind in reversed(resource.__mro__[1:]) for name, found in kind.__dict__.items()}
+    return {
+        name: found
+        for name, found in inherited.items()
+        if isinstance(found, RestEndpoint) and name not in resource.__dict__
+    }
 
 
 def _options_of(member: str, options: object) -> Mapping[str, Any]:

@@ -137,3 +137,46 @@ def test_items_by_name_etag_of_another_path_is_none_of_the_entity(first: bool) -
         pods.partial_update(name="web", body=BODY)
     own = None if first else '"/pods/web"'
     assert cluster.asked[-2:] == [("PUT", "/pods/web/scale", None), ("PATCH", "/pods/web", own)]
+
+
+FULL: Any = Named.extend("full", path="/pods/:name/full").extend(
+    lambda base: {"scale": base.update.extend(path="/pods/:name/scale")}
+)
+
+
+class Widened(Named):  # type: ignore[misc]  # Named is made at run time
+    full = Named.get.extend(path="/pods/:name/full")
+    scale = Named.update.extend(path="/pods/:name/scale")
+
+
+@pytest.mark.parametrize("resource", [FULL, Widened], ids=["extend", "class"])
+def test_items_by_name_member_extended_to_another_path_has_an_etag_of_its_own(resource: Any) -> None:
+    """A part or another view is not the item, whichever member it extends; a change of the item is made on its own."""
+    cluster = Cluster(Answer(json=WEB, headers={"ETag": '"part"'}))
+    with closing(controller(cluster)) as news:
+        pods = resource(news)
+        pods.get(name="web")
+        pods.full.fetch(name="web")
+        pods.scale(name="web", body={"to": 2})
+        pods.partial_update(name="web", body=BODY)
+    assert cluster.asked[-2:] == [("PUT", "/pods/web/scale", None), ("PATCH", "/pods/web", '"/pods/web"')]
+
+
+def test_items_by_name_endpoint_extended_to_another_path_outside_of_a_resource_has_an_etag_of_its_own() -> None:
+    """Also if it was extended once more, without a path."""
+    cluster = Cluster(Answer(json=WEB, headers={"ETag": '"part"'}))
+    with closing(controller(cluster)) as news:
+        news.fetch(Named.get, {"name": "web"})
+        news.fetch(Named.get.extend(path="/pods/:name/full").extend(timeout=5_000), {"name": "web"})
+        news.fetch(Named.partial_update, {"name": "web"}, BODY)
+    assert cluster.asked[-1] == ("PATCH", "/pods/web", '"/pods/web"')
+
+
+def test_items_by_name_standard_member_at_another_path_is_the_item() -> None:
+    """`extend(update={"path": …})` overrides where the item is updated, as the same path in a class does."""
+    cluster = Cluster(Answer(json=WEB))
+    with closing(controller(cluster)) as news:
+        pods = Named.extend(update={"path": "/pods/edit/:name"})(news)
+        pods.get(name="web")
+        pods.update(name="web", body=BODY)
+    assert cluster.asked[-1] == ("PUT", "/pods/edit/web", '"/pods/web"')

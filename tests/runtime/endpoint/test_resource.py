@@ -296,6 +296,78 @@ def test_resource_class_line_gives_the_class_of_the_members() -> None:
     assert (Things.get.url(id=1), Things.other.url(id=1)) == ("/cls/a/1", "/other/a/1")
 
 
+def test_resource_class_line_of_a_subclass_applies_to_inherited_members() -> None:
+    """Path, schema and options, under those of the member; the base class stays as it is, also if it was used first."""
+
+    class Things(Resource[ControllerType], path="/a/:id", schema=Article, timeout=1):
+        @rest()
+        def get(self, *, id: int) -> Article:
+            """Read."""
+            raise NotImplementedError
+
+        @rest_list()
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
+
+        @rest(extends="get", timeout=3)
+        def slow(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+    assert Things.get.url(id=1) == "/a/1"
+
+    class Others(Things[ControllerType], path="/b/:id", schema=User, timeout=2):
+        pass
+
+    read = Others.get
+    assert (read.url(id=1), read.schema, read.timeout, read.name, read.__doc__) == (
+        "/b/1",
+        User,
+        2,
+        "User.get",
+        "Read.",
+    )
+    assert (Others.get_list.url(), Others.slow.url(id=1), Others.slow.timeout) == ("/b", "/b/1", 3)
+    assert (Things.get.url(id=1), Things.slow.url(id=1), Things.get.timeout) == ("/a/1", "/a/1", 1)
+    assert Made.update.optimistic
+    made: Any = type("Mine", (Made,), {}, optimistic=False)
+    assert (made.update.optimistic, made.create.url(user=1), made.get.path) == (
+        False,
+        "/api/users/1/articles",
+        Made.get.path,
+    )
+
+
+def test_resource_class_line_of_a_subclass_gives_inherited_members_their_class() -> None:
+    """A base class without a path serves any resource, and the members of one have the class `endpoint`."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/cls"
+
+    class Readable(Resource[ControllerType]):
+        @rest()
+        def get(self, *, id: int) -> Any:
+            raise NotImplementedError
+
+    class Users(Readable[ControllerType], path="/users/:id", schema=User, endpoint=Api):
+        pass
+
+    assert (type(Users.get), Users.get.url(id=1), Users.get.name) == (Api, "/cls/users/1", "User.get")
+
+
+def test_resource_class_line_of_a_subclass_cannot_change_what_extend_created() -> None:
+    """Such a member has its options already; the error names it and what to do."""
+    with pytest.raises(
+        TypeError, match="class line of Mine cannot apply to its inherited member 'current', which extend"
+    ):
+        type("Mine", (Made.extend("current", path="/me"),), {}, timeout=5)
+
+
+def test_resource_class_line_needs_an_endpoint_class() -> None:
+    """Anything else is reported by the class, and not by its first member."""
+    with pytest.raises(TypeError, match="the class of an endpoint is .*; expected RestEndpoint or a subclass of it"):
+        type("Bad", (Resource,), {}, path="/a/:id", endpoint=dict)
+
+
 @pytest.mark.parametrize(
     ("extends", "message"),
     [
