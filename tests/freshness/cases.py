@@ -231,6 +231,28 @@ CASES: Final = {
         reload
         notes.get(item_id=1, id=1)
     """,
+    "a list in a store of a dump has a record that was deleted before": """
+        world soft=listed
+        items.delete(id=1) -> whole
+        reload
+        items.every()
+        items.get(id=1)
+    """,
+    "a list in a store of a dump of a dump has a record that was deleted before": """
+        world soft=listed
+        items.delete(id=1) -> 204
+        reload
+        reload
+        items.every()
+    """,
+    "a list in a store of a dump has a record that a change of many deleted before": """
+        world soft=listed
+        reload
+        items.every()
+        items.delete_many(body={'ids': [1]}) -> 204
+        reload
+        items.every()
+    """,
     "a delete is answered while the next page of an iteration is under way": """
         world items=8
         run 1: items.by_page.iterate()

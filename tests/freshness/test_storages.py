@@ -50,6 +50,13 @@ CASES: Final = {
         reopen
         items.get(id=1)
     """,
+    "a list in a store of a dump has a record whose deletion the dumped store had not loaded": """
+        world sqlite, soft=listed
+        items.delete(id=1) -> whole
+        reopen
+        reload
+        items.every()
+    """,
     "a list that another process asks for after a change, at the same moment": """
         world sqlite, has_etags
         other.items.partial_update(id=1, body={'title': 'x1', 'state': 'open', 'note': None, 'owner': 2}) -> part

@@ -324,6 +324,7 @@ def _with(change: Callable[[Any], object]) -> str:
         (_with(lambda d: d.update(times=3)), "times is an int, 3; expected a list"),
         (_with(lambda d: d.update(times=[[1, 2]])), r"times\[0\] is a list, .*; expected three times in ms"),
         (_with(lambda d: d.update(tables=[])), r"tables is a list, \[\]; expected an object"),
+        (_with(lambda d: d.update(marked=1)), "marked is an int, 1; expected true or false"),
         (
             _with(lambda d: d["tables"]["DumpTag"].pop("incomplete")),
             r"tables\['DumpTag'\]\['incomplete'\] is None, None; expected true or false",

@@ -1,6 +1,7 @@
 """Dumps: the content of a store as one JSON object, and a storage that is filled from one.
 
-    {"restencil": "dump/1", "times": [[fetched_at, date, expires_at], …],
+    {"restencil": "dump/1", "marked": true, absent if there were no stale marks,
+     "times": [[fetched_at, date, expires_at], …],
      "tables": {TABLE: {"incomplete": false, "rows": {PK: [SHAPE, index in times, RECORD or LIST, null: deleted]}}},
      "index": {TABLE: {FIELD: {TEXT: PK}}},
      "results": {KEY: [SHAPE, index in times, invalidated, RESULT, absent if there is none]}}
@@ -11,13 +12,14 @@ so that equal states have equal dumps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, inf, isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.errors import StorageError, StorageOff
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import Meta, described, is_dict, is_list, kind_of
+from ..cache.staleness import NEVER
 from ..cache.tables import EMPTY, ResultMeta
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath, Tables
     from ..storage.memory import Namespace
-    from ..storage.protocol import IndexEntry, Opened
+    from ..storage.protocol import Cell, IndexEntry, Loaded, Mark, Opened
     from .storage_persistence import StoragePersistence
 
 FORMAT: Final = "dump/1"
@@ -43,6 +45,9 @@ TIMES: Final = ("kept", "now", "stale")
 
 _STALE: Final = 1.0
 """The expiry of stale entries: a marker for stale, though usable."""
+
+_BEFORE, _LATEST = 0, 1
+"""The commits of what was requested before the last mark of a dump, and of that mark and what was requested since."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -61,7 +66,8 @@ def dump(store_state: StoreState, persistence: StoragePersistence | None) -> byt
 def _text_of(space: Namespace) -> bytes:
     """Return the dump of the content of a storage.
 
-    A dump does not contain marks. So what was requested before the last commit that marked anything is dumped as stale.
+    A dump does not contain marks, but tells whether there were any. What was requested before the last commit that
+    marked anything is dumped as stale.
     """
     times: dict[Meta, int] = {}
     marked = space.marks.get(ANYTHING, 0)
@@ -96,6 +102,7 @@ def _text_of(space: Namespace) -> bytes:
         index.setdefault(table, {}).setdefault(field, {})[text] = pk
     document: dict[str, Any] = {
         "restencil": FORMAT,
+        **({"marked": True} if marked else {}),
         "times": [[_number(time) for time in at] for at in times],
         "tables": tables,
         **({"index": index} if index else {}),
@@ -123,6 +130,7 @@ class _Dumping:
         self._base: Tables = store_state.base
         self._space = space
         self._registry = registry = SchemaRegistry(store_state.secrets)
+        self._marked = self._base.marks.newest()
         if persistence is not None:
             persistence.connection.drain_capture()
         for meta in self._base.key_metas.values():
@@ -137,6 +145,8 @@ class _Dumping:
     def fill(self) -> None:
         """Write all tables and results to the storage."""
         base = self._base
+        if self._marked > NEVER or self._tier is not None:  # memory does not have all marks of a storage
+            self._space.marks[ANYTHING] = _LATEST
         for table in sorted(base.entities):
             if is_collection(table):
                 self._rows(table, "")
@@ -182,15 +192,14 @@ class _Dumping:
             except Unstorable:
                 incomplete = True
                 continue
-            if self._is_marked(base.whole_number(cell, base.metas[table][pk])):
-                times = times._replace(expires_at=min(times.expires_at, _STALE))
             known_shape = "" if value is None else self._shape(cell, shape)
-            self._space.put(StoredRow(table, pk, 0, 0, times, known_shape, value), 0)
+            since = self._since(base.whole_number(cell, base.metas[table][pk]))
+            self._space.put(StoredRow(table, pk, 0, 0, times, known_shape, value, since), 0)
         self._space.infos[table] = TableInfo(1, incomplete)
 
-    def _is_marked(self, number: float) -> bool:
-        """Whether any mark is newer than a request; a dump has no marks, so such data is dumped as stale."""
-        return self._base.marks.newest() >= number
+    def _since(self, number: float) -> int:
+        """Return the commit of a request of this number, which is before that of the marks if any mark is newer."""
+        return _BEFORE if self._marked >= number else _LATEST
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):
@@ -207,15 +216,15 @@ class _Dumping:
         is_kept = registry.keeps_key(key) if rules is None else registry.keeps_result(key, rules)
         if not is_kept or (meta.error is not None and key not in base.results):
             return
-        is_stale = meta.error is not None or self._is_marked(meta.number)
-        expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
+        expires_at = meta.expires_at if meta.error is None else min(meta.expires_at, _STALE)
         times = _outward(meta.times._replace(expires_at=expires_at))
         written = ResultMeta(times, invalidated=meta.invalidated, terms=meta.terms, contents=meta.contents)
         try:
             value = result_json(self._registry, Result(base.result(key), written, rules))
         except Unstorable:
             return
-        self._space.results[key] = StoredResult(key, 0, times, self._shape_of(key, meta), meta.invalidated, value)
+        shape, since = self._shape_of(key, meta), self._since(meta.number)
+        self._space.results[key] = StoredResult(key, 0, times, shape, meta.invalidated, value, since)
 
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:
@@ -255,7 +264,10 @@ class DumpStorage(MemoryStorage):
         super().__init__(max_age=inf, lease_wait=0)
         self._moves = times == "now"
         loaded = _Loading(data, is_stale=times == "stale")
+        self._is_marked = loaded.is_marked
         with self.filling("") as space:
+            if self._is_marked:
+                space.marks[ANYTHING] = _LATEST
             for table, info in loaded.tables.items():
                 for row in loaded.rows[table]:
                     space.put(row, 0)
@@ -277,6 +289,22 @@ class DumpStorage(MemoryStorage):
                     space.results[key] = result._replace(times=_moved(result.times, moment))
         return super().open("", now)
 
+    def load(
+        self,
+        cells: Sequence[Cell],
+        keys: Sequence[str] = (),
+        index: Sequence[IndexEntry] = (),
+        tables: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
+        /,
+    ) -> Loaded:
+        """Load as of one moment; where the dump had marks, each primary key may be that of a deleted record."""
+        loaded = super().load(cells, keys, index, tables, marks)
+        if not self._is_marked:
+            return loaded
+        removed = {mark: _LATEST for mark in marks if mark[0] == "argument"}
+        return loaded._replace(marks={**removed, **loaded.marks})
+
     def dump(self) -> bytes:
         """Return the dump of its content."""
         with self.filling("", changes=False) as space:
@@ -295,6 +323,7 @@ class _Loading:
     def __init__(self, data: bytes | str, *, is_stale: bool) -> None:
         document = self._decoded(data)
         self._is_stale = is_stale
+        self.is_marked = self._truth("marked", document.get("marked", False))
         self._times = [
             self._meta(f"times[{place}]", times) for place, times in enumerate(self._list("times", document["times"]))
         ]
@@ -340,9 +369,7 @@ class _Loading:
 
     def _table(self, where: str, table: str, value: object) -> None:
         found = self._dict(where, value)
-        incomplete = found.get("incomplete")
-        if not isinstance(incomplete, bool):
-            raise _misfit(f"{where}['incomplete']", "true or false", incomplete)
+        incomplete = self._truth(f"{where}['incomplete']", found.get("incomplete"))
         rows = self._dict(f"{where}['rows']", found.get("rows"))
         self.rows[table] = [self._row(f"{where}['rows'][{pk!r}]", table, pk, row) for pk, row in rows.items()]
         self.tables[table] = TableInfo(max(1, len(rows)), incomplete)
@@ -359,17 +386,16 @@ class _Loading:
         if is_dict(stored) and at.expires_at <= _STALE:
             stored.pop(WHOLE, None)  # no member of a stale record is fresh by an older response
         data = None if stored is None else encode_exactly(stored)
-        return StoredRow(table, pk, 0, 0, at, self._text(f"{where}[0]", shape), data, 0)
+        return StoredRow(table, pk, 0, 0, at, self._text(f"{where}[0]", shape), data, _since(at))
 
     def _result(self, where: str, key: str, value: object) -> StoredResult:
         found = self._list(where, value)
         if len(found) not in (3, 4):
             raise _misfit(where, "a list of shape, time, whether it is invalidated, and value", found)
-        if not isinstance(found[2], bool):
-            raise _misfit(f"{where}[2]", "true or false", found[2])
+        invalidated = self._truth(f"{where}[2]", found[2])
         data = encode_exactly(found[3]) if len(found) == 4 else None
         shape, times = self._text(f"{where}[0]", found[0]), self._at(f"{where}[1]", found[1])
-        return StoredResult(key, 0, times, shape, found[2], data, 0)
+        return StoredResult(key, 0, times, shape, invalidated, data, _since(times))
 
     def _at(self, where: str, place: object) -> Meta:
         if type(place) is not int or not 0 <= place < len(self._times):
@@ -393,10 +419,19 @@ class _Loading:
             raise _misfit(where, "an object", value)
         return value
 
+    def _truth(self, where: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise _misfit(where, "true or false", value)
+        return value
+
     def _text(self, where: str, value: object) -> str:
         if not isinstance(value, str):
             raise _misfit(where, "a string", value)
         return value
+
+
+def _since(times: Meta) -> int:
+    return _BEFORE if times.expires_at <= _STALE else _LATEST
 
 
 def _misfit(where: str, expected: str, found: object) -> StorageError:
