@@ -443,7 +443,7 @@ class Plan:
         """Whether user code processes the HTTP response before the library reads it."""
         self.key_is_address = decided and "key" not in own
         """Whether the key of a request is its method and its URL."""
-        fills = template is not None and not template.leads and not own & {"url", "has_body"}
+        fills = template is not None and template.rooted and not own & {"url", "has_body"}
         self.template = template if fills else None
         """The template, if it alone determines the URL for parameters that fill it; else None."""
         self.sent = sent

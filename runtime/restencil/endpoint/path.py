@@ -28,6 +28,8 @@ PATH_SAFE: Final = "-_.!~*'()"
 DOT_SEGMENTS: Final = (".", "..")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+# The beginning of a path that is neither rooted nor a URL.
+_begins_with_name: Final = re.compile(r"(?!\w+\\:)[\w:]").match
 # Text that needs no escaping in a path, and is not a dot segment.
 _plain: Final = re.compile(r"[A-Za-z0-9_!~*'()-][A-Za-z0-9_.!~*'()-]*").fullmatch
 # Text that needs no escaping in a query string.
@@ -177,6 +179,7 @@ class PathTemplate:
 
     __slots__ = (
         "_ends",
+        "_joined",
         "_matches",
         "_segments_with_params",
         "exact",
@@ -201,6 +204,8 @@ class PathTemplate:
         first, *others = self._segments()
         self.rooted = template.startswith("/")
         """Whether the path begins with a slash."""
+        self._joined = _begins_with_name(template) is not None
+        """Whether a slash is between the URL prefix and the path, which has none."""
         self.leads = _has_param(first)
         """Whether the first segment, which continues the last segment of the URL prefix, contains a parameter."""
         segments = [segment for segment in (first, *others) if _has_param(segment)]
@@ -222,8 +227,13 @@ class PathTemplate:
         self._ends: Callable[[str], re.Match[str] | None] | None = None
 
     def place(self, prefix: str) -> str:
-        """Return the URL prefix without its final slash if the path begins with one."""
-        return prefix[:-1] if self.rooted and prefix.endswith("/") else prefix
+        """Return the URL prefix with or without a final slash, so that one slash is between it and the path.
+
+        A path that is a URL, or begins with another character than that of a name, continues the prefix as it is.
+        """
+        if prefix.endswith("/"):
+            return prefix[:-1] if self.rooted else prefix
+        return f"{prefix}/" if self._joined and prefix else prefix
 
     def fill(self, params: Mapping[str, object], head: str = "") -> str:
         """Return the path for these parameters; others are ignored. `head` is the beginning of its first segment.

@@ -399,7 +399,7 @@ def _params_within(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | N
 
 def _without_prefix(endpoint: RestEndpoint[..., Any], template: PathTemplate, path: str) -> str | None:
     """Return a path without the prefix of an endpoint, if a template matches the rest of it; else None."""
-    prefix = endpoint.url_prefix.rstrip("/")
+    prefix = path_template(endpoint.path).place(endpoint.url_prefix)
     own = path.removeprefix(prefix)
     return own if path.startswith(prefix) and template.matches(own) else None
 
@@ -437,7 +437,7 @@ def _above_record(endpoint: RestEndpoint[..., Any], path: str) -> str:
     for one in (path, *paths_above(path)):
         if _without_prefix(endpoint, template, one) is not None:
             return one
-    return endpoint.url_prefix.rstrip("/") + above.partition("/:")[0]
+    return (template.place(endpoint.url_prefix) + above.partition("/:")[0]).rstrip("/")
 
 
 def _heads(path: str) -> dict[str, str]:

@@ -223,7 +223,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
     def _own_name(self, options: Mapping[str, Any]) -> str:
         prefix = options.get("url_prefix")
         prefix = str(getattr(type(self), "url_prefix", "") if prefix is None else prefix)
-        return (prefix.removesuffix("/") if options["path"].startswith("/") else prefix) + str(options["path"])
+        return self._template.place(prefix) + self._template.template
 
     @property
     def label(self) -> str:

@@ -143,6 +143,18 @@ def test_response_rules_delete_that_finds_nothing_leaves_the_lists_stale(
     assert "the deleted entity is unknown" in caplog.text
 
 
+@pytest.mark.parametrize("prefix", ["http://notes.example/v1", "http://notes.example/v1/"])
+def test_response_rules_record_is_found_below_a_prefix_without_a_slash_in_its_path(life: Life, prefix: str) -> None:
+    """A change of a part makes the record stale, whose path is joined to the prefix with one slash."""
+    notes: Any = create_resource(path="notes/:id", schema=Note, url_prefix=prefix, strict=True)
+    pin = notes.update.extend(path="notes/:id/pin", method="POST", body=None, schema=None)
+    with life(httpx.Response(200, json=FIRST), httpx.Response(204)) as (controller, call):
+        call(notes.get, id=1)
+        assert controller.explain(notes.get, id=1).expires_in > 0
+        call(pin, id=1)
+        assert controller.explain(notes.get, id=1).expires_in <= 0
+
+
 @pytest.mark.parametrize("location", ["/notes/7", "http://notes.example/notes/7", "/notes/7/", "notes/7"])
 def test_response_rules_creation_without_a_body_has_its_key_in_the_location(life: Life, location: str) -> None:
     """The value is what was sent, with a key of the right type; it joins no list, and all of them are stale (5.1)."""

@@ -519,6 +519,10 @@ def test_rest_function_form_of_pages_may_stand_in_pagination() -> None:
         ("http://h/v1/", "/:id", "http://h/v1/1"),
         ("http://h/v1", "/:id", "http://h/v1/1"),
         ("http://h/", "a/:id", "http://h/a/1"),
+        ("http://h", "a/:id", "http://h/a/1"),
+        ("http://h/v1", ":id", "http://h/v1/1"),
+        ("", "a/:id", "a/1"),
+        ("http://h/a", ".:id", "http://h/a.1"),
         ("http://h/", "/a/:id/", "http://h/a/1/"),
     ],
 )
@@ -534,4 +538,5 @@ def test_rest_one_slash_stands_between_prefix_and_path(prefix: str, path: str, u
             assert endpoint.key(id=1) == f"GET {url}"
             assert endpoint.key(id=1, q=2) == f"GET {url}?q=2"
         assert endpoint.test_key(endpoint.key(id=1))
+        assert not endpoint.test_key(f"{endpoint.key(id=1)}/part")
         assert "//" not in endpoint.name.removeprefix("http://")
