@@ -77,6 +77,12 @@ def http_library(request: pytest.FixtureRequest) -> Iterator[str]:
         os.environ[VARIABLE] = before
 
 
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def asynchronous(request: pytest.FixtureRequest) -> bool:
+    """Whether the client is an asynchronous one: a test that takes this runs with both kinds."""
+    return bool(request.param)
+
+
 LONGEST = ("tests/packaging/", "tests/test_docs.py", "tests/conformance/", "tests/servers/")
 
 

@@ -9,8 +9,8 @@ from tests.freshness.driver import Session
 from tests.freshness.programs import World
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+@pytest.fixture
+def session(asynchronous: bool) -> Iterator[Session]:
     """A client of either kind before the honest server."""
-    with Session(World(asynchronous=request.param)) as made:
+    with Session(World(asynchronous=asynchronous)) as made:
         yield made

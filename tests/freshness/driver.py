@@ -25,17 +25,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tests.freshness.network import AsyncTransport, Exchange, Network, Transport
-from tests.freshness.programs import (
-    PAGED,
-    READS,
-    Api,
-    Arguments,
-    Program,
-    Step,
-    World,
-    change,
-    change_of_places,
-)
+from tests.freshness.programs import PAGED, READS, Api, Arguments, Program, Step, World, change, change_of_places
 from tests.freshness.server import OPTIONAL, SIZE, Manners, Server
 from tests.freshness.spec import Variant, client_class, package
 from tests.libraries import httpx

@@ -29,7 +29,6 @@ def many(session: Session, count: int = 20) -> None:
 
 
 @pytest.mark.parametrize("bound", [1, 2, 5])
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("style", PAGED)
 def test_iterate_gives_every_item_however_small_the_store_is(style: str, asynchronous: bool, bound: int) -> None:
     """No eviction takes an item away before it was handed out."""
@@ -41,7 +40,6 @@ def test_iterate_gives_every_item_however_small_the_store_is(style: str, asynchr
         assert [restencil.foreign_key(item, "owner") for item in items] == [1 + pk % 2 for pk in range(1, 21)]
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("read", ["items.get_list", "items.get_list.fetch", "items.latest"])
 def test_call_gives_every_item_of_its_response_however_small_the_store_is(read: str, asynchronous: bool) -> None:
     """A call gives what it was answered, whatever was evicted meanwhile."""
@@ -126,7 +124,6 @@ def test_iterate_joins_a_request_that_is_under_way(session: Session) -> None:
 # 6.4
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_total_follows_its_list(asynchronous: bool) -> None:
     """A count beside a list follows joins and leaves, and is never None."""
     with Session(World(asynchronous=asynchronous, has_envelope=True)) as session:
@@ -480,7 +477,6 @@ def values_of(values: list[int], *, repeats_last: bool = False) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("name", ["undeclared", "offsets", "full", "counted", "told"])
 def test_iterate_gives_the_equal_values_of_two_pages(name: str, asynchronous: bool) -> None:
     """Pages of values may be equal; two of them are no sign that the list has ended."""

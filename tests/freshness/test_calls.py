@@ -195,7 +195,6 @@ def test_failed_request_without_any_data_raises_under_a_soft_policy() -> None:
         session.call("ticks.get", id=1)
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_call_joins_no_request_that_was_sent_before_a_change(asynchronous: bool) -> None:
     """The list was asked for before item 4 was created; a call after that sends a request of its own."""
     with Session(World(asynchronous=asynchronous)) as session:

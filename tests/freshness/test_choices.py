@@ -40,10 +40,10 @@ class Notes:
         return self.notes[-1] if target == "/notes/latest" else self.notes
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+@pytest.fixture
+def session(asynchronous: bool) -> Iterator[Session]:
     """A client of either kind before a server of notes."""
-    with small(SPEC, Notes(), World(asynchronous=request.param)) as made:
+    with small(SPEC, Notes(), World(asynchronous=asynchronous)) as made:
         yield made
 
 
@@ -90,7 +90,6 @@ class Versions:
         return self.versions[-1]
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("change", [("prompts.add", {"name": "p"}), ("versions.create", {})])
 def test_choice_of_a_singleton_is_stale_after_a_create(change: tuple[str, dict[str, Any]], asynchronous: bool) -> None:
     """A singleton whose path does not contain the primary key of its entity shows the record that the server chose."""

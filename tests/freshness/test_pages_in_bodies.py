@@ -67,11 +67,11 @@ class Flows:
 Made = tuple[Flows, Session]
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def made(request: pytest.FixtureRequest) -> Iterator[Made]:
+@pytest.fixture
+def made(asynchronous: bool) -> Iterator[Made]:
     """The server and a client of either kind."""
     server = Flows()
-    with small(SPEC, server.answer, World(asynchronous=request.param)) as session:
+    with small(SPEC, server.answer, World(asynchronous=asynchronous)) as session:
         yield server, session
 
 

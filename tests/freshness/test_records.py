@@ -389,7 +389,6 @@ resources:
 """
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_list_of_parents_is_stale_after_a_nested_record_moved(asynchronous: bool) -> None:
     """One parent read again does not make the nested list of another parent fresh."""
     parts = [{"box": "a", "number": 1}, {"box": "b", "number": 2}]

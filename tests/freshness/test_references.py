@@ -67,10 +67,10 @@ class Api:
                 return None
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+@pytest.fixture
+def session(asynchronous: bool) -> Iterator[Session]:
     """A client of either kind before the server."""
-    with small(SPEC, Api(), World(asynchronous=request.param)) as made:
+    with small(SPEC, Api(), World(asynchronous=asynchronous)) as made:
         yield made
 
 

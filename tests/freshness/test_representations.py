@@ -126,7 +126,6 @@ resources:
         assert session.requests("comments.named", name="x") == []
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_live_reads_request_each_representation_once(asynchronous: bool) -> None:
     """The request of another representation is no reason to request one again; a change is."""
     with small(SPEC, server(), World(asynchronous=asynchronous)) as session:
@@ -180,7 +179,6 @@ def notes(method: str, target: str, body: Any) -> Any:
     return [] if "page=2" in query else [note]
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_argument_that_get_has_too_selects_a_representation_in_lists(asynchronous: bool) -> None:
     """`get_list(lang="de")` answers no `get(id=1)`, and shows no English titles."""
     with small(LANGUAGES, notes, World(asynchronous=asynchronous)) as session:

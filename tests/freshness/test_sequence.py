@@ -15,7 +15,6 @@ from tests.freshness.small import small
 import restencil
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("embeds_owner", [False, True], ids=["keys", "objects"])
 @pytest.mark.parametrize("name", CASES)
 def test_case_fresh_values_are_what_the_server_says(name: str, embeds_owner: bool, asynchronous: bool) -> None:

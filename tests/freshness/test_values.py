@@ -217,7 +217,6 @@ resources:
 """
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_none_in_a_form_is_an_error_before_anything_is_sent(asynchronous: bool) -> None:
     """A form cannot say null: ValueError, and no request."""
     with small(FORM, lambda *_: NOTHING, World(asynchronous=asynchronous)) as session:

@@ -13,14 +13,7 @@ from typing import Any
 
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    Store,
-    ValkeyStorage,
-    create_resource,
-)
+from restencil import AsyncController, Controller, Entity, Store, ValkeyStorage, create_resource
 
 
 class Item(Entity):

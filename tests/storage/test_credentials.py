@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import running
 from tests.storages import PatientStore, sqlite_storage
 
 from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, Schemes, Store
@@ -50,7 +50,6 @@ def _asked(store: Store, api: Api, *, asynchronous: bool = False, view: Any = No
         assert [run(asking.fetch(PLAIN, id=id)) for id in "12"] == [{"a": 1}] * 2
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("api", "given"), [(ONE, {"token": SECRET}), (SEVERAL, {"key": lambda: SECRET})], ids=["one scheme", "several"]
 )

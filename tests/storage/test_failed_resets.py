@@ -17,14 +17,7 @@ from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
 from tests.storages import PatientStore, sqlite_storage, valkey_storage
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    StorageError,
-    Store,
-    create_resource,
-)
+from restencil import AsyncController, Controller, Entity, StorageError, Store, create_resource
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of folders and limits of descriptors are POSIX's")
 

@@ -10,17 +10,7 @@ import pytest
 from tests.storage.here import one
 from tests.storages import PatientStore
 
-from restencil import (
-    Controller,
-    ControllerType,
-    Entity,
-    MemoryStorage,
-    Resource,
-    create_resource,
-    field,
-    rest,
-    schema,
-)
+from restencil import Controller, ControllerType, Entity, MemoryStorage, Resource, create_resource, field, rest, schema
 from restencil.testing import FakeClock
 
 

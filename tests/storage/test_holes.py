@@ -13,13 +13,7 @@ from tests.patience import PATIENCE
 from tests.storage.here import FIRST, SECOND, Article, Articles, Here, one, titles
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    RestEndpoint,
-    schema,
-)
+from restencil import AsyncController, Controller, Entity, RestEndpoint, schema
 from restencil.testing import Answer, FakeClock, MockServer
 
 All: Any = RestEndpoint(path="/everything", schema=schema.All(Article))

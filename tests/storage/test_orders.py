@@ -13,20 +13,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import pytest
-from tests.storage.machine import (
-    BARE,
-    DELETE,
-    EVERY,
-    GET,
-    LIST,
-    ONE,
-    PAGE,
-    PLAIN,
-    PUSH,
-    Process,
-    Setting,
-    World,
-)
+from tests.storage.machine import BARE, DELETE, EVERY, GET, LIST, ONE, PAGE, PLAIN, PUSH, Process, Setting, World
 
 from restencil import Storage
 from restencil.cache.actions import Action, Reset

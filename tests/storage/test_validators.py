@@ -12,16 +12,7 @@ import httpx
 import pytest
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    MemoryStorage,
-    RestEndpoint,
-    Store,
-    create_resource,
-    field,
-)
+from restencil import AsyncController, Controller, Entity, MemoryStorage, RestEndpoint, Store, create_resource, field
 from restencil.base.freshness import Validators, source_at
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse

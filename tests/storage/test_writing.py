@@ -12,14 +12,7 @@ import pytest
 from tests.storages import PatientStore
 
 from restencil import Controller, Entity, RestEndpoint, StorageDown, StorageOff, Store
-from restencil.cache.actions import (
-    Invalidate,
-    Meta,
-    Reset,
-    Set,
-    SetError,
-    SetResponse,
-)
+from restencil.cache.actions import Invalidate, Meta, Reset, Set, SetError, SetResponse
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Invalidated
 from restencil.storage import Batch, Outcome

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import running
 
 from restencil import Api, AsyncController, Auth, Controller, Entity, RestEndpoint, Retries, Store
 
@@ -44,7 +44,6 @@ def said(caplog: pytest.LogCaptureFixture, logger: str) -> list[str]:
 
 
 @pytest.mark.network
-@BOTH
 def test_logs_request_is_reported_with_status_time_and_headers(
     asynchronous: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

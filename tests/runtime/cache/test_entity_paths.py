@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.libraries import httpx
-from tests.runtime.worlds import BOTH, client_of, controller_of, running
+from tests.runtime.worlds import client_of, controller_of, running
 
 from restencil import Entity, Record, create_resource, field
 
@@ -24,7 +24,6 @@ Pods: Any = create_resource(path="/pods/:pod", schema=Pod, path_params={"pod": "
 PODS = [{"metadata": {"uid": f"u{name}", "Name": name}, "phase": "up"} for name in ("a", "b")]
 
 
-@BOTH
 def test_entity_paths_parameter_may_be_a_field_inside_of_an_object(asynchronous: bool) -> None:
     """`get` finds what a list brought, and a delete without content removes it, by the field that is the parameter."""
     asked: list[str] = []

@@ -56,8 +56,8 @@ SECOND: dict[str, Any] = {"id": 2, "title": "b", "slug": "two", "made": "server"
 Life = Callable[..., AbstractContextManager[tuple[Any, Callable[..., Any]]]]
 
 
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def life(request: pytest.FixtureRequest) -> Life:
+@pytest.fixture
+def life(asynchronous: bool) -> Life:
     """Gives a controller of either world, whose requests get these responses in turn, and what calls an endpoint."""
 
     @contextmanager
@@ -68,7 +68,7 @@ def life(request: pytest.FixtureRequest) -> Life:
             told = next(left)
             return httpx.Response(told.status_code, content=told.content, headers=told.headers)
 
-        controller = answered_by(answer, Store(), request.param)
+        controller = answered_by(answer, Store(), asynchronous)
         with running(controller) as run:
             yield controller, lambda endpoint, **arguments: run(controller.fetch(endpoint, **arguments))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.runtime.worlds import BOTH, answered_by
+from tests.runtime.worlds import answered_by
 
 from restencil import Controller, Entity, Manager, NetworkManager, RestEndpoint, Store, SubscriptionManager
 from restencil.base.freshness import lifetime_of
@@ -137,7 +137,6 @@ def test_server_freshness_bounds_hold_for_all_that_is_said(
         {"Pragma": "no-cache"},
     ],
 )
-@BOTH
 def test_server_freshness_what_may_not_be_shown_is_waited_for(headers: dict[str, str], asynchronous: bool) -> None:
     """Stale at once, and the next read waits for a new answer."""
     clock = FakeClock()

@@ -5,15 +5,32 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import AnyEndpoint, Desk, same_error
 
-from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, Store, create_resource, schema
+from restencil import (
+    Controller,
+    Entity,
+    ExpiryStatus,
+    NetworkError,
+    ProcessingError,
+    RestEndpoint,
+    Store,
+    create_resource,
+    schema,
+)
+from restencil.cache import policy
 from restencil.cache.actions import Invalidate, InvalidateAll
+from restencil.cache.policy import ABSENT, FOUND, NONE, RECORDED, SOFT, USABLE, Decision, Found, Recorded, decide
+from restencil.cache.policy import BROKEN as UNUSABLE
+from restencil.cache.store_state import monotonic_clock
 
 
 class User(Entity):
@@ -317,3 +334,112 @@ def test_store_checks_its_bound() -> None:
     """A bound below one is a ValueError."""
     with pytest.raises(ValueError, match="max_entities is 0; expected a positive number, or None for no bound"):
         Store(max_entities=0)
+
+
+# -- clock steps
+
+
+YEAR = 365 * 24 * 3_600_000.0
+
+STEPS = pytest.mark.parametrize("step", [-YEAR, -1.0, 50 * YEAR], ids=["a year back", "a blink back", "50 years on"])
+
+
+class Page(Entity, key="Page"):
+    id: str = ""
+    text: str = ""
+
+
+Pages: Any = create_resource(url_prefix="http://case.test", path="/pages/:id", schema=Page)
+
+
+@STEPS
+def test_clock_steps_nothing_is_fresh_for_ever(step: float) -> None:
+    """What was fetched before or after the step is stale after its time, errors too; and the clock may step again."""
+    desk = Desk(100 * YEAR)
+    asked = Asked(as_json({"id": "1", "text": "a"}))
+    with Controller(desk.store, client=asked.sync) as controller:
+        for _ in range(3):
+            controller.fetch(Pages.get, **ONE)
+            controller.set_error(Pages.get, ValueError(), id="2")
+            desk.now += step
+            assert controller.get_response(Pages.get, **ONE).needs_fetch is (step > 0)
+            desk.now += 60_002
+            assert controller.get_response(Pages.get, **ONE).needs_fetch
+            assert controller.get_response(Pages.get, id="2").needs_fetch
+            controller.fetch(Pages.get, **ONE)
+            assert not controller.get_response(Pages.get, **ONE).needs_fetch
+            desk.now -= step
+
+
+@pytest.fixture
+def system_time(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The system's clock, in seconds."""
+    now = [1e9]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    return now
+
+
+def test_systems_clock_may_step(system_time: list[float]) -> None:
+    """The default clock is no better than one of the user's own."""
+    store = Store()
+    before = store.now()
+    assert before == 1e12
+    system_time[0] -= 1e7
+    assert before < store.now() < before + 10
+    system_time[0] += 5
+    assert before + 5_000 < store.now() < before + 5_010
+    system_time[0] += 1e9
+    assert store.now() > before + 1e12 - 1e10
+
+
+def test_clock_steps_read_of_another_thread_is_no_step() -> None:
+    """A moment that is a little older than the last, because a thread was slow with it, does not set time ahead."""
+    moments = iter([10.0, 9.9, 10.1, 10.2])
+    now = monotonic_clock(lambda: next(moments))
+    assert [now(), now(), now()] == [10.0, 10.1, 10.2]
+
+
+# -- policy
+
+
+EITHER = (False, True)
+Invalid, InvalidIfStale, Valid = ExpiryStatus
+
+
+def written_status(found: Found, invalidated: bool, error: Recorded, invalid_if_stale: bool) -> ExpiryStatus:
+    """The rules of a status as sentences."""
+    if invalidated:
+        return Invalid
+    if found is UNUSABLE and error is NONE:
+        return Invalid
+    if found in (UNUSABLE, ABSENT) or invalid_if_stale:
+        return InvalidIfStale
+    return Valid
+
+
+def written_decision(status: ExpiryStatus, stale: bool, error: bool) -> Decision:
+    """The rules of a decision as sentences."""
+    fetches = stale or status is Invalid
+    if fetches:
+        return Decision.GIVE_AND_REFETCH if status is Valid else Decision.WAIT
+    return Decision.RAISE if error else Decision.GIVE
+
+
+def test_policy_tables_say_what_the_sentences_say() -> None:
+    """For all combinations of facts."""
+    for facts in product(FOUND, EITHER, RECORDED, EITHER, EITHER):
+        found, _, error, _, stale = facts
+        shown = error is not NONE and not (error is SOFT and found is USABLE)
+        status = written_status(*facts[:4])
+        assert decide(*facts) == (status, shown, written_decision(status, stale, shown)), facts
+
+
+@pytest.mark.parametrize("name", ["OLD_ROWS", "RECORDED_ROWS", "STATUS_ROWS", "ERROR_ROWS", "DECISION_ROWS"])
+def test_policy_each_row_decides_something(name: str) -> None:
+    """There is a combination of facts for which it is the first that fits."""
+    taken: set[Any] = set()
+    rows: Any = getattr(policy, name)
+    for *sets, outcome in rows:
+        own = set(product(*sets)) - taken
+        assert own, (sets, outcome)
+        taken |= own

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 from tests.runtime.notes import WAYS, Note, Notes, Origin, client, take
-from tests.runtime.worlds import BOTH, answered_by
+from tests.runtime.worlds import answered_by
 
 from restencil import Controller, Entity, Manager, ResetError, RestEndpoint, Store
 from restencil.testing import FakeClock
@@ -147,7 +147,6 @@ def test_conditional_equal_record_and_a_forced_expiry_leave_the_condition(step: 
     assert origin.conditions[-1]
 
 
-@BOTH
 def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchronous: bool) -> None:
     """A 304 for what is no longer there leads to one request without a condition, whose answer counts."""
     origin = Origin()

@@ -30,9 +30,9 @@ ANN = {"id": "1", "name": "Ann"}
 BOB = {"id": "1", "name": "Bob"}
 
 
-@pytest.fixture(params=["sync", "async"])
-def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
-    with worlds(partial(World, request.param == "async", validate="off")) as made:
+@pytest.fixture
+def make(asynchronous: bool) -> Iterator[Callable[..., World]]:
+    with worlds(partial(World, asynchronous, validate="off")) as made:
         yield made
 
 

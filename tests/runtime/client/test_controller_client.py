@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
-from tests.runtime.worlds import BOTH, client_of, opened, running
+from tests.runtime.worlds import client_of, opened, running
 
 import restencil
 from restencil import (
@@ -61,7 +61,6 @@ def asked(status: int = 200) -> Asked:
 OWN = "http://127.0.0.1:8001/api"
 
 
-@BOTH
 def test_controller_client_what_does_not_fit_is_reported_with_the_address_of_the_client(asynchronous: bool) -> None:
     """A response that does not fit its schema names method and address as asked, not as the spec has them."""
 
@@ -112,7 +111,6 @@ def test_controller_client_token_goes_out_with_every_request_and_is_read_each_ti
     assert server.sent("access-token") == ["one", None, "three"]
 
 
-@BOTH
 def test_controller_client_401_of_a_request_without_its_credential_is_reported(asynchronous: bool) -> None:
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
 

@@ -73,9 +73,9 @@ class Pages(World):
         return [item.id for item in self.items(endpoint, **kwargs)]
 
 
-@pytest.fixture(params=["sync", "async"])
-def world(request: pytest.FixtureRequest) -> Iterator[Pages]:
-    world = Pages(request.param == "async")
+@pytest.fixture
+def world(asynchronous: bool) -> Iterator[Pages]:
+    world = Pages(asynchronous)
     yield world
     world.close()
 

@@ -39,11 +39,6 @@ class LogoutWorld(World):
         return caught.value
 
 
-@pytest.fixture(params=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param == "async")
-
-
 def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> None:
     seen: list[Any] = []
     world = LogoutWorld(asynchronous, should_logout=lambda error: error.status == 418, handle_logout=seen.append)

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, World, answered_by, worlds
+from tests.runtime.worlds import World, answered_by, worlds
 
 from restencil import (
     AbortError,
@@ -112,7 +112,6 @@ def client(wiki: Any, **options: Any) -> tuple[FakeClock, Controller]:
 # --- what is sent -----------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_change_sends_the_last_etag(asynchronous: bool) -> None:
     """From `get` to `partial_update`, from that to `update`, from that to `delete`."""
     wiki = Wiki()
@@ -156,7 +155,6 @@ def test_lost_updates_what_was_read_without_a_strong_etag_is_changed_without_a_c
     assert wiki.sent == [("GET", None), ("PATCH", None)]
 
 
-@BOTH
 def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool) -> None:
     """Without a known ETag the call raises before anything is sent or shown; with one it goes."""
     wiki = Wiki()
@@ -336,7 +334,6 @@ def _serve(wiki: Wiki) -> Any:
     return serve
 
 
-@BOTH
 def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: bool) -> None:
     """Two threads, or two tasks, change one page at once: the second is made for what the first one brought."""
     wiki = Wiki()
@@ -363,7 +360,6 @@ def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asyn
     assert [condition for _, condition in wiki.sent] == [None, '"1.1"', '"1.2"']
 
 
-@BOTH
 def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
     """A change that would have to wait for longer than it may take is not sent, and says so."""
     wiki = Wiki()
@@ -411,7 +407,6 @@ def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn() -> Non
     assert wiki.sent[1:] == [("PATCH", '"1.1"'), ("PATCH", '"1.2"')] and wiki.pages["1"]["text"] == "c"
 
 
-@BOTH
 def test_lost_updates_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -> None:
     """A hook of a change may change the same entity."""
     wiki = Wiki()

@@ -365,7 +365,6 @@ def steady(attempts: int = 3, **options: Any) -> Retries:
     return Retries(attempts, jitter=0, **options)
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_network_retries_wait_exponentially_longer_and_then_give_the_response(asynchronous: bool) -> None:
     flaky = Flaky(503, NetworkDown(), 200)
     controller = flaky.controller(asynchronous, retries=steady())
@@ -444,7 +443,6 @@ def test_network_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
     assert [request.headers["idempotency-key"] for request in flaky.server.requests] == ["mine", "mine"]
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written_again(
     asynchronous: bool,
 ) -> None:

@@ -19,7 +19,7 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, running
+from tests.runtime.worlds import client_of, running
 
 import restencil
 from restencil import Auth, OAuth2, Schemes
@@ -113,7 +113,6 @@ def shop(asynchronous: bool, kinds: tuple[Any, Any], given: OAuth2, **options: A
 # --------------------------------------------------------------------------------------------------------- what is sent
 
 
-@BOTH
 def test_oauth2_token_is_requested_when_none_is_there(asynchronous: bool) -> None:
     """Once; the requests that follow are sent with it as well."""
     with served() as (server, tokens):
@@ -171,7 +170,6 @@ def test_oauth2_secrets_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatc
         assert base64.b64decode(tokens.asked[0].headers["authorization"][6:]) == b"shop:of+the+environment"
 
 
-@BOTH
 def test_oauth2_secrets_may_be_functions(asynchronous: bool) -> None:
     """They are called when a token is asked for, awaited in asyncio; None is no secret."""
     with served() as (server, tokens):
@@ -195,7 +193,6 @@ def test_oauth2_secrets_may_be_functions(asynchronous: bool) -> None:
 # -------------------------------------------------------------------------------------------------------------- renewal
 
 
-@BOTH
 def test_oauth2_token_is_renewed_before_it_ends(asynchronous: bool) -> None:
     """30 seconds before `expires_in` is over, by the store's clock; one that holds for less, at half its time."""
     now = [1_000_000.0]
@@ -210,7 +207,6 @@ def test_oauth2_token_is_renewed_before_it_ends(asynchronous: bool) -> None:
     assert len(tokens.asked) == 3
 
 
-@BOTH
 def test_oauth2_rejected_token_is_renewed_once(asynchronous: bool) -> None:
     """After a 401 the request is sent once more, body and all; a second 401 is raised, and the next call tries anew."""
     with served() as (server, tokens):
@@ -255,7 +251,6 @@ def test_oauth2_what_cannot_be_read_twice_is_not_sent_twice() -> None:
     assert [request.url.path for request in asked.requests] == ["/token", "/things/1", "/token", "/things/1"]
 
 
-@BOTH
 def test_oauth2_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> None:
     """A redirect took no token there, so the token is not what it refuses."""
     with served() as (server, tokens), Server(lambda request: Reply(401)) as other:
@@ -267,7 +262,6 @@ def test_oauth2_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> 
         assert [request.headers.get("authorization") for request in other.arrived] == [None]
 
 
-@BOTH
 def test_oauth2_token_to_begin_with_is_sent_until_it_ends(asynchronous: bool) -> None:
     """`expires_at` in milliseconds or as a datetime; without anything to renew it with, it is sent on."""
     now = [1_000_000.0]
@@ -288,7 +282,6 @@ def test_oauth2_token_to_begin_with_is_sent_until_it_ends(asynchronous: bool) ->
             assert fetch(thing(server), id=1)["token"] != fetch(thing(server), id=1)["token"]
 
 
-@BOTH
 def test_oauth2_rotated_refresh_token_replaces_the_old_one(asynchronous: bool) -> None:
     """One that the server does not rotate stays; `on_renewed` is told what to go on with."""
     kept: list[Any] = []
@@ -330,7 +323,6 @@ def test_oauth2_who_is_reported_of_new_tokens_may_ask_the_api() -> None:
         assert got == ["Bearer t1"]
 
 
-@BOTH
 def test_oauth2_function_that_needs_its_own_token_is_reported_so(asynchronous: bool) -> None:
     """It would wait for itself."""
     with served() as (server, _):
@@ -475,7 +467,6 @@ FAILURES: dict[str, tuple[Reply, str, int]] = {
 }
 
 
-@BOTH
 @pytest.mark.parametrize("failure", FAILURES)
 def test_oauth2_without_a_token_there_is_an_error(failure: str, asynchronous: bool) -> None:
     """It says where and why, and nothing of what was sent or answered; the next call asks again."""
@@ -494,7 +485,6 @@ def test_oauth2_without_a_token_there_is_an_error(failure: str, asynchronous: bo
             assert fetch(thing(server), id=1)["token"] == "Bearer t2"
 
 
-@BOTH
 def test_oauth2_read_after_one_without_a_token_asks_again(asynchronous: bool) -> None:
     """What the token server said is shown by the state, and is no answer to anything that is asked later."""
     with served() as (server, tokens):
@@ -509,7 +499,6 @@ def test_oauth2_read_after_one_without_a_token_asks_again(asynchronous: bool) ->
             assert client.state(thing(server), id=1).error is None
 
 
-@BOTH
 def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchronous: bool) -> None:
     """As long as the HTTP client waits for any other, and no longer."""
     with served() as (server, tokens):
@@ -525,7 +514,6 @@ def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchro
 # -------------------------------------------------------------------------------------------------------------- secrets
 
 
-@BOTH
 def test_oauth2_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Neither those of the client nor tokens, in logs, errors, keys and the repr of anything; failing or not."""
     secrets: dict[str, Any] = {

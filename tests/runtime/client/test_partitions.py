@@ -13,7 +13,7 @@ from weakref import WeakSet
 import pytest
 from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
+from tests.runtime.worlds import article, as_json, echoing, opened
 
 from blog import Article, Blog
 from restencil import (
@@ -35,7 +35,6 @@ GERMAN: dict[str, Any] = {"headers": {"Accept-Language": "de"}}
 # -- what is kept apart -----------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_partitions_english_title_stays_english(asynchronous: bool) -> None:
     """What a German view fetches shows in German views alone; each asks the server once."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
@@ -60,7 +59,6 @@ def by_token(request: Arrived) -> Reply:
 
 
 @pytest.mark.network
-@BOTH
 @pytest.mark.parametrize("given", [False, True], ids=["own", "given"])
 def test_partitions_of_two_tokens_share_nothing(asynchronous: bool, given: bool) -> None:
     """Each token has a store and cookies of its own, whatever else its views are told and whose HTTP client it is."""
@@ -94,7 +92,6 @@ def test_partitions_of_two_tokens_share_nothing(asynchronous: bool, given: bool)
             run(client.aclose()) if asynchronous else client.close()
 
 
-@BOTH
 def test_partitions_token_with_vary_false_is_the_same_principal(asynchronous: bool) -> None:
     """The call carries it; data and cookies are those of the client."""
     with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
@@ -190,7 +187,6 @@ def test_partitions_change_through_a_partition_that_read_nothing_is_hinted_at_on
 # -- reset and close --------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_partitions_reset_of_the_client_resets_all_partitions(asynchronous: bool) -> None:
     """That of a view its own store; also those that the client keeps no more, if someone has them."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
@@ -240,7 +236,6 @@ def test_partitions_logout_is_of_its_partition_or_of_all() -> None:
         eventually(lambda: known() == [False, False, False])
 
 
-@BOTH
 def test_partitions_closing_the_client_closes_all(asynchronous: bool) -> None:
     """What is subscribed in a partition ends; an open client opens all again."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):

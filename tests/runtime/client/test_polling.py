@@ -76,9 +76,9 @@ class PollingWorld(World):
         return self.times[before:]
 
 
-@pytest.fixture(params=["sync", "async"])
-def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., PollingWorld]]:
-    with worlds(partial(PollingWorld, request.param == "async")) as made:
+@pytest.fixture
+def make(asynchronous: bool) -> Iterator[Callable[..., PollingWorld]]:
+    with worlds(partial(PollingWorld, asynchronous)) as made:
         yield made
 
 

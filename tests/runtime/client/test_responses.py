@@ -17,7 +17,7 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import running
 
 import restencil
 from restencil import (
@@ -105,7 +105,6 @@ def asking(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 # -- members ---------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_response_has_the_value_and_what_http_says(server: Server, asynchronous: bool) -> None:
     """Of an endpoint that is bound, and of one that is given."""
     users = resource(server.url)
@@ -124,7 +123,6 @@ def test_response_has_the_value_and_what_http_says(server: Server, asynchronous:
         assert repr(found) == f"<Response GET {server.url}/users/1: 200 in {found.elapsed:.0f} ms>"
 
 
-@BOTH
 def test_responses_url_is_that_after_redirects_without_credentials(server: Server, asynchronous: bool) -> None:
     """Neither a query token nor a password shows in it, nor in anything else."""
     host = server.url.removeprefix("http://")
@@ -143,7 +141,6 @@ def test_responses_url_is_that_after_redirects_without_credentials(server: Serve
     assert "key=secret-2" in server.arrived[-1].target
 
 
-@BOTH
 def test_responses_without_http_there_is_a_value_alone(asynchronous: bool) -> None:
     """Of an endpoint with a `fetch` of its own, which asks no server."""
 
@@ -156,7 +153,6 @@ def test_responses_without_http_there_is_a_value_alone(asynchronous: bool) -> No
     assert dict(found.headers) == {} and found.request_id is None and repr(found) == "<Response without HTTP>"
 
 
-@BOTH
 def test_responses_stream_is_handed_over_unread(server: Server, asynchronous: bool) -> None:
     """The value is the stream, and `http` its answer."""
     export: Any = RestEndpoint(url_prefix=server.url, path="/text", content="stream")
@@ -209,7 +205,6 @@ def test_responses_threads_that_join_a_request_get_the_same_members() -> None:
     assert first.http is second.http and first.value is second.value and first.headers["x-left"] == "41"
 
 
-@BOTH
 def test_responses_nothing_holds_a_response_that_no_one_has(asynchronous: bool) -> None:
     """A plain fetch leaves none behind."""
     seen: list[weakref.ref[Any]] = []
@@ -245,7 +240,6 @@ def test_responses_pickled_answer_has_no_response_of_the_library(server: Server)
     assert b"of-the-server" not in pickle.dumps(found)
 
 
-@BOTH
 def test_responses_request_goes_behind_the_prefix_with_the_credential(server: Server, asynchronous: bool) -> None:
     """Query, headers and body are its own; the value is what the content type says."""
     api = Api("https://spec.test/v1", Auth.bearer())
@@ -266,7 +260,6 @@ def test_responses_request_goes_behind_the_prefix_with_the_credential(server: Se
 # -- what no endpoint describes --------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_responses_request_is_neither_stored_nor_shared(server: Server, asynchronous: bool) -> None:
     """The store is as before, and each call asks."""
     users = resource(server.url)
@@ -290,7 +283,6 @@ def test_responses_request_is_neither_stored_nor_shared(server: Server, asynchro
     assert World(asynchronous, base_url=server.url).run(both, look) == (None, {}, True) and len(server.arrived) == 2
 
 
-@BOTH
 def test_responses_request_fails_as_all_do(server: Server, asynchronous: bool) -> None:
     """With the error of its status; retried where it may be."""
     with pytest.raises(NotFoundError, match=f"GET {server.url}/none: 404 Status: none") as caught:
@@ -317,7 +309,6 @@ def test_responses_request_fails_as_all_do(server: Server, asynchronous: bool) -
         world.run(asking("GET", "/users"))
 
 
-@BOTH
 def test_responses_request_has_a_timeout_of_its_own(asynchronous: bool) -> None:
     """Over that of its view, whose headers and search parameters it has."""
     with Server(lambda request: Reply(held=True)) as server:
@@ -335,7 +326,6 @@ def test_responses_request_has_a_timeout_of_its_own(asynchronous: bool) -> None:
     assert (found.value["headers"]["prefer"], found.value["headers"]["x-b"]) == ("c", "b")
 
 
-@BOTH
 def test_request_to_another_origin_is_rejected(server: Server, asynchronous: bool) -> None:
     """Before any I/O: the credential is not for it. An address of the client's own origin is one of its paths."""
     api = Api("https://spec.test/v1", Auth.bearer())

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
+from tests.runtime.worlds import article, as_json, echoing, opened
 
 from blog import Articles, AsyncBlog, Blog
 from restencil import (
@@ -43,7 +43,6 @@ OPTIONS: list[dict[str, Any]] = [
 # -- identity ---------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
 def test_views_bound_endpoint_with_options_is_that_of_the_view(asynchronous: bool, options: dict[str, Any]) -> None:
     """Equal options give the identical view, and so the identical resources, endpoints, lists and what adds to them."""
@@ -208,7 +207,6 @@ def test_view_of_a_client_written_by_hand_has_what_that_has() -> None:
 
 
 @pytest.mark.network
-@BOTH
 def test_views_headers_are_sent_over_those_of_endpoint_and_http_client(asynchronous: bool) -> None:
     """Names are compared without case, None takes one of the spec away; hooks see them, the credential comes last."""
     seen: list[dict[str, str]] = []
@@ -243,7 +241,6 @@ def test_views_headers_are_sent_over_those_of_endpoint_and_http_client(asynchron
     assert (second["x-static"], second["x-gone"]) == ("spec", "spec") and second["user-agent"] != "me"
 
 
-@BOTH
 def test_views_search_parameters_are_part_of_url_key_and_list(asynchronous: bool) -> None:
     """They count as those of the call, which wins over the same name; declared or not."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
@@ -294,7 +291,6 @@ def test_views_search_parameters_of_a_view_are_no_fields() -> None:
 
 
 @pytest.mark.network
-@BOTH
 def test_views_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> None:
     """Over those of endpoint and client; `retries=0` is none, `timeout=math.inf` no limit."""
     statuses = iter([503, 503, 200, 503, 503])
@@ -320,7 +316,6 @@ def test_views_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> 
         assert run(endless.articles.get.fetch(id=1)).id == 1
 
 
-@BOTH
 def test_views_answers_and_calls_that_no_endpoint_describes_are_requested_as_the_view_says(asynchronous: bool) -> None:
     """`fetch_response` and `request` have its headers, search parameters and token; a call's own ones win."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
@@ -492,7 +487,6 @@ def test_views_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
 # -- life -------------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_view_owns_nothing(asynchronous: bool) -> None:
     """Closing it, and leaving a `with` of it, do nothing; it is open for as long as its client is."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
@@ -549,7 +543,6 @@ def test_views_managers_make_requests_of_their_own_partition() -> None:
         assert len(made) == 2
 
 
-@BOTH
 def test_views_managers_that_are_given_as_they_are_serve_the_client_alone(asynchronous: bool) -> None:
     """A view with a store of its own says what to do; other views work."""
     with Server(echoing) as server, opened(asynchronous, server.url, managers=[NetworkManager()]) as (news, run):

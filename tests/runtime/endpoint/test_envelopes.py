@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked
-from tests.runtime.worlds import BOTH, controller_of, listed, running
+from tests.runtime.worlds import controller_of, listed, running
 
 from restencil import (
     Controller,
@@ -83,7 +83,6 @@ def one(**options: Any) -> Any:
 # -- envelopes of answers ----------------------------------------------------------------------------------------------
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("path", "answer"),
     [
@@ -100,7 +99,6 @@ def test_envelopes_value_of_a_response_is_in_its_envelope(path: str, answer: Any
     assert found == Article(id=1)
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("answer", "has"),
     [
@@ -166,7 +164,6 @@ def test_envelopes_null_at_the_envelope_is_a_response_without_content(answer: An
         called(one(unwrap="data"), Asked(lambda request: answer), asynchronous=False, id=1)
 
 
-@BOTH
 def test_envelopes_delete_has_succeeded_whatever_its_envelope(*, asynchronous: bool) -> None:
     """An answer without the envelope names nothing, so the entity of the path is gone."""
 
@@ -184,7 +181,6 @@ def test_envelope_is_a_path(path: Any) -> None:
         one(unwrap=path)
 
 
-@BOTH
 @pytest.mark.parametrize("answer", [{"ok": True}, "deleted", 5], ids=str)
 def test_envelopes_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
     """A text such as `deleted` names no entity then, whatever its content type."""
@@ -215,7 +211,6 @@ def test_envelopes_scalar_is_kept_unchanged_and_converted_when_it_is_read() -> N
 # -- bodies ------------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("options", "body", "content", "kind"),
     [
@@ -345,7 +340,6 @@ def test_envelopes_lists_and_objects_stand_in_a_form_in_their_styles(styles: Any
     assert server.requests[0].content.decode() == content
 
 
-@BOTH
 def test_envelopes_objects_are_parts_of_json_and_items_parts_of_their_own(*, asynchronous: bool) -> None:
     """A list of files is as many files."""
     server = Asked({})
@@ -369,7 +363,6 @@ def test_envelopes_objects_are_parts_of_json_and_items_parts_of_their_own(*, asy
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 @pytest.mark.parametrize(
     "pagination",
     [

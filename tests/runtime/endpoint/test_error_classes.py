@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
-from tests.runtime.worlds import BOTH
 
 import restencil
 from restencil import NetworkError, Record, RestEndpoint, field
@@ -65,7 +64,6 @@ def raised(response: httpx.Response, *, asynchronous: bool = False, **options: A
     return caught.value
 
 
-@BOTH
 def test_error_classes_package_s_own_class_is_raised_with_typed_data(asynchronous: bool) -> None:
     """It is the library's class as well."""
     body = {"whatIsMissing": "it", "since": "2026-11-21T10:00:00Z"}

@@ -150,7 +150,6 @@ def test_fast_paths_every_overridden_hook_is_called(call: Call, name: str, subcl
     assert value == ANN or value.name == "Ann"
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_fast_paths_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asynchronous: bool) -> None:
     """As for those of the request: `update` is a hook, too."""
     hooked: Any = hookify_resource(create_resource(path="/users/:id", schema=User), dict)

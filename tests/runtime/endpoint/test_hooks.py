@@ -19,7 +19,6 @@ INIT = {"headers": {"Z": "9"}}
 ARTICLES = create_resource(path="/a/:id", schema=Article, request_init=INIT).extend("extra", path="/x")
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
     """`get_headers` must not call use functions; the scope is closed while a hook runs."""
     hooked = hookify_resource(ARTICLES, dict)

@@ -282,7 +282,6 @@ def test_rest_form_field_without_text_is_named() -> None:
         endpoint({}, Multipart({"a": {1}}))
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize(
     ("body", "place"),
     [
@@ -321,7 +320,6 @@ def test_rest_form_body_null_in_json_is_sent() -> None:
     assert b'{"d":null}' in asked.last.content
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None:
     """Bytes, open files and tuples are files, everything else is text; lists repeat a field."""
     asked = Asked()
@@ -343,7 +341,6 @@ def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None
         assert part in content
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
     """A file body goes out itself, under both clients."""
     asked = Asked()
@@ -420,7 +417,6 @@ def _echo(request: httpx.Request) -> httpx.Response:
     return as_json({"x": request.headers.get("x")})
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync client", "async client"])
 @pytest.mark.parametrize("name", HOOKS)
 def test_rest_each_hook_may_be_a_coroutine_function(name: str, asynchronous: bool) -> None:
     """Under the asynchronous client; the synchronous one rejects it."""
@@ -439,7 +435,6 @@ def test_rest_each_hook_may_be_a_coroutine_function(name: str, asynchronous: boo
             endpoint({})
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_rest_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> None:
     """The base hook gives an awaitable only where there is something to wait for."""
 

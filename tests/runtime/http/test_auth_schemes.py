@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import running
 
 import restencil
 from restencil import Auth, Schemes
@@ -68,7 +68,6 @@ def shown(request: httpx.Request) -> dict[str, str]:
     return found | dict(request.url.params.items())
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -107,7 +106,6 @@ def test_auth_schemes_credential_may_be_in_the_environment(monkeypatch: pytest.M
         assert shown(server.last) == {"authorization": "Bearer mine"}
 
 
-@BOTH
 def test_auth_schemes_endpoint_may_say_what_it_shows(asynchronous: bool) -> None:
     """Its alternatives stand in place of those of the API; `((),)` shows nothing, and asks no function."""
     server = Asked(as_json({"id": 1}))
@@ -241,7 +239,6 @@ def test_auth_schemes_header_of_any_scheme_is_no_header_of_a_call(name: str) -> 
 # -------------------------------------------------------------------------------------------------------------- views
 
 
-@BOTH
 def test_auth_schemes_view_is_reported_tokens_by_scheme(asynchronous: bool) -> None:
     """What goes together with one of them is the client's own; no alternative counts that has none of them."""
     server = Asked(as_json({"id": 1}))

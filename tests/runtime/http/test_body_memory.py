@@ -193,7 +193,6 @@ def test_body_memory_no_coding_is_requested_that_is_rejected() -> None:
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_body_memory_responses_that_the_auth_of_a_client_reads_are_limited_too(asynchronous: bool) -> None:
     """Digest reads the refusal that it answers; with and without it, streams stay streams."""
 

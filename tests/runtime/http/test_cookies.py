@@ -9,7 +9,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, controller_of, running
+from tests.runtime.worlds import client_of, controller_of, running
 
 from restencil import Controller, RestEndpoint
 
@@ -41,7 +41,6 @@ def visited(server: Server, visits: list[tuple[int, str]], asynchronous: bool) -
         return [request.headers.get("cookie", "") for request in server.arrived], dict(client.cookies)
 
 
-@BOTH
 def test_cookies_controllers_that_share_a_client_share_no_cookies(asynchronous: bool) -> None:
     """What the user put into the client goes with all; what a server set, with the controller that it was set for.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.servers import Reply, Server
-from tests.runtime.worlds import BOTH, controller_of, running
+from tests.runtime.worlds import controller_of, running
 
 from restencil import (
     ConnectionFailedError,
@@ -78,7 +78,6 @@ FAULTS: dict[str, tuple[bytes, type[NetworkError] | type[ProcessingError], int, 
 }
 
 
-@BOTH
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_broken_response_is_its_documented_error(fault: str, asynchronous: bool) -> None:
     """The class, the status and the reason say what came; the error names the address."""

@@ -26,7 +26,7 @@ from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, controller_of, running
+from tests.runtime.worlds import controller_of, running
 
 import restencil
 from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, create_resource
@@ -255,7 +255,6 @@ def test_libraries_test_client_of_starlette_works() -> None:
 
 
 @EITHER
-@BOTH
 def test_libraries_subclasses_and_transports_of_applications_work(name: str, asynchronous: bool) -> None:
     """A class of one's own that sends in its own way is asked; its library is that of its base."""
     module = MODULES[name]
@@ -290,7 +289,6 @@ def test_libraries_subclasses_and_transports_of_applications_work(name: str, asy
 
 
 @pytest.mark.network
-@BOTH
 def test_libraries_stream_reports_how_long_it_took_once_it_was_read(asynchronous: bool) -> None:
     """Not before, which is the library's own error."""
     with Server() as server:
@@ -327,7 +325,6 @@ for core in ("httpx", "httpx2", "httpcore", "httpcore2"):
 
 
 @EITHER
-@BOTH
 def test_libraries_method_query_may_be_declared(name: str, asynchronous: bool) -> None:
     """A read with a body: after a 302 httpx2 asks with method and body once more, httpx, which knows no QUERY, GETs."""
 
@@ -364,7 +361,6 @@ def test_libraries_response_is_pickled_with_its_request() -> None:
 
 
 @pytest.mark.network
-@BOTH
 def test_libraries_proxy_of_the_environment_is_used_by_clients_that_are_opened(asynchronous: bool) -> None:
     """As the HTTP library's own clients use it."""
     endpoint: Any = RestEndpoint(path="/a", url_prefix="http://far.test")

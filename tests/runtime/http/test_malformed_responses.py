@@ -9,7 +9,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, controller_of, running
+from tests.runtime.worlds import client_of, controller_of, running
 
 from restencil import Entity, NetworkError, RestencilError, RestEndpoint, Retries
 
@@ -43,7 +43,6 @@ NOWHERE = ["js:", "js:1", "mailto:x", "data:,x", "file:///etc/passwd", "http://a
 
 
 @pytest.mark.network
-@BOTH
 @pytest.mark.parametrize("location", NOWHERE, ids=lambda location: repr(location[:20]))
 def test_malformed_responses_redirect_to_no_url_has_the_status_of_the_redirect(
     location: str, asynchronous: bool
@@ -61,7 +60,6 @@ def test_malformed_responses_redirect_to_no_url_has_the_status_of_the_redirect(
 
 
 @pytest.mark.network
-@BOTH
 def test_malformed_responses_redirect_to_a_host_of_no_name_reaches_no_one(asynchronous: bool) -> None:
     """httpx cannot read it as a URL, httpx2 asks for its address in vain; both are a NetworkError."""
     with Server(lambda request: Reply(307, headers={"Location": "http://xn--/"})) as server:
@@ -70,7 +68,6 @@ def test_malformed_responses_redirect_to_a_host_of_no_name_reaches_no_one(asynch
 
 
 @pytest.mark.network
-@BOTH
 @pytest.mark.parametrize("host", ["a..b", ".test", "a" * 300 + ".test"])
 def test_malformed_responses_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchronous: bool) -> None:
     """Asked in the first place, or where a redirect leads there."""
@@ -97,7 +94,6 @@ def test_malformed_responses_errors_of_the_users_own_hooks_stay_what_they_are() 
 
 
 @pytest.mark.network
-@BOTH
 @pytest.mark.parametrize("charset", ["undefined", "idna", "IDNA; a=b"])
 def test_malformed_responses_charset_in_which_nothing_can_be_read_counts_as_utf_8(
     charset: str, asynchronous: bool
@@ -167,7 +163,6 @@ def odd_answer(seed: int) -> bytes:
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 
-@BOTH
 def test_malformed_responses_what_odd_answers_raise_is_an_error_of_this_library(asynchronous: bool) -> None:
     """Answers at random, with and without a schema, retries and a stream."""
     odd: dict[int, str] = {}

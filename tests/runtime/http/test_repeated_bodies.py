@@ -12,7 +12,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, controller_of, running
+from tests.runtime.worlds import client_of, controller_of, running
 
 from restencil import NetworkError, RestEndpoint, Retries
 
@@ -91,7 +91,6 @@ def opened(kind: str, folder: Path) -> tuple[Any, bytes]:
             return memory, TEXT[7:]
 
 
-@BOTH
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["file", "file in the middle", "memory"])
 def test_repeated_bodies_file_is_sent_whole_each_time(kind: str, way: str, asynchronous: bool, tmp_path: Path) -> None:
@@ -121,7 +120,6 @@ async def later_chunks() -> AsyncIterator[bytes]:
 STATUSES = {"retry": 503, "refresh": 401, "auth": 401, "307": 307, "308": 308}
 
 
-@BOTH
 @pytest.mark.parametrize("way", WAYS)
 def test_repeated_bodies_what_cannot_be_read_twice_is_not_sent_again(way: str, asynchronous: bool) -> None:
     """The error says so, and has the status that would have made the client repeat it."""
@@ -139,7 +137,6 @@ def test_repeated_bodies_what_cannot_be_read_twice_is_not_sent_again(way: str, a
     assert handler.bodies == [b"0123456789"]
 
 
-@BOTH
 def test_repeated_bodies_pipe_is_not_sent_again(asynchronous: bool) -> None:
     """It is a file, and has nowhere to go back to."""
     handler = Refusing("retry")

@@ -16,7 +16,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import running
 
 from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, StreamedResponse, Timeout
 
@@ -200,7 +200,6 @@ def tried(auth: Auth, token: str, url: str, asynchronous: bool, scenario: str) -
     return shown
 
 
-@BOTH
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("kind", AUTHS)
 def test_secrets_credential_is_not_shown(

@@ -15,7 +15,7 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json, as_text
 from tests.runtime.servers import Reply, Server
-from tests.runtime.worlds import BOTH, controller_of, running
+from tests.runtime.worlds import controller_of, running
 
 import restencil
 from restencil import (
@@ -81,7 +81,6 @@ def asking(asynchronous: bool, respond: Any, **options: Any) -> Any:
 # -- classes ---------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_status_errors_each_status_has_its_class(asynchronous: bool) -> None:
     """Those that programs ask for have one of their own; all others are a StatusError."""
     for status in range(300, 600):
@@ -192,7 +191,6 @@ def test_status_errors_message_ends_with_request_id_and_attempts() -> None:
     assert str(error) == f"{said} (3 attempts)"
 
 
-@BOTH
 def test_status_errors_without_a_response_a_message_says_why(asynchronous: bool) -> None:
     """No connection, with the reason; no answer, with the time that there was and the step that took it."""
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
@@ -292,7 +290,6 @@ def test_status_errors_data_of_a_body_that_is_no_json_is_none() -> None:
 # -- copies ----------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_status_errors_secret_that_the_body_repeats_is_redacted(asynchronous: bool) -> None:
     """In message, body and data, however the server writes it; other values that were sent stay in the data."""
 
@@ -351,7 +348,6 @@ def test_status_errors_retries_go_by_the_class(error: NetworkError, calls: int) 
     assert (failing.calls, raised.attempts) == (calls, calls)
 
 
-@BOTH
 def test_status_errors_endless_redirects_are_never_retried(asynchronous: bool) -> None:
     """They are no connection, and would be none again."""
     count = iter(range(1000))

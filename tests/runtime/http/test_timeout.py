@@ -16,7 +16,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, controller_of, running
+from tests.runtime.worlds import client_of, controller_of, running
 
 from restencil import AsyncController, ConnectionFailedError, Controller, RestEndpoint, Timeout, TimeoutExceededError
 from restencil.http.deadlines import addresses_of
@@ -45,7 +45,6 @@ def steps_sent(timeout: Any, asynchronous: bool, *, at: str) -> dict[str, float 
     return seen[0]
 
 
-@BOTH
 @pytest.mark.parametrize("at", ["controller", "endpoint", "request_init"])
 def test_timeout_steps_default_to_those_of_the_client(asynchronous: bool, at: str) -> None:
     """A given step is what it is, the others are the HTTP client's; the total bounds them all."""
@@ -61,7 +60,6 @@ def test_timeout_steps_default_to_those_of_the_client(asynchronous: bool, at: st
     assert steps(math.inf) == (None, None, None, None)
 
 
-@BOTH
 def test_timeout_message_says_which_step_took_longer_than_it_may(asynchronous: bool) -> None:
     """Of a Timeout the limit of that step, or the total where that is less."""
 
@@ -102,7 +100,6 @@ def timed_out(call: Callable[[], Any]) -> TimeoutExceededError:
     return caught.value
 
 
-@BOTH
 @pytest.mark.parametrize("drip", DRIPS)
 def test_timeout_bounds_a_dripping_response(drip: str, asynchronous: bool) -> None:
     """Whatever part of a response drips, the call ends with the timeout, and its client goes on."""
@@ -153,7 +150,6 @@ def _is_gone(connection: socket.socket) -> bool:
         return True
 
 
-@BOTH
 def test_timeout_bounds_redirects_together(asynchronous: bool) -> None:
     """Each response of a chain comes in time, the last one does not."""
 
@@ -168,7 +164,6 @@ def test_timeout_bounds_redirects_together(asynchronous: bool) -> None:
             timed_out(lambda: run(controller.fetch(endpoint)))
 
 
-@BOTH
 def test_timeout_bounds_sending_and_connecting(asynchronous: bool) -> None:
     """A server that reads a body slowly, and one that never answers a TLS handshake, are both too late."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -224,7 +219,6 @@ def test_timeout_bounds_the_lookup_of_a_host_name() -> None:
     assert asked[-1] == "restencil-lookup"
 
 
-@BOTH
 def test_timeout_allows_host_names(asynchronous: bool) -> None:
     """A host with several addresses is reached at the first that takes a connection; one without is an error."""
 

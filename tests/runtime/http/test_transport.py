@@ -15,7 +15,7 @@ from tests.libraries import httpx, name_in_use
 from tests.patience import PATIENCE, eventually_async
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, client_of, running
+from tests.runtime.worlds import client_of, running
 
 from restencil import (
     AbortController,
@@ -65,14 +65,12 @@ def sent(url: str, asynchronous: bool, *inits: Mapping[str, Any], **options: Any
 # -- direct calls ----------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_transport_relative_url_needs_a_base(asynchronous: bool) -> None:
     """Without one the request fails with a ValueError before any I/O."""
     with pytest.raises(ValueError, match="the URL '/a' is relative, but there is no base URL; set url_prefix"):
         called(RestEndpoint(path="/a"), asynchronous)
 
 
-@BOTH
 def test_transport_base_url_of_the_transport_stands_before_that_of_the_client(asynchronous: bool) -> None:
     """The controller's base_url, else the client's."""
     with Server() as server:
@@ -108,7 +106,6 @@ def redirecting(location: Callable[[], str], status: int = 302) -> Callable[[Arr
     return handler
 
 
-@BOTH
 def test_transport_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bool) -> None:
     """Headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to")) as server:
@@ -137,7 +134,6 @@ def test_transport_credentials_do_not_follow_a_redirect_to_another_origin(asynch
         assert second.headers["user-agent"].startswith("python-")
 
 
-@BOTH
 @pytest.mark.parametrize("status", [307, 308])
 def test_transport_redirect_with_body_stays_at_its_origin(status: int, asynchronous: bool) -> None:
     """A body is not sent to another origin, whoever redirects there; the error names both origins."""
@@ -152,7 +148,6 @@ def test_transport_redirect_with_body_stays_at_its_origin(status: int, asynchron
         assert other.arrived == []
 
 
-@BOTH
 def test_transport_redirect_with_body_to_another_origin_can_be_allowed(asynchronous: bool) -> None:
     """`redirects={"cross_origin_body": True}` sends the body on, without credentials; without a body none is needed."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to", 308)) as server:
@@ -219,7 +214,6 @@ def test_transport_redirects_rewrite_the_method_as_http_clients_do(status: int, 
         assert ("content-type" in server.arrived[1].headers) is (method == "POST")
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("status", "method"),
     [(status, method) for status in (301, 302, 303) for method in ("POST", "PUT", "PATCH", "DELETE")],
@@ -239,7 +233,6 @@ def test_transport_change_never_becomes_a_read(status: int, method: str, asynchr
         assert (caught.value.status, caught.value.has_response) == (status, True)
 
 
-@BOTH
 @pytest.mark.parametrize("status", [302, 303])
 def test_transport_303_is_followed_where_the_endpoint_is_reported(status: int, asynchronous: bool) -> None:
     """`follow_see_other` is about 303 alone; what follows has no content, and no content type."""
@@ -278,7 +271,6 @@ def baking(request: Arrived) -> Reply:
     return Reply(headers={"Set-Cookie": "sid=1; Path=/"})
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("credentials", "base", "returned"),
     [
@@ -316,7 +308,6 @@ def test_transport_limits_that_cannot_be_are_rejected() -> None:
 # -- aborting --------------------------------------------------------------------------------------------------------
 
 
-@BOTH
 def test_transport_request_in_progress_is_aborted_at_once_from_another_thread(asynchronous: bool) -> None:
     """Whoever waits is released, though the server says nothing."""
     controller = AbortController()
@@ -329,7 +320,6 @@ def test_transport_request_in_progress_is_aborted_at_once_from_another_thread(as
         called(RestEndpoint(path="/a", url_prefix=server.url, signal=controller.signal), asynchronous)
 
 
-@BOTH
 def test_transport_failure_of_a_request_with_a_signal_is_its_own(asynchronous: bool) -> None:
     """A signal that is not aborted changes no error."""
     endpoint = RestEndpoint(path="/a", url_prefix="http://case.test", signal=AbortController().signal)
@@ -388,7 +378,6 @@ def test_transport_stream_is_read_piece_by_piece_and_closed_by_its_context() -> 
         assert repr(answer) == "<StreamedResponse 200>"
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_transport_lines_end_at_line_ends_alone(asynchronous: bool) -> None:
     """LF, CR LF or CR, wherever the chunks end: a JSON text may have other separators in it, as they are."""
     first = json.dumps({"text": "one\u2028two\x85three\x0cfour"}, ensure_ascii=False)
@@ -459,7 +448,6 @@ def body_of_two(between: Callable[[], object]) -> Any:
     return Body()
 
 
-@BOTH
 def test_transport_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
     """The next chunk is an AbortError, which asyncio code need not wait for, and the answer is closed."""
     controller = AbortController()

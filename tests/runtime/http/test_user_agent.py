@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked
-from tests.runtime.worlds import BOTH, running
+from tests.runtime.worlds import running
 
 import restencil
 from restencil import Api, AsyncController, Controller, RestEndpoint
@@ -55,7 +55,6 @@ def sent(
 NEWS = Api(name="news", version="1.2.0")
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("api", "name"),
     [
@@ -79,7 +78,6 @@ CLIENT = {"headers": {"User-Agent": "client"}}
 SPEC = Api(name="news", user_agent="spec")
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("api", "options", "expected"),
     [
@@ -102,7 +100,6 @@ def test_user_agent_precedence_call_argument_client_spec(
     assert sent(api, asynchronous, **options) == expected
 
 
-@BOTH
 def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
     """As argument, or in the spec; by itself the library's own value is no choice of the user."""
     assert sent(NEWS, asynchronous, user_agent=False) == library_s()

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import ConfigDict
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH, controller_of, running
+from tests.runtime.worlds import controller_of, running
 
 import restencil
 from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key
@@ -263,7 +263,6 @@ def test_declared_classes_value_that_does_not_fit_is_an_error(name: str) -> None
         stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
 
 
-@BOTH
 @pytest.mark.parametrize("count", [3, 40])
 def test_declared_classes_list_with_a_value_that_does_not_fit_raises_until_another_comes(
     kind: Pair, count: int, asynchronous: bool

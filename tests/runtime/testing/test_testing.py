@@ -230,7 +230,6 @@ def test_testing_mock_server_works_in_real_time_as_well() -> None:
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_testing_request_that_can_be_aborted_is_in_virtual_time_as_well(clock: FakeClock, asynchronous: bool) -> None:
     server = MockServer(clock, respond=lambda request: Answer(json={"id": "1", "name": "Ann"}, delay=50))
     controller: Any
