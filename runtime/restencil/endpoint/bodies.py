@@ -183,6 +183,45 @@ def body_digest(body: object, owner: str) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
+_MANY_LEVELS: Final = 100
+"""Fewer levels than this are sent on every Python with its default recursion limit."""
+
+
+def refuse_nesting(what: str, value: object) -> None:
+    """Raise ValueError if a value, which caused a RecursionError, contains itself or is nested too deep to be sent."""
+    inside: list[tuple[str, object]] = []
+    """The containers around the current one, each with its place in the one before."""
+    seen: set[int] = set()
+    levels = 0
+    left: list[tuple[int, str, object]] = [(0, "", value)]
+    while left:
+        level, place, item = left.pop()
+        del inside[level:]
+        inside.append((place, item))
+        if any(item is outer for _, outer in inside[:-1]):
+            whole = "".join(place for place, _ in inside).removeprefix(".")
+            raise ValueError(f"{what} contains itself at {whole!r}, so it cannot be sent; pass a copy without that")
+        levels = max(levels, level + 1)
+        if id(item) not in seen:
+            seen.add(id(item))
+            left.extend((level + 1, place, inner) for place, inner in _containers_in(item))
+    if levels > _MANY_LEVELS:
+        raise ValueError(f"{what} is nested {levels} levels deep, which is too deep to be sent; flatten it")
+
+
+def _containers_in(value: object) -> list[tuple[str, object]]:
+    """Return the containers directly in a value, each with its place: `.name` or `[number]`."""
+    from ..schema.foreign import kind_of_instance
+
+    parts: list[tuple[str, Any]] = []
+    if is_items(value):
+        parts = [(f"[{number}]", item) for number, item in enumerate(value)]
+    elif is_mapping(value) or kind_of_instance(value) is not None:
+        members: Mapping[Any, Any] = value if is_mapping(value) else getattr(value, "__dict__", {})
+        parts = [(f".{name}", item) for name, item in members.items()]
+    return [(place, item) for place, item in parts if not isinstance(item, str | bytes | int | float | None)]
+
+
 def json_text(body: object, owner: str) -> str:
     """Encode a body as JSON. Raises TypeError or ValueError, with the owner in the message, if it has no JSON form."""
     try:

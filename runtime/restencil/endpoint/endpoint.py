@@ -25,7 +25,7 @@ from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
-from .bodies import body_digest, model_of
+from .bodies import body_digest, model_of, refuse_nesting
 from .call import Call, transport_for
 from .call_options import NO_CALL_OPTIONS, bind_headers, key_suffix, options_of, refuse_partition, split
 from .lists import is_page_of, page_request
@@ -354,9 +354,13 @@ class Endpoint(EndpointOptions, Generic[P, R]):
                 "pass only keywords, or a dict of parameters (and a body)"
             )
         given = {**defaults, **kwargs} if defaults else kwargs
-        if self.search_types is not None or self.formats is not None:
-            given = _formatted(_with_names(given, self.wire or {}, self.search_types or {}), self.formats or {})
-        params, body = _wire_params(given, self.wire), given.get("body")
+        try:
+            if self.search_types is not None or self.formats is not None:
+                given = _formatted(_with_names(given, self.wire or {}, self.search_types or {}), self.formats or {})
+            params, body = _wire_params(given, self.wire), given.get("body")
+        except RecursionError:
+            refuse_nesting(f"a parameter of endpoint {self.name!r}", given)
+            raise
         if self.has_body:
             return self._bound_body((params, body))
         if body is not None:

@@ -24,6 +24,7 @@ from .bodies import (
     is_wire_form,
     json_text,
     model_of,
+    refuse_nesting,
 )
 from .call import (
     JSON_TYPE,
@@ -247,8 +248,13 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[object, ...]:
         body = args[-1]
-        if body is None:
-            return args
+        try:
+            return args if body is None else self._wired_body(args, body)
+        except RecursionError:
+            refuse_nesting(f"the body of endpoint {self.name!r}", body)
+            raise
+
+    def _wired_body(self, args: tuple[Any, ...], body: object) -> tuple[object, ...]:
         if self._model is ANY:
             self.__dict__["_model"] = model_of(self.body, self.schema)
         if self.strict:
@@ -282,7 +288,11 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         names = self._placed
         if len(params) != template.exact and not names.issuperset(params):
             search = {name: value for name, value in params.items() if name not in names}
-            text = text_from(self, "search_to_string", self.search_to_string(search))
+            try:
+                text = text_from(self, "search_to_string", self.search_to_string(search))
+            except RecursionError:
+                refuse_nesting(f"the query of endpoint {self.name!r}", search)
+                raise
             if text:
                 url += ("&" if template.has_query else "?") + text
         return url

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from tests.libraries import httpx
 from tests.runtime.worlds import client_of, controller_of, running
 
-from restencil import Entity, Record, Resource, rest, schema
+from restencil import Entity, Record, Resource, RestEndpoint, rest, schema
 from restencil.endpoint.typing import ControllerType
 
 
@@ -104,3 +106,55 @@ def test_body_shape_that_is_the_declared_one_is_sent(world: str, member: str, bo
     sent: list[bytes] = []
     called(world, member, sent, **({"id": 1, "body": body} if member == "update" else {"body": body}))
     assert len(sent) == 1
+
+
+@dataclasses.dataclass
+class Branch:
+    """A class of users whose instances may refer to each other in a circle."""
+
+    name: str
+    parent: Any = None
+    children: list[Any] = dataclasses.field(default_factory=list[Any])
+
+
+def circles() -> list[tuple[Any, str]]:
+    """Bodies that contain themselves, each with the place where they do."""
+    member: dict[str, Any] = {"title": "a"}
+    member["me"] = member
+    inner: list[Any] = [1]
+    inner.append(inner)
+    child = Branch("child", Branch("parent"))
+    child.parent.children.append(child)
+    return [(member, "me"), ({"a": {"b": [0, inner]}}, "a.b[1][1]"), (child, "parent.children[0]")]
+
+
+@pytest.mark.parametrize(("body", "place"), circles())
+@pytest.mark.parametrize("form", ["json", "form", "multipart"])
+def test_body_shape_body_that_contains_itself_is_reported_with_its_place(body: Any, place: str, form: str) -> None:
+    """It is a ValueError before any request, and no RecursionError from inside of the library."""
+    post: Any = RestEndpoint(path="/tasks", method="POST", name="tasks.post", body_format=form)
+    message = rf"the body of endpoint 'tasks.post' contains itself at '{re.escape(place)}'"
+    with pytest.raises(ValueError, match=message):
+        post({}, body)
+
+
+def test_body_shape_query_that_contains_itself_is_reported_with_its_place() -> None:
+    """By keyword and in a dict; the same value twice is no circle."""
+    search: Any = RestEndpoint(path="/tasks", name="tasks.search")
+    ids: list[Any] = [1]
+    assert search.url(ids=ids, more=[ids, ids]) == "/tasks?ids=1&more=1%2C1"
+    ids.append(ids)
+    with pytest.raises(ValueError, match=r"a parameter of endpoint 'tasks.search' contains itself at 'ids\[1\]'"):
+        search.url(ids=ids)
+    with pytest.raises(ValueError, match=r"the query of endpoint 'tasks.search' contains itself at 'ids\[1\]'"):
+        search.url({"ids": ids})
+
+
+def test_body_shape_body_that_is_too_deep_is_reported_with_its_depth() -> None:
+    """Each level is an object of its own."""
+    deep: dict[str, Any] = {}
+    for _ in range(2_000):
+        deep = {"inner": deep}
+    post: Any = RestEndpoint(path="/tasks", method="POST", name="tasks.post")
+    with pytest.raises(ValueError, match="the body of endpoint 'tasks.post' is nested 2001 levels deep"):
+        post({}, deep)
