@@ -1,15 +1,20 @@
-"""A project in an empty working directory, and the command in a process of its own."""
+"""A project in an empty working directory, and the command, in this process and in one of its own."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 from tests.patience import PATIENCE
+
+from restencil_generator.cli.main import run
 
 SPEC: Final = """\
 restencil: 1
@@ -32,15 +37,38 @@ def enter(folder: Path, monkeypatch: pytest.MonkeyPatch, spec: str = "specs/blog
     return folder
 
 
-def process(*arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A run in a process of its own, which ends even where it would hang."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=variables,
-        check=False,
-        input=stdin,
-    )
+class Printed(NamedTuple):
+    """What a run printed."""
+
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON on stdout."""
+        return json.loads(self.out)
+
+
+def restencil(*arguments: object, code: int | None = 0) -> Printed:
+    """Runs the command in this process, which must end with this exit code; with any where it is None."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = run([*map(str, arguments)])
+    assert code in (ended, None), f"exit code {ended}, not {code}:\n{out.getvalue()}{err.getvalue()}"
+    return Printed(out.getvalue(), err.getvalue())
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment of a process that imports what this one can import."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+
+
+def python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A run of Python in a process of its own, which ends even where it would hang."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
+
+
+def process(*arguments: str, stdin: str | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A run of the command in a process of its own."""
+    return python(*COMMAND[1:], *arguments, env=environment(**variables), input=stdin)

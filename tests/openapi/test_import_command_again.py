@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.generator.projects import Printed, python, restencil
 from tests.openapi.documents import document
 
 from restencil_generator import api
@@ -52,13 +52,12 @@ SPEC = Path("shop.yaml")
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins in a folder of its own with a document that was imported once."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     upstream()
-    assert run(["import", "openapi.json"]) == 0
-    capsys.readouterr()
+    imported()
 
 
 def upstream(*states: str, **properties: Any) -> None:
@@ -83,18 +82,22 @@ def edit(*replaced: tuple[str, str], file: Path = SPEC) -> str:
     return text
 
 
+def imported(*options: str, code: int = 0) -> Printed:
+    return restencil("import", "openapi.json", *options, code=code)
+
+
 def kept() -> dict[str, bytes]:
     """All files, but for the document."""
     files = (path for path in Path().rglob("*") if path.is_file() and path.name != "openapi.json")
     return {path.as_posix(): path.read_bytes() for path in files}
 
 
-def rejected(capsys: pytest.CaptureFixture[str], code: int, *options: str) -> str:
+def rejected(code: int, *options: str) -> str:
     """What an import says on stderr that ends with this exit code and writes nothing."""
     before = kept()
-    assert run(["import", "openapi.json", *options]) == code
+    said = imported(*options, code=code).err
     assert kept() == before
-    return capsys.readouterr().err
+    return said
 
 
 def in_conflict() -> None:
@@ -111,7 +114,7 @@ def test_import_command_edits_survive_what_upstream_changed() -> None:
         ("note: string?", "memo: {type: string?, wire: note}"),
     )
     upstream(note={"type": "string", "description": "Whatever."}, paid_at={"type": "string", "format": "date-time"})
-    assert run(["import", "openapi.json"]) == 0
+    imported()
     text = SPEC.read_text()
     assert "total: decimal   # exact\n" in text
     assert "  purchases:\n" in text
@@ -120,7 +123,7 @@ def test_import_command_edits_survive_what_upstream_changed() -> None:
     assert set(ours.split("\n")) - set(text.split("\n")) == {"      memo: {type: string?, wire: note}"}
     before = kept()
     for options in ([], ["--again"]):
-        assert run(["import", "openapi.json", *options]) == 0
+        imported(*options)
         assert kept() == before
     assert load_spec(SPEC).problems == ()
 
@@ -133,24 +136,23 @@ def test_import_command_unchanged_source_writes_nothing_whatever_was_edited() ->
         "import sys; from restencil_generator.cli.main import run; code = run(['import', 'openapi.json']); "
         "sys.exit(10 if any(name.startswith('ruamel') for name in sys.modules) else code)"
     )
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+    assert python("-c", script).returncode == 0
     assert kept() == before
 
 
-def test_import_command_conflict_is_told_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_conflict_is_told_and_nothing_is_written() -> None:
     """Exit code 1; base, ours with its place, theirs with the place in the document; `--format json` lists it too."""
     in_conflict()
     line = 1 + SPEC.read_text().split("\n").index("      total: decimal")
     place = 1 + Path("openapi.json").read_text()[: Path("openapi.json").read_text().index('"total": {')].count("\n")
-    assert rejected(capsys, 1) == (
+    assert rejected(1) == (
         f"shop.yaml:{line}:14: error[import-conflict]: entities.Order.fields.total changed here and upstream\n"
         f"{line:>5} |       total: decimal\n"
         f"      |              ^^^^^^^ here decimal, last import number, openapi.json:{place} now string\n"
         "1 error\n"
         "Conflicts found, nothing written. Edit the spec, or pass --ours NODE or --theirs NODE.\n"
     )
-    assert run(["import", "openapi.json", "--format", "json"]) == 1
-    assert [one["code"] for one in json.loads(capsys.readouterr().out)["refused"]] == ["import-conflict"]
+    assert [one["code"] for one in imported("--format", "json", code=1).document["refused"]] == ["import-conflict"]
 
 
 @pytest.mark.parametrize(("option", "found"), [("--ours", "decimal"), ("--theirs", "string")])
@@ -158,26 +160,25 @@ def test_import_command_conflict_is_told_and_nothing_is_written(capsys: pytest.C
 def test_import_command_conflict_is_settled(option: str, node: str, found: str) -> None:
     """By the node as it is printed, or by `*` for all; then the source is as imported."""
     in_conflict()
-    assert run(["import", "openapi.json", option, node]) == 0
+    imported(option, node)
     assert f"      total: {found}\n" in SPEC.read_text()
     before = kept()
-    assert run(["import", "openapi.json", "--again"]) == 0
+    imported("--again")
     assert kept() == before
 
 
-def test_import_command_name_that_settles_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_name_that_settles_nothing_is_told() -> None:
     """It is a slip: exit code 2, with the nearest that is in conflict."""
     in_conflict()
     said = "there is no conflict at 'entities.Order.fields.totl'; did you mean 'entities.Order.fields.total'?"
-    assert said in rejected(capsys, 2, "--ours", "entities.Order.fields.totl")
+    assert said in rejected(2, "--ours", "entities.Order.fields.totl")
 
 
-def test_import_command_notices_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_notices_as_data() -> None:
     """`--format json` lists what the merge decided and should be looked at under `notices`."""
     edit(("note: string?", "note: datetime?"))
     upstream(note=None)
-    assert run(["import", "openapi.json", "--format", "json"]) == 0
-    (notice,) = json.loads(capsys.readouterr().out)["notices"]
+    (notice,) = imported("--format", "json").document["notices"]
     assert notice["code"] == "removed-upstream"
 
 
@@ -189,21 +190,19 @@ def test_import_command_notices_as_data(capsys: pytest.CaptureFixture[str]) -> N
         ("restencil: 1", "- x", "error[yaml-syntax]"),
     ],
 )
-def test_import_command_spec_with_mistakes_is_told_and_left(
-    old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_import_command_spec_with_mistakes_is_told_and_left(old: str, new: str, said: str) -> None:
     """What someone edited into nonsense gives its message with file and line, exit code 2, and nothing is lost."""
     upstream(note=None)
     edit((old, new))
-    shown = rejected(capsys, 2)
+    shown = rejected(2)
     assert "shop.yaml:" in shown and said in shown
 
 
-def test_import_command_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_edit_that_refers_to_what_is_gone_is_told() -> None:
     """The merged spec has to pass the check: its mistake is shown, exit code 1, nothing is written."""
     edit(("    fields:\n", "    indexes: [note]\n    fields:\n"))
     upstream(note=None)
-    shown = rejected(capsys, 1)
+    shown = rejected(1)
     assert "note" in shown
     assert "The merged spec has errors, nothing written. Fix them in the document, an overlay, or the spec." in shown
 
@@ -216,40 +215,36 @@ def test_import_command_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.
         (".imported/shop.json", "[]", ".imported/shop.json: is not what an import wrote"),
     ],
 )
-def test_import_command_what_is_kept_of_an_import_and_broken_is_told(
-    file: str, content: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_import_command_what_is_kept_of_an_import_and_broken_is_told(file: str, content: str, said: str) -> None:
     """Exit code 2, with what to do; nothing is written."""
     Path(file).write_text(content)
     upstream(note=None)
-    assert said in rejected(capsys, 2)
+    assert said in rejected(2)
 
 
 @pytest.mark.parametrize(("option", "ours"), [("--ours", True), ("--theirs", False)])
-def test_import_command_spec_that_was_not_imported_is_taken_over(
-    option: str, ours: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_import_command_spec_that_was_not_imported_is_taken_over(option: str, ours: bool) -> None:
     """`--ours '*'` keeps it, `--theirs '*'` replaces it; without either exit code 2 says so."""
-    imported = SPEC.read_text()
+    before = SPEC.read_text()
     text = edit(("total: number", "total: decimal"))
     for file in Path(".imported").iterdir():
         file.unlink()
-    assert rejected(capsys, 2) == (
+    assert rejected(2) == (
         "restencil: shop.yaml was not imported: there is no .imported/shop.yaml "
         "(--ours '*' keeps it, --theirs '*' replaces it)\n"
     )
-    assert run(["import", "openapi.json", option, "*"]) == 0
-    assert SPEC.read_text() == (text if ours else imported)
-    assert Path(".imported/shop.yaml").read_text() == imported
+    imported(option, "*")
+    assert SPEC.read_text() == (text if ours else before)
+    assert Path(".imported/shop.yaml").read_text() == before
 
 
 @pytest.mark.parametrize("out", ["shop.yaml", "specs"])
-def test_import_command_spec_of_another_package_is_not_replaced(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_spec_of_another_package_is_not_replaced(out: str) -> None:
     """Not even with `--theirs '*'`: the message names the package, and that the import needs another place."""
     if out == "specs":
         Path("specs").mkdir()
         Path("specs/spec.yaml").write_text(SPEC.read_text())
-    assert rejected(capsys, 2, "--package", "other", "--out", out, "--theirs", "*") == (
+    assert rejected(2, "--package", "other", "--out", out, "--theirs", "*") == (
         f"restencil: {out} is the spec of the package 'shop', not of 'other'; choose another place with --out\n"
     )
 
@@ -258,19 +253,18 @@ def test_import_command_bytes_of_ours_are_kept() -> None:
     """A byte order mark and line ends too."""
     SPEC.write_bytes(b"\xef\xbb\xbf" + SPEC.read_bytes().replace(b"\n", b"\r\n"))
     upstream(note=None)
-    assert run(["import", "openapi.json"]) == 0
+    imported()
     content = SPEC.read_bytes()
     assert content.startswith(b"\xef\xbb\xbf#") and b"note" not in content
     assert content.count(b"\n") == content.count(b"\r\n")
 
 
-def test_import_command_what_would_be_written_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_what_would_be_written_is_shown() -> None:
     """`--diff` shows the merge and writes nothing."""
     edit(("total: number", "total: decimal"))
     upstream(note=None)
     before = kept()
-    assert run(["import", "openapi.json", "--diff"]) == 0
-    shown = capsys.readouterr().out
+    shown = imported("--diff").out
     assert "-      note: string?\n" in shown and "decimal\n" in shown and "-      total" not in shown
     assert kept() == before
 
@@ -281,7 +275,7 @@ def test_import_command_what_would_be_written_is_shown(capsys: pytest.CaptureFix
 def test_import_command_split_spec_is_a_folder() -> None:
     """A file for each table and resource; together they are the spec."""
     text = SPEC.read_text()
-    assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
+    imported("--split", "--out", "specs/shop")
     files = sorted(path.relative_to("specs").as_posix() for path in Path("specs").rglob("*") if path.is_file())
     assert files == [
         ".imported/shop.json",
@@ -298,7 +292,7 @@ def test_import_command_split_spec_is_a_folder() -> None:
 
 def test_import_command_out_that_ends_with_a_slash_is_a_folder() -> None:
     """A folder that does not exist yet is written as with `--split`, not as a file without an ending."""
-    assert run(["import", "openapi.json", "--out", "specs/shop/"]) == 0
+    imported("--out", "specs/shop/")
     assert Path("specs/shop/spec.yaml").is_file()
 
 
@@ -331,12 +325,12 @@ def killed(point: int) -> bool:
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_import_command_kill_leaves_each_file_whole(every: int) -> None:
     """At whatever point it ends, each file is the old or the new one, those of the spec first; the next run ends it."""
-    assert run(IMPORT) == 0
+    restencil(*IMPORT)
     edit(("total: number", "total: decimal   # exact"), file=Path("specs/shop/entities.yaml"))
     upstream("sent", note=None, size={"type": "integer"})
     Path("openapi.json").write_text(Path("openapi.json").read_text().replace('"title": "Shop"', '"title": "Shop API"'))
     before = kept()
-    assert run(IMPORT) == 0
+    restencil(*IMPORT)
     after = kept()
     changed = [name for name in after if before.get(name) != after[name]]
     assert len(changed) == 5
@@ -358,7 +352,7 @@ def test_import_command_kill_leaves_each_file_whole(every: int) -> None:
         for name in found.keys() - after.keys():
             assert name.endswith(".tmp")
             Path(name).unlink()
-        assert run(IMPORT) == 0
+        restencil(*IMPORT)
         assert kept() == after
     assert points >= 50, points
 
@@ -366,12 +360,12 @@ def test_import_command_kill_leaves_each_file_whole(every: int) -> None:
 # ------------------------------------------------------------------------------------------------------------- check
 
 
-def test_import_command_check_says_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_check_says_what_upstream_changed() -> None:
     """Per class, with both places; edits made here that would be in conflict are foretold; nothing is written."""
     edit(("total: number", "total: decimal"))
     upstream(total={"type": "string"}, note={"type": "string", "description": "Whatever."}, size={"type": "integer"})
     before = kept()
-    assert run(["import", "openapi.json", "--check"]) == 1
+    shown = imported("--check", code=1).out
     assert kept() == before
     lines = Path("openapi.json").read_text().split("\n")
     at = {
@@ -381,7 +375,6 @@ def test_import_command_check_says_what_upstream_changed(capsys: pytest.CaptureF
     column = 1 + lines[at["total"] - 1].index('"')
     base = Path(".imported/shop.yaml").read_text().split("\n")
     line = 1 + base.index("      total: number")
-    shown = capsys.readouterr().out
     assert shown.startswith(
         f"openapi.json:{at['total']}:{column}: breaking[field-type-changed]: Order.total: number → string\n"
         f".imported/shop.yaml:{line}:14: note: was number here\n"
@@ -406,15 +399,14 @@ def test_import_command_check_says_what_upstream_changed(capsys: pytest.CaptureF
 def test_import_command_check_fails_from_a_class_on(changed: dict[str, Any], fail_on: str, code: int) -> None:
     """`--fail-on`; without it any change gives exit code 1."""
     upstream(**changed)
-    assert run(["import", "openapi.json", "--check", "--fail-on", fail_on]) == code
-    assert run(["import", "openapi.json", "--check"]) == (1 if changed else 0)
+    imported("--check", "--fail-on", fail_on, code=code)
+    imported("--check", code=1 if changed else 0)
 
 
-def test_import_command_check_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_check_as_data() -> None:
     """`--format json` is one document."""
     in_conflict()
-    assert run(["import", "openapi.json", "--check", "--format", "json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = imported("--check", "--format", "json", code=1).document
     (change,) = found["changes"]
     assert [change[key] for key in ("class", "rule", "node", "file", "was_file")] == [
         *("breaking", "field-type-changed", "entities.Order.total"),
@@ -424,10 +416,9 @@ def test_import_command_check_as_data(capsys: pytest.CaptureFixture[str]) -> Non
     assert found["counts"] == {"breaking": 1, "behaviour": 0, "additive": 0, "documentation": 0}
 
 
-def test_import_command_check_needs_a_last_import(capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_command_check_needs_a_last_import() -> None:
     """Without it exit code 2 says what is missing; `--fail-on` alone is a slip."""
     for file in Path(".imported").iterdir():
         file.unlink()
-    assert run(["import", "openapi.json", "--check"]) == 2
-    assert "there is no .imported/shop.yaml, so there is nothing to compare with" in capsys.readouterr().err
-    assert run(["import", "openapi.json", "--fail-on", "breaking"]) == 2
+    assert "there is no .imported/shop.yaml, so there is nothing to compare with" in imported("--check", code=2).err
+    imported("--fail-on", "breaking", code=2)

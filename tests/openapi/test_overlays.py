@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.generator.projects import restencil
 from tests.openapi.documents import OK, document
 
-from restencil_generator.cli.main import run
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.model import Where
 from restencil_generator.openapi.document.overlays import Overlaid, apply
@@ -139,9 +139,7 @@ def test_overlays_parts_know_where_they_come_from(tmp_path: Path) -> None:
     assert origin("/info/title") == Where("openapi.json", "/info/title")
 
 
-def test_overlays_findings_in_what_an_overlay_wrote_name_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_overlays_findings_in_what_an_overlay_wrote_name_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command says file and line of the overlay; references in it start at the source."""
     monkeypatch.chdir(tmp_path)
     Path("fixes").mkdir()
@@ -156,11 +154,12 @@ def test_overlays_findings_in_what_an_overlay_wrote_name_it(
         "- target: $.paths['/y']\n"
         "  remove: true\n"
     )
-    assert run(["import", "openapi.json", "--overlay", "fixes/fixes.yaml"]) == 0
-    said = capsys.readouterr().err
+    said = restencil("import", "openapi.json", "--overlay", "fixes/fixes.yaml").err
     assert "fixes/fixes.yaml:5:51: warning[type-unknown]: 'potato'" in said
     assert "fixes/fixes.yaml:6:11: warning[overlay-unused]: `$.paths['/y']` matches nothing" in said
     assert "ref-" not in said
     Path("fixes/fixes.yaml").write_text(Path("fixes/fixes.yaml").read_text().replace("potato", "string"))
-    assert run(["import", "openapi.json", "--overlay", "fixes/fixes.yaml", "--theirs", "*"]) == 0
-    assert "nothing changed" not in capsys.readouterr().err
+    assert (
+        "nothing changed"
+        not in restencil("import", "openapi.json", "--overlay", "fixes/fixes.yaml", "--theirs", "*").err
+    )

@@ -11,23 +11,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from openapi_spec_validator import validate
 from tests.effort import examples
 from tests.generator.declared import declared
-from tests.generator.projects import process
+from tests.generator.projects import process, restencil
 from tests.generator.specs_at_random import specs, yaml_text
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 
-from restencil_generator.cli.main import cli
+from restencil_generator.api import load
 from restencil_generator.mock import create_app
 from restencil_generator.openapi.export.document import export, text_of
 from restencil_generator.openapi.export.embed import restored
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
-from restencil_generator.spec.load import load_spec, load_text, written_in, written_values
+from restencil_generator.spec.load import load_text, written_in, written_values
 from restencil_generator.spec.model import Spec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -42,11 +41,11 @@ def document(text: str, version: Version = "3.1", *, plain: bool = True) -> Any:
     return export(declared(text), version, plain=plain, written=written_in([text]))
 
 
-def again(made: Any) -> Spec | None:
+def again(made: Any) -> Spec:
     """The spec that a document says it is."""
     found = restored(json.loads(text_of(made, "json")))
     assert found is not None
-    return load_text(write(Tree(found.spec))).declaration
+    return declared(write(Tree(found.spec)))
 
 
 def without_extension(made: Any) -> Any:
@@ -66,16 +65,12 @@ def without_extension(made: Any) -> Any:
 )
 def test_openapi_every_spec_gives_a_valid_document_and_comes_back(path: Path, version: Version) -> None:
     """In both versions, with `x-restencil` and without; what is read back, and what an import wrote, has its digest."""
-    spec = load_spec(path).declaration
-    assert spec is not None
-    written = written_values(path)
+    spec, written = load(path), written_values(path)
     made = export(spec, version, written=written)
     validate(made)
     assert "x-restencil" in json.dumps(made)
     assert export(spec, version, plain=True, written=written) == without_extension(made)
-    found = again(made)
-    assert found is not None
-    assert found.digest == spec.digest
+    assert again(made).digest == spec.digest
 
 
 @settings(max_examples=examples(1))
@@ -89,9 +84,7 @@ def test_openapi_specs_at_random_give_valid_documents_and_come_back(data: Any) -
     for version in VERSIONS:
         made = document(text, version, plain=False)
         validate(made)
-        found = again(made)
-        assert found is not None
-        assert found.digest == spec.digest
+        assert again(made).digest == spec.digest
 
 
 SHOP = (Path(__file__).parent / "shop.yaml").read_text("utf-8")
@@ -185,41 +178,40 @@ def test_openapi_no_secret_and_no_path_of_the_machine_is_reported(
     for name in ("SHOP_TOKEN", "SHOP_KEY", "SHOP_ID", "SHOP_SECRET", "SHOP_TENANT"):
         monkeypatch.setenv(name, "canary")
     (tmp_path / "shop.yaml").write_text(SHOP)
-    ended = CliRunner().invoke(cli, ["export", "openapi", str(tmp_path / "shop.yaml")])
-    assert ended.exit_code == 0
-    assert "canary" not in ended.output
-    assert str(tmp_path) not in ended.output
+    printed = "".join(restencil("export", "openapi", tmp_path / "shop.yaml"))
+    assert "canary" not in printed
+    assert str(tmp_path) not in printed
 
 
-def test_openapi_command_dash_is_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the spec of a shop."""
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(SHOP)
+    return tmp_path
+
+
+def test_openapi_command_dash_is_stdout(folder: Path) -> None:
     """`-o -` prints the document, as without `-o`, and creates no file."""
-    monkeypatch.chdir(tmp_path)
-    Path("shop.yaml").write_text(SHOP)
-    printed = CliRunner().invoke(cli, ["export", "openapi", "shop.yaml"])
-    assert printed.exit_code == 0, printed.output
-    assert CliRunner().invoke(cli, ["export", "openapi", "shop.yaml", "-o", "-"]).stdout == printed.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["shop.yaml"]
+    assert restencil("export", "openapi", "shop.yaml", "-o", "-") == restencil("export", "openapi", "shop.yaml")
+    assert [path.name for path in folder.iterdir()] == ["shop.yaml"]
 
 
-def test_openapi_command_pipe_is_written_to_and_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openapi_command_pipe_is_written_to_and_not_replaced(folder: Path) -> None:
     """A pipe or a device, such as /dev/stdout, gets the document; it is neither read nor replaced by a file."""
-    monkeypatch.chdir(tmp_path)
-    Path("shop.yaml").write_text(SHOP)
     os.mkfifo("pipe")
     with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
         ended = process("export", "openapi", "shop.yaml", "-o", "pipe")
         document, _ = reader.communicate(timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
-    assert document == CliRunner().invoke(cli, ["export", "openapi", "shop.yaml"]).stdout
+    assert document == restencil("export", "openapi", "shop.yaml").out
     assert Path("pipe").is_fifo()
 
 
-def test_openapi_command_link_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openapi_command_link_is_followed(folder: Path) -> None:
     """The file that a link leads to is written, and the link stays."""
-    monkeypatch.chdir(tmp_path)
-    Path("shop.yaml").write_text(SHOP)
     Path("link.json").symlink_to("openapi.json")
-    assert CliRunner().invoke(cli, ["export", "openapi", "shop.yaml", "-o", "link.json"]).exit_code == 0
+    restencil("export", "openapi", "shop.yaml", "-o", "link.json")
     assert Path("link.json").is_symlink()
     assert json.loads(Path("openapi.json").read_text())["openapi"] == "3.1.1"
 
@@ -232,15 +224,9 @@ def test_openapi_command_writes_a_document_that_is_imported_as_the_spec(name: st
     head, _, tables = SHOP.partition("objects:")
     (folder / "spec.yaml").write_text(head)
     (folder / "tables.yaml").write_text(f"objects:{tables}")
-    out = tmp_path / name
-    made = CliRunner().invoke(cli, ["export", "openapi", str(folder), "-o", str(out)])
-    assert made.exit_code == 0, made.output
-    spec = tmp_path / "again.yaml"
-    read = CliRunner().invoke(cli, ["import", str(out), "--out", str(spec)])
-    assert read.exit_code == 0, read.output
-    found = load_spec(spec).declaration
-    assert found is not None
-    assert found.digest == declared(SHOP).digest
+    restencil("export", "openapi", folder, "-o", tmp_path / name)
+    restencil("import", tmp_path / name, "--out", tmp_path / "again.yaml")
+    assert load(tmp_path / "again.yaml").digest == declared(SHOP).digest
 
 
 def test_openapi_export_that_was_broken_by_hand_is_read_as_any_document(tmp_path: Path) -> None:
@@ -249,15 +235,12 @@ def test_openapi_export_that_was_broken_by_hand_is_read_as_any_document(tmp_path
     made["x-restencil"]["package"] = 7
     out = tmp_path / "openapi.json"
     out.write_text(text_of(made, "json"))
-    ended = CliRunner().invoke(cli, ["import", str(out), "--package", "shop", "--out", str(tmp_path / "spec.yaml")])
-    assert ended.exit_code == 0, ended.output
+    restencil("import", out, "--package", "shop", "--out", tmp_path / "spec.yaml")
     made["x-restencil"]["auth"] = {"bearer": "secret"}
     out.write_text(text_of(made, "json"))
-    other = tmp_path / "other.yaml"
-    ended = CliRunner().invoke(cli, ["import", str(out), "--package", "shop", "--out", str(other)])
-    assert ended.exit_code == 0, ended.output
-    assert "'x-restencil' is not a valid spec: 'bearer' of 'auth' must be true" in ended.output
-    assert load_spec(other).declaration is not None
+    said = restencil("import", out, "--package", "shop", "--out", tmp_path / "other.yaml").err
+    assert "'x-restencil' is not a valid spec: 'bearer' of 'auth' must be true" in said
+    load(tmp_path / "other.yaml")
 
 
 # ---------------------------------------------------------------------------------------------------------- the mock
@@ -344,6 +327,6 @@ resources:
     assert (("customers", "push"), ("/customers", "post")) in found.members
     source = tmp_path / "openapi.json"
     source.write_text(json.dumps(made), encoding="utf-8")
-    told = CliRunner().invoke(cli, ["import", str(source), "--out", str(tmp_path / "shop.yaml"), "--format", "json"])
-    operations = json.loads(told.stdout)["operations"]
+    told = restencil("import", source, "--out", tmp_path / "shop.yaml", "--format", "json")
+    operations = told.document["operations"]
     assert operations["found"] == operations["covered"] == len({*places}) + 6

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.generator.projects import SPEC, enter, process
+from tests.generator.projects import SPEC, enter, process, restencil
 
-from restencil_generator.cli.main import run
 from restencil_generator.output import build_cache
 from restencil_generator.output.manifest import MANIFEST, Manifest, digest
 
@@ -26,9 +25,9 @@ def entries() -> list[Path]:
 # -------------------------------------------------------------------------------------------------------------- answers
 
 
-def test_build_cache_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_cache_entry_never_makes_check_say_yes() -> None:
     """A package that was changed together with its manifest and the entry of the cache differs all the same."""
-    assert run(["generate", "blog.yaml"]) == 0
+    restencil("generate", "blog.yaml")
     posts, manifest = Path("blog/posts.py"), Path("blog", MANIFEST)
     posts.write_text(posts.read_text() + "evil = True\n")
     recorded = Manifest.parse(manifest.read_text())
@@ -37,17 +36,15 @@ def test_build_cache_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixtu
     key = build_cache.key_of(Path("blog.yaml"), None)
     assert key is not None
     build_cache.remember(key, build_cache.Entry("blog", manifest.read_text()))
-    capsys.readouterr()
-    assert run(["check", "blog.yaml"]) == 1
-    assert "blog/posts.py: generator changed" in capsys.readouterr().out
-    assert run(["generate", "blog.yaml", "--dry-run"]) == 1
-    assert run(["generate", "blog.yaml", "--force"]) == 0
+    assert "blog/posts.py: generator changed" in restencil("check", "blog.yaml", code=1).out
+    restencil("generate", "blog.yaml", "--dry-run", code=1)
+    restencil("generate", "blog.yaml", "--force")
     assert "evil" not in posts.read_text()
 
 
 def test_build_cache_check_leaves_the_cache_alone() -> None:
     """What `check` finds it tells, and keeps nothing."""
-    assert run(["check", "blog.yaml"]) == 1
+    restencil("check", "blog.yaml", code=1)
     assert entries() == []
 
 
@@ -55,10 +52,10 @@ def test_build_cache_check_leaves_the_cache_alone() -> None:
 def test_build_cache_in_ci_there_is_no_cache(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run in CI neither reads nor writes it."""
     monkeypatch.setenv("CI", value)
-    assert run(["generate", "blog.yaml"]) == 0
+    restencil("generate", "blog.yaml")
     assert entries() == []
     monkeypatch.setenv("CI", "false")
-    assert run(["generate", "blog.yaml"]) == 0
+    restencil("generate", "blog.yaml")
     assert len(entries()) == 1
 
 
@@ -74,7 +71,7 @@ def test_build_cache_spec_that_changes_while_it_is_read_is_not_remembered(monkey
         return loaded
 
     monkeypatch.setattr(api, "load_all", meanwhile)
-    assert run(["generate", "blog.yaml"]) == 0
+    restencil("generate", "blog.yaml")
     assert entries() == []
 
 
@@ -96,7 +93,7 @@ def test_build_cache_trimming_leaves_files_of_others_alone() -> None:
     left = folder / ".restencil-new-abc"
     left.write_text("of a run that was killed")
     os.utime(left, (999, 999))
-    assert run(["generate", "blog.yaml"]) == 0
+    restencil("generate", "blog.yaml")
     assert all(path.exists() for path in others)
     assert (folder / "sub").is_dir()
     assert not left.exists()
@@ -125,10 +122,10 @@ def test_build_cache_every_file_that_a_template_reads_counts(how: str) -> None:
     (own / "resource.py.jinja").write_text(
         f"{{# restencil-context: 3 #}}{builtin}{{% block imports %}}{{{{ super() }}}}\n{use}\n{{% endblock %}}"
     )
-    assert run(["generate", "blog.yaml", "--templates", "own"]) == 0
+    restencil("generate", "blog.yaml", "--templates", "own")
     assert "# one" in Path("blog/posts.py").read_text()
     part.write_text(part.read_text().replace("one", "two"))
-    assert run(["generate", "blog.yaml", "--templates", "own"]) == 0
+    restencil("generate", "blog.yaml", "--templates", "own")
     assert "# two" in Path("blog/posts.py").read_text()
 
 
@@ -138,7 +135,7 @@ def test_build_cache_every_file_that_a_template_reads_counts(how: str) -> None:
 @pytest.mark.parametrize("command", [["generate"], ["generate", "--dry-run"], ["check"], ["lint"]])
 def test_build_cache_spec_from_a_pipe_is_read_once(command: list[str]) -> None:
     """`/dev/stdin`, and what a shell puts in the place of `<(…)`, give their text one time."""
-    assert run(["generate", "blog.yaml"]) == 0
+    restencil("generate", "blog.yaml")
     done = process(*command, "/dev/stdin", stdin=SPEC.replace("title", "headline"))
     if command == ["generate"]:
         assert done.returncode == 0, done.stderr
@@ -156,7 +153,7 @@ def test_build_cache_spec_from_process_substitution_is_read_once() -> None:
     os.write(writing, SPEC.encode())
     os.close(writing)
     try:
-        assert run(["generate", f"/dev/fd/{reading}"]) == 0
+        restencil("generate", f"/dev/fd/{reading}")
     finally:
         os.close(reading)
     assert "title" in Path("blog/posts.py").read_text()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
 import pytest
 from tests.effort import examples
-from tests.generator.projects import SPEC, enter
+from tests.generator.projects import SPEC, enter, restencil
 
 from restencil_generator.cli.main import run
 from restencil_generator.codegen.header import HEADER
@@ -24,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the spec of a blog, its package in `src`, and a configuration."""
     enter(tmp_path, monkeypatch)
     Path("pyproject.toml").write_text('[tool.restencil]\nspecs = ["specs/*.yaml"]\nout = "src"\n')
-    assert run(["generate"]) == 0
+    restencil("generate")
     return tmp_path
 
 
@@ -50,12 +49,10 @@ def test_conflicts_other_lines_are_no_markers(line: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["generate", "check"])
-def test_conflict_in_a_spec_is_named_where_it_begins(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_a_spec_is_named_where_it_begins(command: str) -> None:
     """Exit code 2 with file, line, and what to do; not a riddle of the YAML parser."""
     number = conflicting(Path("specs/blog.yaml"), SPEC.splitlines()[4])
-    capsys.readouterr()
-    assert run([command]) == 2
-    assert capsys.readouterr().err.splitlines() == [
+    assert restencil(command, code=2).err.splitlines() == [
         f"specs/blog.yaml:{number}:1: error[merge-conflict]: this is a conflict marker of an unfinished merge",
         f"    {number} | <<<<<<< HEAD",
         "      | ^^^^^^^^^^^^ resolve the conflict, remove the markers, then run `restencil generate`",
@@ -85,46 +82,40 @@ def test_conflicts_string_of_a_spec_may_have_markers() -> None:
 # ---------------------------------------------------------------------------------------------------- generated files
 
 
-def test_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_a_generated_file_is_named() -> None:
     """`check` shows file and line and the way out; `generate` refuses and says it too; `--force` is that way."""
     posts = Path("src/blog/posts.py")
     before = posts.read_text()
     number = conflicting(posts, next(line for line in before.splitlines() if "title" in line))
-    capsys.readouterr()
-    assert run(["check"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
+    assert restencil("check", code=1).out.splitlines() == [
         f"src/blog/posts.py:{number}: merge conflict: this is a conflict marker of an unfinished merge",
         "src/blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate --force` writes them",
     ]
-    assert run(["generate"]) == 2
-    assert capsys.readouterr().err.splitlines() == [
+    assert restencil("generate", code=2).err.splitlines() == [
         f"restencil: src/blog/posts.py:{number}: merge conflict: this is a conflict marker of an unfinished merge",
         "nothing was written. Resolve the conflicts in the specs, then use --force to generate these files again",
     ]
-    assert run(["generate", "--force"]) == 0
+    restencil("generate", "--force")
     assert posts.read_text() == before
 
 
-def test_conflict_in_the_first_line_of_a_generated_file_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_the_first_line_of_a_generated_file_is_one() -> None:
     """The header may be what the sides disagree about: the file is no foreign one for that."""
     posts = Path("src/blog/posts.py")
     assert conflicting(posts, posts.read_text().splitlines()[0]) == 1
     Path("src/blog", MANIFEST).unlink()
-    assert run(["check"]) == 1
-    assert "src/blog/posts.py:1: merge conflict" in capsys.readouterr().out
+    assert "src/blog/posts.py:1: merge conflict" in restencil("check", code=1).out
 
 
-def test_conflict_in_the_manifest_is_named_and_mended(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_the_manifest_is_named_and_mended() -> None:
     """The manifest is written anew without `--force` where the files are right."""
     manifest = Path("src/blog", MANIFEST)
     before = manifest.read_text()
     conflicting(manifest, before.splitlines()[0])
-    capsys.readouterr()
-    assert run(["check", "--format", "json"]) == 1
-    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    (problem,) = restencil("check", "--format", "json", code=1).document["problems"]
     assert (problem["code"], problem["file"], problem["line"]) == ("merge-conflict", f"src/blog/{MANIFEST}", 1)
     assert problem["hint"] == "`restencil generate` writes it"
-    assert run(["generate"]) == 0
+    restencil("generate")
     assert manifest.read_text() == before
 
 
@@ -153,29 +144,26 @@ def test_conflicts_foreign_file_with_markers_is_foreign(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------ orphan packages
 
 
-def test_conflicts_package_whose_spec_is_gone_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflicts_package_whose_spec_is_gone_is_reported() -> None:
     """`check` of a whole project names the folder, what it was made from, and what to do about it."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
-    assert run(["generate"]) == 0
-    assert run(["check"]) == 0
+    restencil("generate")
+    restencil("check")
     Path("specs/shop.yaml").unlink()
-    capsys.readouterr()
-    assert run(["check"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
+    assert restencil("check", code=1).out.splitlines() == [
         "src/shop: orphan package: no spec of the configuration has this package; it was generated from shop.yaml",
         "src/shop: remove the folder, or restore its spec (see `specs` in [tool.restencil])",
         "src/blog: up to date (5 files)",
     ]
-    assert run(["check", "--format", "json", "--diff"]) == 1
-    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    (problem,) = restencil("check", "--format", "json", "--diff", code=1).document["problems"]
     assert (problem["code"], problem["file"]) == ("orphan-package", "src/shop")
 
 
 def test_conflicts_specs_named_one_by_one_say_nothing_of_other_packages() -> None:
     """Other folders in the folder of packages belong to specs that nobody asked about."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
-    assert run(["generate"]) == 0
-    assert run(["check", "specs/blog.yaml"]) == 0
+    restencil("generate")
+    restencil("check", "specs/blog.yaml")
 
 
 def test_conflicts_folders_that_are_no_packages_are_no_orphans() -> None:
@@ -184,13 +172,13 @@ def test_conflicts_folders_that_are_no_packages_are_no_orphans() -> None:
     Path("src/sums").mkdir()
     Path("src/sums", MANIFEST).write_text(f"{'a' * 64}  image.iso\n")
     Path("src/file").write_text("x")
-    assert run(["check"]) == 0
+    restencil("check")
 
 
 # ---------------------------------------------------------------------------------------------------------------- fuzz
 
 
-def test_conflicts_check_answers_whatever_is_in_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflicts_check_answers_whatever_is_in_the_package() -> None:
     """Files that are cut, doubled, joined or noise, the manifest among them: a cause for each, and never a crash."""
     package = Path("src/blog")
     right = {path.name: path.read_bytes() for path in package.iterdir()}
@@ -203,6 +191,5 @@ def test_conflicts_check_answers_whatever_is_in_the_package(capsys: pytest.Captu
             shapes = [content, content, content[:cut], content[:cut] + noise + content[cut:], noise, content * 2, marks]
             (package / name).write_bytes(chance.choice([*shapes, content.replace(b"\n", b"\r\n")]))
         same = all((package / name).read_bytes() == content for name, content in right.items())
-        assert run(["check"]) == (0 if same else 1)
-        assert "internal error" not in capsys.readouterr().err
+        assert "internal error" not in restencil("check", code=0 if same else 1).err
     assert run(["generate", "--force"]) in (0, 2)
