@@ -236,10 +236,12 @@ class ProcessingError(RestencilError):
 class ConversionError(ProcessingError):
     """A stored value cannot be decoded or converted; the cause, if any, is the error of the conversion.
 
-    Reads do not raise this: they treat the entity with such a value as unusable. `field` is the field of a record.
+    Reads do not raise this: they treat the entity with such a value as unusable. `field` is the field of a record, with
+    dots for one of a record in it; `problem` is its value and why that cannot be decoded.
     """
 
     field = ""
+    problem = ""
 
 
 class AbortError(RestencilError):

@@ -110,6 +110,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
     | `strict` | for real servers: `strict_shape`, `strict_keywords`, `empty="none"` of mutations; see `Resource` |
     | `strict_keywords` | a keyword that is missing in the signature is an error |
     | `strict_shape` | an object instead of a list, or a list instead of an object, is an error |
+    | `validate` | responses that do not fit the declared types: `strict` (an error), `warn` (logged), `off` |
     | `replace` | the response replaces the record instead of being merged into it |
     | `conditional` | False: no conditional requests (If-None-Match, If-Modified-Since), even if there are validators |
     | `freshness` | `client`, or `server` (lifetime from the response): `{"server": {"at_least": "5s"}}` |

@@ -511,22 +511,30 @@ class Model:
         """Decode a value of a field. Raises ProcessingError with the class, primary key, field and value."""
         try:
             return read_only(codec.decode(value))
-        except ConversionError:
-            raise
-        except Exception as error:
-            if isinstance(error, ProcessingError):
-                text = str(error)  # the message of a nested record has the place
-            else:
-                if pk is None and record is not None:
-                    pk = self.pk_in(record)
-                owner = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
-                text = (
-                    f"field {name!r} of {owner} does not decode: {value!r} ({error}); "
-                    "give the field the type that the server sends, or a decode function"
-                )
-            failure = ConversionError(text)
+        except ConversionError as error:
+            if not error.field:
+                raise
+            raise self._undecoded(f"{name}.{error.field}", error.problem, pk, record) from error.__cause__
+        except ProcessingError as error:
+            failure = ConversionError(str(error))  # the message has the place
             failure.field = name
             raise failure from error
+        except Exception as error:
+            raise self._undecoded(name, f"{value!r:.100} ({error!s:.100})", pk, record) from error
+
+    def _undecoded(
+        self, name: str, problem: str, pk: str | None, record: Mapping[str, object] | None
+    ) -> ConversionError:
+        """Return the error for a field, or a member of a field, with a value that cannot be decoded."""
+        if pk is None and record is not None:
+            pk = self.pk_in(record)
+        owner = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
+        failure = ConversionError(
+            f"field {name!r} of {owner} does not decode: {problem}; give the field the type that the server sends, or "
+            "a decode function"
+        )
+        failure.field, failure.problem = name, problem
+        return failure
 
     def encoded(self, members: Mapping[str, object]) -> dict[str, Any]:
         """Convert members with Python names and values to JSON; members that are JSON already stay unchanged."""

@@ -84,8 +84,8 @@ class Relation:
     def failure(self, entry: object, cls: type[object], pk: str | None, error: ConversionError) -> ConversionError:
         """The error for a stored value of the field that cannot be converted."""
         failure = ConversionError(
-            f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__ or error}); "
-            "give the field the schema that fits what the server sends"
+            f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r:.100} "
+            f"({error.__cause__ or error!s:.100}); give the field the schema that fits what the server sends"
         )
         failure.field = self.name
         return failure

@@ -363,6 +363,35 @@ def test_entity_what_does_not_decode_is_left_out_of_lists(uses: int, caplog: pyt
     assert desk.data(slot, {"id": 0}).at == datetime.date(2026, 11, 22)
 
 
+class Span(Record):
+    at: datetime.date | None = None
+
+
+class Shift(Entity):
+    id: int = 0
+    at: datetime.date | None = None
+    span: Span | None = None
+    spans: list[Span] = field(default=[])
+
+
+def test_entity_field_of_a_record_in_it_is_named_where_it_does_not_decode(caplog: pytest.LogCaptureFixture) -> None:
+    """With its place and the entity, also if a field of that name did not decode before; long values are cut."""
+
+    shifts: Any = RestEndpoint(path="/shifts", schema=[Shift])
+    desk = Desk()
+    bad = {"at": "x" * 300}
+    response = [{"id": 1, **bad}, {"id": 2, "span": bad}, {"id": 3, "spans": [{}, bad]}, {"id": 4, "span": bad}]
+    assert desk.answer(shifts, response) == []
+    logged = [record.getMessage() for record in caplog.records]
+    assert [text.partition(" does not decode: 'xxx")[0] for text in logged] == [
+        "Shift 1 is left out: field 'at' of Shift '1'",
+        "Shift 2 is left out: field 'span.at' of Shift '2'",
+        "Shift 3 is left out: field 'spans.at' of Shift '3'",
+    ]
+    assert max(map(len, logged)) < 400
+    assert all(text.endswith("give the field the type that the server sends, or a decode function") for text in logged)
+
+
 # -- validate_required -----------------------------------------------------------------------------------------------
 
 
