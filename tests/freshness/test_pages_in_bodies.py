@@ -64,24 +64,25 @@ class Flows:
         return self.rows.get(pk)
 
 
-Made = tuple[Flows, Session]
+@pytest.fixture
+def server() -> Flows:
+    """The server."""
+    return Flows()
 
 
 @pytest.fixture
-def made(asynchronous: bool) -> Iterator[Made]:
-    """The server and a client of either kind."""
-    server = Flows()
+def session(server: Flows, asynchronous: bool) -> Iterator[Session]:
+    """A client of either kind."""
     with small(SPEC, server.answer, World(asynchronous=asynchronous)) as session:
-        yield server, session
+        yield session
 
 
 def ids(found: Any) -> list[int]:
     return [flow.id for flow in found]
 
 
-def test_iterate_sends_positions_in_the_body(made: Made) -> None:
+def test_iterate_sends_positions_in_the_body(server: Flows, session: Session) -> None:
     """Filters are sent with each page, and a run without a body begins without one."""
-    server, session = made
     assert ids(session.call("flows.search.iterate", body={"name": "b"})) == [1, 3, 5]
     assert server.bodies == [{"name": "b"}, {"name": "b", "offset": 2}, {"name": "b", "offset": 3}]
     server.bodies.clear()
@@ -89,9 +90,8 @@ def test_iterate_sends_positions_in_the_body(made: Made) -> None:
     assert server.bodies[1:] == [{"offset": 2}, {"offset": 4}, {"offset": 5}]
 
 
-def test_a_position_is_no_part_of_the_list(made: Made) -> None:
+def test_a_position_is_no_part_of_the_list(session: Session) -> None:
     """A page is added to the list with the same filters, and to no other."""
-    _, session = made
     session.call("flows.search", body={"name": "b"})
     session.call("flows.search", body={"name": "a"})
     assert ids(session.call("flows.search.get_page", body={"name": "b", "offset": 2})) == [5]
@@ -100,35 +100,31 @@ def test_a_position_is_no_part_of_the_list(made: Made) -> None:
     assert ids(cached(body={"name": "a"})) == [2, 4]
 
 
-def test_a_call_with_a_position_is_the_page(made: Made) -> None:
+def test_a_call_with_a_position_is_the_page(server: Flows, session: Session) -> None:
     """The list itself gives the page that its body names, and does not take it for the list."""
-    server, session = made
     assert ids(session.call("flows.search", body={"offset": 2})) == [3, 4]
     assert session.bound("flows.search").cached() is None
     assert ids(session.call("flows.search")) == [1, 2]
     assert len(server.bodies) == 2
 
 
-def test_the_first_position_is_the_list(made: Made) -> None:
+def test_the_first_position_is_the_list(server: Flows, session: Session) -> None:
     """Position 0, no position, and an empty body are one list, requested once."""
-    server, session = made
     assert ids(session.call("flows.search", body={"offset": 0, "name": "b"})) == [1, 3]
     assert ids(session.call("flows.search", body={"name": "b"})) == [1, 3]
     assert ids(session.call("flows.search", body={})) == ids(session.call("flows.search")) == [1, 2]
     assert server.bodies == [{"offset": 0, "name": "b"}, {}]
 
 
-def test_another_size_is_another_list(made: Made) -> None:
+def test_another_size_is_another_list(session: Session) -> None:
     """A list of three items does not answer a call for one."""
-    _, session = made
     assert ids(session.call("flows.search", body={"limit": 3})) == [1, 2, 3]
     assert ids(session.call("flows.search", body={"limit": 1})) == [1]
     assert ids(session.call("flows.search", body={"limit": 3})) == [1, 2, 3]
 
 
-def test_pages_under_way_are_not_taken_for_each_other(made: Made) -> None:
+def test_pages_under_way_are_not_taken_for_each_other(server: Flows, session: Session) -> None:
     """Two pages have one URL, and are two requests."""
-    server, session = made
     first = session.begin(Step("start", 1, "flows.search.get_page", {"body": {"offset": 2}}))
     second = session.begin(Step("start", 2, "flows.search.get_page", {"body": {"offset": 4}}))
     same = session.begin(Step("start", 3, "flows.search.get_page", {"body": {"offset": 4}}))
@@ -139,9 +135,8 @@ def test_pages_under_way_are_not_taken_for_each_other(made: Made) -> None:
     assert sorted(body["offset"] for body in server.bodies) == [2, 4]
 
 
-def test_what_is_created_makes_the_list_ask(made: Made) -> None:
+def test_what_is_created_makes_the_list_ask(server: Flows, session: Session) -> None:
     """The filters are the server's, so a created record joins no list, and the next read requests each."""
-    server, session = made
     session.call("flows.search", body={"limit": 10})
     session.call("flows.search", body={"name": "b", "limit": 10})
     created = session.call("flows.create", body={"name": "b"})
@@ -163,9 +158,8 @@ def test_what_is_created_makes_the_list_ask(made: Made) -> None:
     ],
     ids=["changed", "deleted"],
 )
-def test_what_is_changed_makes_the_list_ask(made: Made, change: Callable[[Session], Any]) -> None:
+def test_what_is_changed_makes_the_list_ask(server: Flows, session: Session, change: Callable[[Session], Any]) -> None:
     """After each change a read gives what the server has."""
-    server, session = made
     body = {"name": "b", "limit": 10}
     assert ids(session.call("flows.search", body=body)) == [1, 3, 5]
     change(session)
@@ -174,9 +168,8 @@ def test_what_is_changed_makes_the_list_ask(made: Made, change: Callable[[Sessio
     assert server.bodies[0] == body
 
 
-def test_a_list_by_post_is_retried(made: Made) -> None:
+def test_a_list_by_post_is_retried(server: Flows, session: Session) -> None:
     """It changes nothing, so a page that fails is requested again."""
-    server, session = made
     session.call("flows.search")
     server.fails = [503, 503]
     page = session.begin(Step("do", 0, "flows.search.get_page", {"body": {"offset": 2}}))

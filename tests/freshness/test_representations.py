@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.freshness.driver import Session
 from tests.freshness.programs import World
 from tests.freshness.small import client_before, package_of, small
 from tests.libraries import httpx
@@ -52,51 +54,53 @@ def server() -> Any:
     return answer
 
 
-def test_record_is_requested_again_after_another_representation_of_it() -> None:
+@pytest.fixture
+def session() -> Iterator[Session]:
+    """A client before a server of files."""
+    with small(SPEC, server()) as session:
+        yield session
+
+
+def test_record_is_requested_again_after_another_representation_of_it(session: Session) -> None:
     """`get(id=1, content=0)` brings no content, and leaves neither `get(id=1)` nor a list without it as fresh."""
-    with small(SPEC, server()) as session:
-        session.call("files.get_list")
-        assert session.call("files.get", id=1).content == "now"
-        assert session.call("files.get", id=1, content=0).content is None
-        assert session.call("files.get", id=1).content == "now"
-        assert session.requests("files.get", id=1) == []
-        assert session.call("files.get_list")[0].content == "now"
-        assert session.call("files.find", path="1.txt").content == "now"
+    session.call("files.get_list")
+    assert session.call("files.get", id=1).content == "now"
+    assert session.call("files.get", id=1, content=0).content is None
+    assert session.call("files.get", id=1).content == "now"
+    assert session.requests("files.get", id=1) == []
+    assert session.call("files.get_list")[0].content == "now"
+    assert session.call("files.find", path="1.txt").content == "now"
 
 
-def test_representation_is_requested_again_after_another_one() -> None:
+def test_representation_is_requested_again_after_another_one(session: Session) -> None:
     """Of several representations, the one that was requested last is fresh."""
-    with small(SPEC, server()) as session:
-        assert session.call("files.get", id=1, ref="a").content == "at a"
-        assert session.requests("files.get", id=1, ref="a") == []
-        assert session.call("files.get", id=1, ref="b").content == "at b"
-        assert session.call("files.get", id=1, ref="a").content == "at a"
-        assert session.call("files.get", id=1).content == "now"
-        assert session.call("files.get", id=1, ref="a").content == "at a"
+    assert session.call("files.get", id=1, ref="a").content == "at a"
+    assert session.requests("files.get", id=1, ref="a") == []
+    assert session.call("files.get", id=1, ref="b").content == "at b"
+    assert session.call("files.get", id=1, ref="a").content == "at a"
+    assert session.call("files.get", id=1).content == "now"
+    assert session.call("files.get", id=1, ref="a").content == "at a"
 
 
-def test_representation_is_requested_again_after_a_change() -> None:
+def test_representation_is_requested_again_after_a_change(session: Session) -> None:
     """The response to a change says nothing about other representations."""
-    with small(SPEC, server()) as session:
-        session.call("files.get", id=1, content=0)
-        session.call("files.partial_update", id=1, body={"content": "new"})
-        assert session.requests("files.get", id=1) == []
-        assert session.requests("files.get", id=1, content=0) == ["GET /files/1?content=0"]
+    session.call("files.get", id=1, content=0)
+    session.call("files.partial_update", id=1, body={"content": "new"})
+    assert session.requests("files.get", id=1) == []
+    assert session.requests("files.get", id=1, content=0) == ["GET /files/1?content=0"]
 
 
-def test_records_in_a_representation_are_requested_for_themselves() -> None:
+def test_records_in_a_representation_are_requested_for_themselves(session: Session) -> None:
     """Search arguments may also select how the records in a record are shown."""
-    with small(SPEC, server()) as session:
-        session.call("files.get", id=1, ref="a")
-        assert session.requests("authors.get", id=1) == ["GET /authors/1"]
-        assert session.requests("authors.get", id=1) == []
+    session.call("files.get", id=1, ref="a")
+    assert session.requests("authors.get", id=1) == ["GET /authors/1"]
+    assert session.requests("authors.get", id=1) == []
 
 
-def test_search_argument_that_is_null_selects_nothing() -> None:
+def test_search_argument_that_is_null_selects_nothing(session: Session) -> None:
     """`get(id=1, ref=None)` is `get(id=1)`."""
-    with small(SPEC, server()) as session:
-        session.call("files.get_list")
-        assert session.requests("files.get", id=1, ref=None) == []
+    session.call("files.get_list")
+    assert session.requests("files.get", id=1, ref=None) == []
 
 
 @pytest.mark.parametrize("params", ["{}", "{post_id: {field: post}}"], ids=["unmapped", "mapped"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -178,6 +178,13 @@ CASES: Final = {
 }
 
 
+@pytest.fixture
+def session() -> Iterator[Session]:
+    """A client over a storage that others share."""
+    with Session(SHARED) as session:
+        yield session
+
+
 @pytest.mark.parametrize("check_all", [True, False], ids=["compared after each step", "compared at the end"])
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
 def test_case_that_once_failed_shows_no_difference(text: str, check_all: bool) -> None:
@@ -244,103 +251,95 @@ def test_case_over_a_server_that_once_failed_shows_no_difference(text: str) -> N
     assert run(parse(text)).differences == []
 
 
-def test_change_without_a_body_is_stale_for_a_store_that_opens_later() -> None:
+def test_change_without_a_body_is_stale_for_a_store_that_opens_later(session: Session) -> None:
     """A record that was changed by a call with an empty response is requested again, once, after a restart."""
-    with Session(SHARED) as session:
-        session.call("items.get", id=1)
-        session.call("items.partial_update", "204", id=1, body={"title": "y"})
-        session.sync()
-        session.shut("")
-        assert not session.is_fresh("items.get", {"id": 1})
-        assert session.requests("items.get", id=1) == ["GET /items/1"]
-        assert session.requests("items.get", id=1) == []
+    session.call("items.get", id=1)
+    session.call("items.partial_update", "204", id=1, body={"title": "y"})
+    session.sync()
+    session.shut("")
+    assert not session.is_fresh("items.get", {"id": 1})
+    assert session.requests("items.get", id=1) == ["GET /items/1"]
+    assert session.requests("items.get", id=1) == []
 
 
-def test_change_that_brings_the_record_whole_costs_others_no_request() -> None:
+def test_change_that_brings_the_record_whole_costs_others_no_request(session: Session) -> None:
     """The record of the response, and the lists that followed it, stay fresh in a store that opens later."""
-    with Session(SHARED) as session:
-        session.call("items.get_list", kind="a")
-        session.call("items.partial_update", id=1, body={"kind": "a"})
-        session.sync()
-        session.shut("")
-        assert session.requests("items.get", id=1) == []
-        assert session.requests("items.get_list", kind="a") == []
+    session.call("items.get_list", kind="a")
+    session.call("items.partial_update", id=1, body={"kind": "a"})
+    session.sync()
+    session.shut("")
+    assert session.requests("items.get", id=1) == []
+    assert session.requests("items.get_list", kind="a") == []
 
 
-def test_change_without_an_answer_is_committed_though_nothing_was_stored() -> None:
+def test_change_without_an_answer_is_committed_though_nothing_was_stored(session: Session) -> None:
     """A change that may have been made is an event for all stores, also where it is all that was to be committed."""
-    with Session(SHARED) as session:
-        session.call("items.get", "whole", "other", id=1)
-        session.sync()
-        with pytest.raises(Exception, match="500"):
-            session.call("items.partial_update", "500", id=1, body={"title": "y"})
-        session.sync()
-        assert not session.is_fresh("items.get", {"id": 1}, "other")
+    session.call("items.get", "whole", "other", id=1)
+    session.sync()
+    with pytest.raises(Exception, match="500"):
+        session.call("items.partial_update", "500", id=1, body={"title": "y"})
+    session.sync()
+    assert not session.is_fresh("items.get", {"id": 1}, "other")
 
 
-def test_read_after_a_change_is_fresh_for_others() -> None:
+def test_read_after_a_change_is_fresh_for_others(session: Session) -> None:
     """What was requested after a change is stored as known after it, although both wait for the same commit."""
-    with Session(SHARED) as session:
-        session.call("items.partial_update", "204", id=1, body={"title": "y"})
-        session.call("items.get", id=1)
-        session.sync()
-        session.shut("")
-        assert session.requests("items.get", id=1) == []
+    session.call("items.partial_update", "204", id=1, body={"title": "y"})
+    session.call("items.get", id=1)
+    session.sync()
+    session.shut("")
+    assert session.requests("items.get", id=1) == []
 
 
-def test_request_knows_what_was_heard_before_it_was_sent() -> None:
+def test_request_knows_what_was_heard_before_it_was_sent(session: Session) -> None:
     """An event that a store hears of while its request waits to be sent leaves the response fresh."""
-    with Session(SHARED) as session:
-        session.call("items.get", "whole", "other", id=1)
-        session.sync()
-        session.call("items.get.expire", "", "other", id=1)
-        session.call("items.partial_update", "204", id=1, body={"title": "y"})
-        session.stores[""].flush()
-        assert session.call("items.get", "whole", "other", id=1).title == "y"
-        assert session.is_fresh("items.get", {"id": 1}, "other")
+    session.call("items.get", "whole", "other", id=1)
+    session.sync()
+    session.call("items.get.expire", "", "other", id=1)
+    session.call("items.partial_update", "204", id=1, body={"title": "y"})
+    session.stores[""].flush()
+    assert session.call("items.get", "whole", "other", id=1).title == "y"
+    assert session.is_fresh("items.get", {"id": 1}, "other")
 
 
-def test_change_through_a_partition_is_stale_for_other_stores() -> None:
+def test_change_through_a_partition_is_stale_for_other_stores(session: Session) -> None:
     """The view has no storage; what it changed is stale for stores on that of its client, also for those of later."""
-    with Session(SHARED) as session:
-        for read, arguments in (("items.get", {"id": 1}), ("items.get_list", {})):
-            session.call(read, "whole", "other", **arguments)
-        session.sync()
-        session.call("items.partial_update", "whole", "view", id=1, body={"title": "new"})
-        session.sync()
-        session.open("new")
-        for through in ("other", "new"):
-            assert session.call("items.get", "whole", through, id=1).title == "new"
-            assert session.call("items.get_list", "whole", through)[0].title == "new"
+    for read, arguments in (("items.get", {"id": 1}), ("items.get_list", {})):
+        session.call(read, "whole", "other", **arguments)
+    session.sync()
+    session.call("items.partial_update", "whole", "view", id=1, body={"title": "new"})
+    session.sync()
+    session.open("new")
+    for through in ("other", "new"):
+        assert session.call("items.get", "whole", through, id=1).title == "new"
+        assert session.call("items.get_list", "whole", through)[0].title == "new"
 
 
-def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both() -> None:
+def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both(session: Session) -> None:
     """The record is requested anew in either store, once, as nobody knows which of both the server carried out last."""
-    with Session(SHARED) as session:
-        change = Step("start", 1, "users.partial_update", {"id": 1, "body": {"name": "cy"}}, "whole", "")
-        session.begin(change)
-        session.call("users.get", "whole", "other", id=1)
-        session.sync()
-        session.step_held(1, deliver=True)
-        session.sync()
-        assert not session.is_fresh("users.get", {"id": 1})
-        assert not session.is_fresh("users.get", {"id": 1}, "other")
-        assert session.requests("users.get", id=1) == ["GET /users/1"]
-        session.sync()
-        assert session.requests("users.get", id=1) == []
-        assert session.call("users.get", "whole", "other", id=1).name == "cy"
+    change = Step("start", 1, "users.partial_update", {"id": 1, "body": {"name": "cy"}}, "whole", "")
+    session.begin(change)
+    session.call("users.get", "whole", "other", id=1)
+    session.sync()
+    session.step_held(1, deliver=True)
+    session.sync()
+    assert not session.is_fresh("users.get", {"id": 1})
+    assert not session.is_fresh("users.get", {"id": 1}, "other")
+    assert session.requests("users.get", id=1) == ["GET /users/1"]
+    session.sync()
+    assert session.requests("users.get", id=1) == []
+    assert session.call("users.get", "whole", "other", id=1).name == "cy"
 
 
-def test_read_that_overlaps_with_a_read_of_another_process_stays_fresh() -> None:
+def test_read_that_overlaps_with_a_read_of_another_process_stays_fresh(session: Session) -> None:
     """Two stores that ask for one record at once make nothing stale."""
-    with Session(SHARED) as session:
-        session.begin(Step("start", 1, "users.by_name", {"name": "ada"}, "", ""))
-        session.call("users.get", "whole", "other", id=1)
-        session.sync()
-        session.step_held(1, deliver=True)
-        session.sync()
-        assert session.is_fresh("users.by_name", {"name": "ada"})
-        assert session.is_fresh("users.get", {"id": 1}, "other")
+    session.begin(Step("start", 1, "users.by_name", {"name": "ada"}, "", ""))
+    session.call("users.get", "whole", "other", id=1)
+    session.sync()
+    session.step_held(1, deliver=True)
+    session.sync()
+    assert session.is_fresh("users.by_name", {"name": "ada"})
+    assert session.is_fresh("users.get", {"id": 1}, "other")
 
 
 # accounts and parameters
@@ -491,27 +490,26 @@ def test_list_keeps_a_change_that_is_written_while_another_process_commits_the_l
     ids=["create", "delete"],
 )
 def test_list_keeps_a_change_that_waits_while_another_process_commits_an_older_list(
-    name: str, arguments: dict[str, Any], first: str, answered: str, elapsed: int
+    name: str, arguments: dict[str, Any], first: str, answered: str, elapsed: int, session: Session
 ) -> None:
     """Two stores ask for a list at once, one of them changes it then, and the other one is the first to commit it."""
-    with Session(SHARED) as session:
-        for number, through in enumerate((first, "other" if first == "" else "")):
-            session.begin(Step("start", number, "items.get_list.fetch", {}, "", through))
-            session.step_held(number, deliver=False)
-            session.advance(elapsed)
-        mine, others = (0, 1) if first == "" else (1, 0)
-        session.step_held(mine, deliver=True)
-        if answered == "before the change":
-            session.step_held(others, deliver=True)
+    for number, through in enumerate((first, "other" if first == "" else "")):
+        session.begin(Step("start", number, "items.get_list.fetch", {}, "", through))
+        session.step_held(number, deliver=False)
         session.advance(elapsed)
-        session.call(name, **arguments)
+    mine, others = (0, 1) if first == "" else (1, 0)
+    session.step_held(mine, deliver=True)
+    if answered == "before the change":
         session.step_held(others, deliver=True)
-        session.stores["other"].flush()
+    session.advance(elapsed)
+    session.call(name, **arguments)
+    session.step_held(others, deliver=True)
+    session.stores["other"].flush()
+    session.sync()
+    for through in ("", "other"):
         session.sync()
-        for through in ("", "other"):
-            session.sync()
-            items = session.call("items.get_list", "whole", through)
-            assert session.wrong("items.get_list", {}, items) is None
+        items = session.call("items.get_list", "whole", through)
+        assert session.wrong("items.get_list", {}, items) is None
 
 
 ITEMS = """

@@ -7,11 +7,17 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from tests.patience import PATIENCE
+from tests.runtime.clients import Asked
+from tests.runtime.doubles import Desk
+
+from restencil import Controller
+from restencil.testing import FakeClock
 
 
 class _Users(BaseHTTPRequestHandler):
@@ -49,6 +55,31 @@ def loopback() -> Iterator[str]:
     server.shutdown()
     server.server_close()
     thread.join(PATIENCE)
+
+
+@pytest.fixture
+def clock() -> Iterator[FakeClock]:
+    """A clock that stands still, and is closed in the end."""
+    with closing(FakeClock()) as clock:
+        yield clock
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """An empty store at 1000."""
+    return Desk()
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """HTTP clients that are answered `{}`."""
+    return Asked()
+
+
+@pytest.fixture
+def controller() -> Controller:
+    """A controller over a store of its own."""
+    return Controller()
 
 
 @pytest.fixture(autouse=True)

@@ -78,9 +78,8 @@ def loaded(data: bytes | str, **options: Any) -> Any:
 # -- there and back
 
 
-def test_dump_what_was_dumped_is_there_when_it_is_loaded() -> None:
+def test_dump_what_was_dumped_is_there_when_it_is_loaded(clock: FakeClock) -> None:
     """Records, lists that others joined, deletions, results with their times, index entries."""
-    clock = FakeClock()
     c = loaded(filled(clock).store.dump(), clock=clock, scheduler=clock)
     notes = c.cached(NOTES)
     assert [(note.id, note.text, note.tag and note.tag.word) for note in notes] == [("1", "A", "x")]
@@ -108,9 +107,8 @@ def test_dump_same_state_gives_the_same_bytes() -> None:
     assert one.store.dump() == other.store.dump()
 
 
-def test_dump_has_its_form() -> None:
+def test_dump_has_its_form(clock: FakeClock) -> None:
     """One JSON object: times, tables with rows in order of arrival, an index, results."""
-    clock = FakeClock()
     c = over(clock.store())
     c.set_response(TAGS, [{"id": "u", "word": "y"}, {"id": "t", "word": "x"}], {"filter": "a"})
     now = clock()
@@ -158,9 +156,8 @@ def test_dump_whole_table_is_whole(tags: list[Any]) -> None:
     assert [tag.id for tag in loaded(c.store.dump()).cached(EVERY)] == [tag["id"] for tag in tags]
 
 
-def test_dump_what_was_evicted_is_a_dangling_reference() -> None:
+def test_dump_what_was_evicted_is_a_dangling_reference(clock: FakeClock) -> None:
     """A bounded store tells what it lacks, so that a list is never shorter than it was."""
-    clock = FakeClock()
     c = over(clock.store(max_entities=2))
     c.set_response(EVERY, [{"id": "1"}])
     c.set_response(NOTES, [{"id": str(number)} for number in range(3)])
@@ -170,9 +167,8 @@ def test_dump_what_was_evicted_is_a_dangling_reference() -> None:
 # -- what a loaded store does
 
 
-def test_dump_loaded_store_goes_on() -> None:
+def test_dump_loaded_store_goes_on(clock: FakeClock) -> None:
     """What comes is merged with what was loaded, lists that nobody read are joined, deletions and resets hold."""
-    clock = FakeClock()
     data = filled(clock).store.dump()
     c = loaded(data, clock=clock, scheduler=clock)
     clock.advance(5)
@@ -205,9 +201,8 @@ def test_dump_generated_client_dumps_and_loads() -> None:
 
 
 @pytest.mark.parametrize("times", ["kept", "now", "stale"])
-def test_dump_times(times: str) -> None:
+def test_dump_times(times: str, clock: FakeClock) -> None:
     """`kept`: as they were; `now`: as if received now, each with its lifetime; `stale`: visible, and asked for anew."""
-    clock = FakeClock()
     data = filled(clock).store.dump()
     clock.advance(100_000)
     c = loaded(data, times=times, clock=clock, scheduler=clock)
@@ -218,18 +213,16 @@ def test_dump_times(times: str) -> None:
     assert c.get_response(NOTE, id="3").expiry_status is ExpiryStatus.Invalid
 
 
-def test_dump_times_that_were_reported_to_be_stale_stay_so() -> None:
+def test_dump_times_that_were_reported_to_be_stale_stay_so(clock: FakeClock) -> None:
     """What was expired by hand is not fresh because it is loaded as of now."""
-    clock = FakeClock()
     c = filled(clock)
     c.expire_all(NOTES)
     assert loaded(c.store.dump(), times="now", clock=clock, scheduler=clock).get_response(NOTES).expires_at == 1
 
 
-def test_dump_what_never_ends_is_null() -> None:
+def test_dump_what_never_ends_is_null(clock: FakeClock) -> None:
     """Times may be infinite, which JSON does not know."""
     forever: AnyEndpoint = RestEndpoint(path="/forever", data_expiry_length=float("inf"))
-    clock = FakeClock()
     c = over(clock.store())
     c.set_response(forever, 1)
     assert json.loads(c.store.dump())["times"] == [[clock(), clock(), None]]
@@ -261,12 +254,11 @@ def test_dump_what_has_no_json_form_is_left_out() -> None:
     assert document["results"] == {} and document["tables"]["DumpTag"] == {"incomplete": True, "rows": {}}
 
 
-def test_dump_optimistic_updates_are_in_no_dump() -> None:
+def test_dump_optimistic_updates_are_in_no_dump(clock: FakeClock) -> None:
     """What is expected of a mutation is no more than that."""
     push: AnyEndpoint = RestEndpoint(
         path="/tags", method="POST", schema=Tags.push, get_optimistic_response=lambda snapshot, body: {"word": MARK}
     )
-    clock = FakeClock()
     server = MockServer(clock)
     server.on(push, response={"id": "u", "word": "real"}, delay=100)
     c: Any = Controller(clock.store(), client=server.client(), base_url="http://mock")
@@ -279,9 +271,8 @@ def test_dump_optimistic_updates_are_in_no_dump() -> None:
     assert task.state == "resolved" and b"real" in c.store.dump()
 
 
-def test_dump_store_over_a_storage_dumps_what_memory_holds() -> None:
+def test_dump_store_over_a_storage_dumps_what_memory_holds(clock: FakeClock) -> None:
     """What lies in the storage alone is not asked for."""
-    clock = FakeClock()
     storage = MemoryStorage()
     first = over(PatientStore(clock=clock, scheduler=clock, storage=storage))
     first.set_response(NOTES, [{"id": "1", "text": "A"}, {"id": "2", "text": "B"}])

@@ -159,9 +159,14 @@ def count_of(item: Any) -> int:
     return count
 
 
-def test_leases_what_several_processes_request_at_once_is_requested_once(house: House) -> None:
+@pytest.fixture
+def calls() -> Calls:
+    """Calls in threads, of which there are none yet."""
+    return Calls()
+
+
+def test_leases_what_several_processes_request_at_once_is_requested_once(house: House, calls: Calls) -> None:
     """One of them sends the request; the others wait for its answer, which is theirs then too."""
-    calls = Calls()
     processes = [house.asking(calls), house.waiting(calls), house.waiting(calls)]
     house.answer(calls)
     assert (calls.failed, [found.count for found in calls.found]) == ([], [1, 1, 1])
@@ -180,11 +185,10 @@ def test_leases_what_another_process_asked_a_datetime_ago_is_not_asked_again(hou
     assert house.counting.asked == ["/items/1"]
 
 
-def test_leases_each_process_has_an_error_of_its_own(house: House) -> None:
+def test_leases_each_process_has_an_error_of_its_own(house: House, calls: Calls) -> None:
     """A request that fails gives its lease back and leaves nothing: one request at a time, each with its own error."""
     house.counting.status = 503
     processes = [house.process() for _ in range(3)]
-    calls = Calls()
     house.counting.may_answer.clear()
     for process in processes:
         calls.call(process.read, house.items.get, id="1")
@@ -199,9 +203,8 @@ def test_leases_each_process_has_an_error_of_its_own(house: House) -> None:
     assert processes[0].read(house.items.get, id="1").count == 4
 
 
-def test_leases_fetch_always_asks(house: House) -> None:
+def test_leases_fetch_always_asks(house: House, calls: Calls) -> None:
     """`fetch()` waits for nobody, and a read of this process that waits asks with it."""
-    calls = Calls()
     house.asking(calls)
     second = house.waiting(calls)
     calls.call(second.fetch, house.items.get, id="1")
@@ -212,7 +215,7 @@ def test_leases_fetch_always_asks(house: House) -> None:
     assert stats(second).requests_saved == 0
 
 
-def test_leases_what_was_invalidated_is_requested_once_by_all(house: House) -> None:
+def test_leases_what_was_invalidated_is_requested_once_by_all(house: House, calls: Calls) -> None:
     """After an invalidation reads of all processes send one request together."""
     first, second = house.process(), house.process()
     first.read(house.items.get, id="1")
@@ -220,7 +223,6 @@ def test_leases_what_was_invalidated_is_requested_once_by_all(house: House) -> N
     first.invalidate(house.items.get, id="1")
     assert first.store.flush()
     eventually(lambda: second.state(house.items.get, id="1").expiry_status is ExpiryStatus.Invalid)
-    calls = Calls()
     for process in (first, second):
         calls.call(process.read, house.items.get, id="1")
     calls.join()
@@ -228,10 +230,9 @@ def test_leases_what_was_invalidated_is_requested_once_by_all(house: House) -> N
     assert len(house.counting.asked) == 2
 
 
-def test_leases_holder_that_takes_too_long_is_not_waited_for(house: House) -> None:
+def test_leases_holder_that_takes_too_long_is_not_waited_for(house: House, calls: Calls) -> None:
     """After `lease_wait` a process asks by itself."""
     house.storage.lease_wait = 150
-    calls = Calls()
     house.asking(calls)
     house.waiting(calls)
     house.arrived()
@@ -239,11 +240,10 @@ def test_leases_holder_that_takes_too_long_is_not_waited_for(house: House) -> No
     assert (calls.failed, len(house.counting.asked)) == ([], 2)
 
 
-def test_without_leases_each_process_asks(house: House) -> None:
+def test_without_leases_each_process_asks(house: House, calls: Calls) -> None:
     """With `lease_wait=0` nobody waits, and nothing is taken."""
     house.storage.lease_wait = 0
     first, second = house.process(), house.process()
-    calls = Calls()
     house.counting.may_answer.clear()
     for process in (first, second):
         calls.call(process.read, house.items.get, id="1")
@@ -327,10 +327,9 @@ class Deaf(MemoryStorage):
         return [False for _ in wanted]
 
 
-def test_leases_who_receives_of_nothing_looks_again_after_a_second() -> None:
+def test_leases_who_receives_of_nothing_looks_again_after_a_second(calls: Calls) -> None:
     """An answer that was missed is found all the same, and not asked for again when there is no more patience."""
     house = House()
-    calls = Calls()
     house.asking(calls)
     storage = Deaf(inline=False, lease_wait=1_000_000)
     storage._places = house.storage._places
@@ -345,10 +344,9 @@ def test_leases_who_receives_of_nothing_looks_again_after_a_second() -> None:
 
 
 @pytest.mark.slow
-def test_lease_is_renewed_while_its_request_is_in_flight() -> None:
+def test_lease_is_renewed_while_its_request_is_in_flight(calls: Calls) -> None:
     """A holder that lives is waited for, also for longer than a lease lasts."""
     house = House()
-    calls = Calls()
     house.asking(calls)
     house.waiting(calls)
     assert not house.counting.came.acquire(timeout=4.5)
@@ -381,9 +379,8 @@ def test_leases_waiting_ends_with_an_abort(house: House) -> None:
     house.answer(calls)
 
 
-def test_leases_waiting_ends_when_the_store_is_closed(house: House) -> None:
+def test_leases_waiting_ends_when_the_store_is_closed(house: House, calls: Calls) -> None:
     """Who waits for another process when its store lets the storage go asks by itself."""
-    calls = Calls()
     house.asking(calls)
     house.waiting(calls).store.close()
     house.arrived()

@@ -67,6 +67,12 @@ ALL = (["1", "2"], "1", ["t"])
 NO_ITEMS = (None, None, ["t"])
 
 
+@pytest.fixture
+def storage() -> MemoryStorage:
+    """What all releases share."""
+    return MemoryStorage()
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -90,10 +96,9 @@ NO_ITEMS = (None, None, ["t"])
     ],
 )
 def test_releases_changed_class_loses_its_rows_and_what_leads_to_them(
-    changed: dict[str, Any], clock: FakeClock
+    changed: dict[str, Any], clock: FakeClock, storage: MemoryStorage
 ) -> None:
     """A field, its kind, its name in JSON, `persist`, the pk, a hook, a relation; all else stays."""
-    storage = MemoryStorage()
     old = Release(storage, clock)
     old.write()
     assert Release(storage, clock).shown == ALL
@@ -121,9 +126,8 @@ def test_releases_what_does_not_change_what_is_stored_loses_nothing(changed: dic
     assert Release(storage, clock, **changed).shown == ALL
 
 
-def test_releases_names_and_order_in_python_lose_nothing(clock: FakeClock) -> None:
+def test_releases_names_and_order_in_python_lose_nothing(clock: FakeClock, storage: MemoryStorage) -> None:
     """What counts is the name in JSON."""
-    storage = MemoryStorage()
     Release(storage, clock, annotations={"a": int, "b": int}).write()
     renamed = Release(storage, clock, annotations={"second": int, "a": int}, wire={"second": "b"})
     assert renamed.shown == ALL
@@ -234,16 +238,14 @@ def test_releases_changed_endpoint_loses_its_own_results(changed: dict[str, Any]
     assert Release(storage, clock, **changed).shown == (None, "1", ["t"])
 
 
-def test_releases_class_of_another_table_does_not_see_the_old_one(clock: FakeClock) -> None:
+def test_releases_class_of_another_table_does_not_see_the_old_one(clock: FakeClock, storage: MemoryStorage) -> None:
     """Its table is empty, and a list that led to the old one is fetched anew."""
-    storage = MemoryStorage()
     Release(storage, clock).write()
     assert Release(storage, clock, key="ReleaseOther").shown == NO_ITEMS
 
 
-def test_two_releases_share_a_storage_at_once(clock: FakeClock) -> None:
+def test_two_releases_share_a_storage_at_once(clock: FakeClock, storage: MemoryStorage) -> None:
     """Each replaces what it cannot read, without a merge; what both have in common is common."""
-    storage = MemoryStorage()
     old, new = Release(storage, clock), Release(storage, clock, annotations={"more": str})
     old.write()
     clock.advance(1)
@@ -259,9 +261,8 @@ def test_two_releases_share_a_storage_at_once(clock: FakeClock) -> None:
     assert again.c.cached(again.tags) is not None
 
 
-def test_releases_class_of_the_same_table_reads_what_both_wrote(clock: FakeClock) -> None:
+def test_releases_class_of_the_same_table_reads_what_both_wrote(clock: FakeClock, storage: MemoryStorage) -> None:
     """A subclass, and its base; one of them alone, of other fields, does not."""
-    storage = MemoryStorage()
     old = Release(storage, clock)
     body = {"__module__": __name__, "__annotations__": {"more": str}, "more": ""}
     below = make_class("Below", (old.Item,), body, key="ReleaseItem")

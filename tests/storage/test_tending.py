@@ -48,7 +48,7 @@ def test_tending_what_is_too_much_is_dropped_while_a_store_is_open(tmp_path: Pat
         assert None in pages(later) and set(pages(later)) <= {50, None}
 
 
-def test_tending_is_looked_after_without_a_thread_too() -> None:
+def test_tending_is_looked_after_without_a_thread_too(clock: FakeClock) -> None:
     """Where an action is committed before its call returns, the store's scheduler does it."""
     trims: list[float] = []
 
@@ -57,7 +57,6 @@ def test_tending_is_looked_after_without_a_thread_too() -> None:
             trims.append(time.monotonic())
             return 0
 
-    clock = FakeClock()
     store = PatientStore(clock=clock, scheduler=clock, storage=Counting())
     Controller(store).set_response(get_item, {"id": 1}, {"id": 1})
     clock.advance(1_000)

@@ -95,6 +95,12 @@ pytestmark = needs_server
 # -- what it is made of
 
 
+@pytest.fixture
+def storage(server: ValkeyServer) -> ValkeyStorage:
+    """A storage on the server."""
+    return opened(server)
+
+
 @pytest.mark.parametrize(
     ("options", "found"),
     [
@@ -226,9 +232,8 @@ def test_valkey_log_that_does_not_reach_back_is_lost(server: ValkeyServer) -> No
     assert not storage.changes(250, 0).lost
 
 
-def test_valkey_long_log_is_read_in_pieces(server: ValkeyServer) -> None:
+def test_valkey_long_log_is_read_in_pieces(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """Where more entries wait than are given at once, the number is that of the last one given."""
-    storage = opened(server)
     for at in range(200):
         storage.commit(batch(storage, row(str(at))))
     read: list[int] = []
@@ -248,9 +253,8 @@ def test_valkey_reset_wakes_who_waits_for_changes(server: ValkeyServer) -> None:
     assert (woken.epoch, woken.reset, woken.number) == (epochs[-1], epochs[-1], 0)
 
 
-def test_valkey_what_lies_under_an_older_epoch_is_taken_out(server: ValkeyServer) -> None:
+def test_valkey_what_lies_under_an_older_epoch_is_taken_out(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """After a reset the old keys go, some at a time."""
-    storage = opened(server)
     rows = [row(str(at)) for at in range(600)]
     storage.commit(batch(storage, *rows, results=[result("GET /a")], index={("A", "slug", "x"): "1"}))
     old = epoch_of(storage)
@@ -380,9 +384,8 @@ def test_valkey_what_is_used_lives_on_and_what_expired_leaves_its_list(server: V
     assert storage.trim() == 0
 
 
-def test_valkey_counts_follow_what_is_written(server: ValkeyServer) -> None:
+def test_valkey_counts_follow_what_is_written(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """Rows, results and bytes are counted as they are written, written over and dropped."""
-    storage = opened(server)
     assert storage.stats() == (0, 0, 0)
     storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a")]))
     before = storage.stats()
@@ -472,9 +475,8 @@ def test_valkey_servers_time_is_compared_with_the_stores(server: ValkeyServer) -
 # -- what goes wrong
 
 
-def test_valkey_nonsense_under_a_key_is_absent_and_written_over(server: ValkeyServer) -> None:
+def test_valkey_nonsense_under_a_key_is_absent_and_written_over(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """What another program wrote under a key of ours is nothing, and a commit replaces it."""
-    storage = opened(server)
     storage.commit(batch(storage, row("1"), row("2"), row("3"), results=[result("GET /a"), result("GET /b")]))
     names = {name: f"{_space(server)}:{epoch_of(storage)}:{name}" for name in ("r:A:1", "r:A:2", "r:A:3")}
     server.ask("SET", names["r:A:1"], "nonsense")
@@ -508,9 +510,8 @@ def test_valkey_newer_format_turns_it_off_and_an_older_one_begins_again(server: 
     assert newer.load([]).epoch > int(before[b"epoch"])
 
 
-def test_valkey_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) -> None:
+def test_valkey_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """After a restart without data the epoch is new and the last reset is the one that is known: nobody is reset."""
-    storage = opened(server)
     reset = storage.reset()
     late = batch(storage, row("1"))
     storage.commit(late)
@@ -540,9 +541,8 @@ def test_valkey_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer
     assert (outcome.number, outcome.epoch > epoch, outcome.moved) == (0, True, None)
 
 
-def test_valkey_stale_marks_that_the_server_evicted_end_the_epoch(server: ValkeyServer) -> None:
+def test_valkey_stale_marks_that_the_server_evicted_end_the_epoch(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """Where nobody can say any more what is stale, nothing that is stored is read or written over."""
-    storage = opened(server)
     for _ in range(2):
         storage.commit(batch(storage, row("1"), stale=(("row", "A", "2"),)))
         epoch = epoch_of(storage)
@@ -712,9 +712,8 @@ def test_valkey_storage_that_is_forgotten_leaves_no_connection(server: ValkeySer
     eventually(lambda: _others(server) == 0)
 
 
-def test_valkey_forked_child_has_connections_of_its_own(server: ValkeyServer) -> None:
+def test_valkey_forked_child_has_connections_of_its_own(server: ValkeyServer, storage: ValkeyStorage) -> None:
     """A child asks and commits, and its parent's connections are left alone."""
-    storage = opened(server)
     storage.commit(batch(storage, row("1")))
     child = os.fork()
     if child == 0:

@@ -32,7 +32,7 @@ def _endpoint(raw: Any, *, compiled: bool = False) -> AnyEndpoint:
     return endpoint
 
 
-def test_normalize_merge_sees_stored_form_and_may_decide() -> None:
+def test_normalize_merge_sees_stored_form_and_may_decide(desk: Desk) -> None:
     """`merge(existing, incoming)` gets nested entities as primary keys; the older one comes first."""
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
@@ -45,7 +45,6 @@ def test_normalize_merge_sees_stored_form_and_may_decide() -> None:
             return {**existing, **incoming, "count": existing.get("count", 0) + 1}
 
     endpoint = _endpoint(Counted)
-    desk = Desk()
     desk.now = 5_000
     desk.answer(endpoint, {"id": "1", "note": {"id": "n"}}, {"id": 1}, started=3_000)
     desk.answer(endpoint, {"id": "1", "note": {"id": "m"}}, {"id": 1}, started=4_000)
@@ -57,7 +56,7 @@ def test_normalize_merge_sees_stored_form_and_may_decide() -> None:
     assert desk.data(endpoint, {"id": 1}).count == 1
 
 
-def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
+def test_normalize_should_reorder_may_compare_what_the_server_says(desk: Desk) -> None:
     """Its answer decides which side is older, for the fields and for the times."""
 
     class Dated(Entity):
@@ -71,7 +70,6 @@ def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
             return bool(incoming["at"] < existing["at"])
 
     endpoint = _endpoint(Dated)
-    desk = Desk()
     desk.answer(endpoint, {"id": "1", "at": 5, "x": 5}, {"id": 1})
     desk.now = 2_000
     desk.answer(endpoint, {"id": "1", "at": 4, "x": 4, "y": 4}, {"id": 1})
@@ -198,9 +196,8 @@ WHOLE = {"id": 1, "slug": "a", "title": "A", "bodyText": "…"}
 SUMMARY = {"id": 2, "slug": "b", "title": "B"}
 
 
-def test_complete_records_record_that_misses_what_is_needed_does_not_answer() -> None:
+def test_complete_records_record_that_misses_what_is_needed_does_not_answer(desk: Desk) -> None:
     """A whole record of a list answers `get`; a summary is shown in the list, and `get` asks once."""
-    desk = Desk()
     desk.answer(listed, [WHOLE, SUMMARY])
     assert desk.data(get, {"id": 1}).body_text == "…"
     assert not desk.read(get, {"id": 1}).needs_fetch
@@ -214,18 +211,16 @@ def test_complete_records_record_that_misses_what_is_needed_does_not_answer() ->
     assert (reading.found, reading.needs_fetch, reading.data.title) == (True, False, "B")
 
 
-def test_complete_records_what_is_needed_may_come_from_several_responses_and_null_is_there() -> None:
+def test_complete_records_what_is_needed_may_come_from_several_responses_and_null_is_there(desk: Desk) -> None:
     """What counts is the record as it stands."""
-    desk = Desk()
     desk.answer(listed, [SUMMARY])
     assert desk.read(get, {"id": 2}).suspends
     desk.answer(listed, [{"id": 2, "bodyText": None}])
     assert desk.data(get, {"id": 2}).title == "B"
 
 
-def test_complete_records_explain_says_why_it_asks() -> None:
+def test_complete_records_explain_says_why_it_asks(desk: Desk) -> None:
     """The fields that are lacking, and the search parameters."""
-    desk = Desk()
     desk.answer(listed, [SUMMARY])
     reasons = explain(desk.store, get.request(({"id": 2},))).reasons
     assert reasons[0] == ("it was never fetched, and the Slugged from other responses lacks required fields: bodyText")

@@ -209,9 +209,8 @@ def test_server_freshness_stale_if_error_says_nothing_of_refusals() -> None:
             controller.read(rate, ONE)
 
 
-def test_server_freshness_response_without_change_renews_what_the_server_said() -> None:
+def test_server_freshness_response_without_change_renews_what_the_server_said(clock: FakeClock) -> None:
     """A 304 counts from its own request on, with its own headers over the kept ones, and no old `Age`."""
-    clock = FakeClock()
 
     def origin(request: httpx.Request) -> httpx.Response:
         if "if-none-match" in request.headers:

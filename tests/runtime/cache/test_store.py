@@ -52,12 +52,6 @@ ONE = {"id": "1"}
 BROKEN = NetworkError("no", status=503)
 
 
-@pytest.fixture
-def desk() -> Desk:
-    """An empty store at 1000."""
-    return Desk()
-
-
 def fetched(desk: Desk) -> None:
     """Article 1 was fetched at 1000, for 60 s."""
     desk.answer(Articles.get, {"id": "1", "author": {"id": "u"}}, ONE)

@@ -74,9 +74,14 @@ class Recorder(Asked):
         return Shop(client=self.sync, **options)
 
 
-def test_client_arguments_all_requests_of_a_client_send_its_arguments() -> None:
+@pytest.fixture
+def server() -> Recorder:
+    """A server that keeps what it was asked."""
+    return Recorder()
+
+
+def test_client_arguments_all_requests_of_a_client_send_its_arguments(server: Recorder) -> None:
     """Headers and search parameters, defaults and styles included; no key knows of them."""
-    server = Recorder()
     shop = server.shop(tenant=uuid.UUID(int=1), tags=["a", "b"])
     shop.fetch(GET, id=1)
     [request] = server.requests
@@ -88,18 +93,16 @@ def test_client_arguments_all_requests_of_a_client_send_its_arguments() -> None:
     assert server.requests[-1].headers["x-tenant-id"] == str(uuid.UUID(int=1))
 
 
-def test_client_arguments_other_origins_get_none_of_them() -> None:
+def test_client_arguments_other_origins_get_none_of_them(server: Recorder) -> None:
     """They are the API's own."""
-    server = Recorder()
     elsewhere = RestEndpoint(path="/x", url_prefix="https://other.test")
     server.shop(tenant="a").fetch(elsewhere)
     assert str(server.requests[0].url) == "https://other.test/x"
     assert "x-tenant-id" not in server.requests[0].headers
 
 
-def test_client_arguments_endpoint_that_has_the_same_replaces_them() -> None:
+def test_client_arguments_endpoint_that_has_the_same_replaces_them(server: Recorder) -> None:
     """By a header or search parameter of its own, declared or written, or by taking them back."""
-    server = Recorder()
     shop = server.shop(tenant="a")
     shop.fetch(GET.extend(request_init={"headers": {"x-tenant-id": "own"}}), id=1)
     shop.fetch(GET.extend(header_params={"scope": HeaderParam("X-Tenant-Id", partition=False)}), id=2)
@@ -134,9 +137,8 @@ def test_client_arguments_argument_without_environment_is_needed_at_once() -> No
 # ------------------------------------------------------------------------------------------------------------- servers
 
 
-def test_client_arguments_server_is_chosen_by_its_name() -> None:
+def test_client_arguments_server_is_chosen_by_its_name(server: Recorder) -> None:
     """Requests go there, and keys hold the URL of the first one."""
-    server = Recorder()
     shop = server.shop(tenant="a", server="region", region="us", path="a b/c")
     shop.fetch(GET, id=1)
     assert str(server.requests[0].url) == "https://us.shop.test/a%20b%2Fc/orders/1?api-version=2024-06"

@@ -36,6 +36,12 @@ class Seen(Manager):
         return [type(action).__name__ for action in self.actions]
 
 
+@pytest.fixture
+def origin() -> Origin:
+    """A server of notes."""
+    return Origin()
+
+
 @pytest.mark.parametrize("weak", [False, True])
 def test_conditional_what_did_not_change_is_requested_by_its_etag_and_is_fresh_again(weak: bool) -> None:
     """A 304 renews key and cells, keeps every object, and gives what a read gives."""
@@ -115,10 +121,9 @@ def test_conditional_where_a_304_could_not_do_what_a_200_does_all_is_requested(e
 
 
 @pytest.mark.parametrize("header", ["If-None-Match", "If-Modified-Since", "Cache-Control", "If-Match"])
-def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str) -> None:
+def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str, origin: Origin) -> None:
     """What the user sends is sent, and nothing beside it."""
     values = {"Cache-Control": "no-cache", "If-Modified-Since": EARLIER}
-    origin = Origin()
     _, controller = client(origin)
     controller.fetch(Notes.get, {"id": "1"})
     own = controller.with_options(headers={header: values.get(header, '"mine"')})
@@ -132,9 +137,8 @@ def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str
 
 
 @pytest.mark.parametrize("step", ["equal", "expire"])
-def test_conditional_equal_record_and_a_forced_expiry_leave_the_condition(step: str) -> None:
+def test_conditional_equal_record_and_a_forced_expiry_leave_the_condition(step: str, origin: Origin) -> None:
     """What was written is what the response contained, so that all of it is there still."""
-    origin = Origin()
     clock, controller = client(origin)
     controller.fetch(Notes.get_list)
     clock.advance(10)
@@ -147,10 +151,9 @@ def test_conditional_equal_record_and_a_forced_expiry_leave_the_condition(step: 
     assert origin.conditions[-1]
 
 
-def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchronous: bool) -> None:
+def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchronous: bool, clock: FakeClock) -> None:
     """A 304 for what is no longer there leads to one request without a condition, whose answer counts."""
     origin = Origin()
-    clock = FakeClock()
     store = clock.store()
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -171,9 +174,8 @@ def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchr
         )
 
 
-def test_conditional_304_of_before_a_reset_renews_nothing_that_came_after_it() -> None:
+def test_conditional_304_of_before_a_reset_renews_nothing_that_came_after_it(origin: Origin) -> None:
     """What was received again since is the same response, but is only as fresh as that."""
-    origin = Origin()
 
     def serve(request: httpx.Request) -> httpx.Response:
         answer = origin(request)
@@ -197,9 +199,8 @@ def test_conditional_304_of_before_a_reset_renews_nothing_that_came_after_it() -
 # --- what a 304 does -------------------------------------------------------------------------------------------------
 
 
-def test_conditional_304_takes_the_error_away_and_is_reported_in_the_response() -> None:
+def test_conditional_304_takes_the_error_away_and_is_reported_in_the_response(origin: Origin) -> None:
     """The recorded error goes; `fetch_response` tells 304 and its headers, with the value that the store has."""
-    origin = Origin()
     clock, controller = client(origin)
     first = controller.fetch(Notes.get, {"id": "1"})
     controller.set_error(Notes.get, OSError("no network"), {"id": "1"})

@@ -112,10 +112,14 @@ def client(wiki: Any, **options: Any) -> tuple[FakeClock, Controller]:
 # --- what is sent -----------------------------------------------------------------------------------------------------
 
 
-def test_change_sends_the_last_etag(asynchronous: bool) -> None:
+@pytest.fixture
+def wiki() -> Wiki:
+    """A server of pages."""
+    return Wiki()
+
+
+def test_change_sends_the_last_etag(asynchronous: bool, clock: FakeClock, wiki: Wiki) -> None:
     """From `get` to `partial_update`, from that to `update`, from that to `delete`."""
-    wiki = Wiki()
-    clock = FakeClock()
     controller = answered_by(wiki, clock.store(), asynchronous)
     with closing(clock):
         for endpoint, args in [
@@ -130,9 +134,8 @@ def test_change_sends_the_last_etag(asynchronous: bool) -> None:
     assert wiki.answered == [200, 200, 200, 200]
 
 
-def test_lost_updates_what_was_created_here_is_known_by_its_own_response() -> None:
+def test_lost_updates_what_was_created_here_is_known_by_its_own_response(wiki: Wiki) -> None:
     """The 201 of `create` has the ETag of what was created."""
-    wiki = Wiki()
     _, controller = client(wiki)
     controller.fetch(Pages.create, {"id": "9", "text": "new"})
     controller.fetch(Pages.partial_update, {"id": "9"}, {"text": "newer"})
@@ -155,9 +158,8 @@ def test_lost_updates_what_was_read_without_a_strong_etag_is_changed_without_a_c
     assert wiki.sent == [("GET", None), ("PATCH", None)]
 
 
-def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool) -> None:
+def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool, wiki: Wiki) -> None:
     """Without a known ETag the call raises before anything is sent or shown; with one it goes."""
-    wiki = Wiki()
     pages = resource({"etag": "required"})
     clock = FakeClock()
     controller = answered_by(wiki, clock.store(), asynchronous)
@@ -177,9 +179,8 @@ def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(as
     assert wiki.sent[-1] == ("PATCH", '"1.1"')
 
 
-def test_lost_updates_header_of_the_user_is_in_its_place() -> None:
+def test_lost_updates_header_of_the_user_is_in_its_place(wiki: Wiki) -> None:
     """`If-Match` of a call is sent as it is, and satisfies what is required."""
-    wiki = Wiki()
     pages = resource({"etag": "required"})
     _, controller = client(wiki)
     own = controller.with_options(headers={"If-Match": '"1.1"'})
@@ -190,9 +191,8 @@ def test_lost_updates_header_of_the_user_is_in_its_place() -> None:
     assert [condition for _, condition in wiki.sent] == ['"1.1"', None, '"1.1"']
 
 
-def test_lost_updates_field_of_the_record_may_hold_it() -> None:
+def test_lost_updates_field_of_the_record_may_hold_it(wiki: Wiki) -> None:
     """With `field` it is that of the record, wherever the record came from; what is no ETag is none."""
-    wiki = Wiki()
     wiki.pages["1"]["tag"] = '"1.1"'
     wiki.pages["2"]["tag"] = "2.1"
     pages = resource({"field": "tag"})
@@ -206,9 +206,8 @@ def test_lost_updates_field_of_the_record_may_hold_it() -> None:
 # --- how long it stays -----------------------------------------------------------------------------------------------
 
 
-def test_lost_updates_response_that_was_overtaken_does_not_replace_it() -> None:
+def test_lost_updates_response_that_was_overtaken_does_not_replace_it(wiki: Wiki) -> None:
     """Of two answers the ETag is that of the one whose data the store keeps."""
-    wiki = Wiki()
     again = Pages.get.extend(key=lambda *args: "the same by another key")
     inner: list[int] = []
 
@@ -229,9 +228,8 @@ def test_lost_updates_response_that_was_overtaken_does_not_replace_it() -> None:
 
 
 @pytest.mark.parametrize("how", ["reset", "delete"])
-def test_lost_updates_reset_and_an_invalidation_take_it_away(how: str) -> None:
+def test_lost_updates_reset_and_an_invalidation_take_it_away(how: str, wiki: Wiki) -> None:
     """What starts over, and what was deleted, is known by nothing."""
-    wiki = Wiki()
     clock, controller = client(wiki)
     controller.fetch(Pages.get, ONE)
     if how == "reset":
@@ -244,10 +242,8 @@ def test_lost_updates_reset_and_an_invalidation_take_it_away(how: str) -> None:
     assert wiki.sent[-1] == ("PATCH", None)
 
 
-def test_lost_updates_eviction_does_not_take_it_away() -> None:
+def test_lost_updates_eviction_does_not_take_it_away(clock: FakeClock, wiki: Wiki) -> None:
     """What the user has in hand can still be changed safely when the store let go of it."""
-    wiki = Wiki()
-    clock = FakeClock()
     controller = Controller(clock.store(max_entities=2), client=httpx.Client(transport=httpx.MockTransport(wiki)))
     controller.fetch(Pages.get, ONE)
     for name in ("7", "8", "9"):
@@ -280,9 +276,8 @@ def test_lost_updates_response_without_change_confirms_it() -> None:
 # --- a refusal -------------------------------------------------------------------------------------------------------
 
 
-def test_lost_updates_412_undoes_what_was_shown_and_leaves_the_entity_stale() -> None:
+def test_lost_updates_412_undoes_what_was_shown_and_leaves_the_entity_stale(wiki: Wiki) -> None:
     """The error says what to do; the layer goes, the entity and all that shows it is stale, and so is its ETag."""
-    wiki = Wiki()
     clock, controller = client(wiki)
     controller.fetch(Pages.get_list)
     controller.fetch(Pages.get, ONE)
@@ -301,9 +296,8 @@ def test_lost_updates_412_undoes_what_was_shown_and_leaves_the_entity_stale() ->
     assert wiki.sent[-1] == ("PATCH", '"1.2"') and wiki.pages["1"]["text"] == "mine"
 
 
-def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_have_been_made() -> None:
+def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_have_been_made(wiki: Wiki) -> None:
     """The first attempt changed it and its answer was lost; the second is refused by that very change."""
-    wiki = Wiki()
     lost: list[int] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -334,9 +328,8 @@ def _serve(wiki: Wiki) -> Any:
     return serve
 
 
-def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: bool) -> None:
+def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: bool, wiki: Wiki) -> None:
     """Two threads, or two tasks, change one page at once: the second is made for what the first one brought."""
-    wiki = Wiki()
     with Server(_serve(wiki)) as server:
         pages = resource(url=server.url)
         if asynchronous:
@@ -360,9 +353,8 @@ def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asyn
     assert [condition for _, condition in wiki.sent] == [None, '"1.1"', '"1.2"']
 
 
-def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
+def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool, wiki: Wiki) -> None:
     """A change that would have to wait for longer than it may take is not sent, and says so."""
-    wiki = Wiki()
 
     def respond(request: Any) -> Answer:
         path = request.url.removeprefix("http://mock")
@@ -383,10 +375,8 @@ def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> Non
     assert wiki.pages["1"] == {"id": "1", "text": "a"}
 
 
-def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn() -> None:
+def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn(clock: FakeClock, wiki: Wiki) -> None:
     """A task that is cancelled while it waits sends nothing; the one behind it goes on."""
-    wiki = Wiki()
-    clock = FakeClock()
 
     async def serve(request: httpx.Request) -> httpx.Response:
         await asyncio.sleep(0.05)
@@ -407,10 +397,9 @@ def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn() -> Non
     assert wiki.sent[1:] == [("PATCH", '"1.1"'), ("PATCH", '"1.2"')] and wiki.pages["1"]["text"] == "c"
 
 
-def test_lost_updates_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -> None:
+def test_lost_updates_change_within_a_change_does_not_wait_for_itself(asynchronous: bool, clock: FakeClock) -> None:
     """A hook of a change may change the same entity."""
     wiki = Wiki()
-    clock = FakeClock()
     inner: list[Any] = []
 
     class Nested(RestEndpoint[..., Any]):

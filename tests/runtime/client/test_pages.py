@@ -22,9 +22,8 @@ class Other(Entity, key="PagesOther"):
 Things: Any = create_resource(path="/things/:id", schema=Thing, pagination_field="page")
 
 
-def test_pages_explain_reports_of_the_page() -> None:
+def test_pages_explain_reports_of_the_page(controller: Controller) -> None:
     """It says when the page was answered, and that a call asks in any case."""
-    controller = Controller()
     controller.set_response(Things.get_list, [{"id": "1"}])
     assert not controller.explain(Things.get_list.get_page, page=2).found
     controller.set_response(Things.get_list.get_page, [{"id": "2"}], page=2)
@@ -33,9 +32,8 @@ def test_pages_explain_reports_of_the_page() -> None:
     assert "it is a page: `get_page` always fetches it" in str(explanation)
 
 
-def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
+def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is(desk: Desk) -> None:
     """Two threads may store what came in another order than it came."""
-    desk = Desk()
     listed, page = Things.get_list, Things.get_list.get_page
     desk.answer(listed, [{"id": "1"}], {})
     desk.now += 20
@@ -55,9 +53,8 @@ class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pag
         raise NotImplementedError
 
 
-def test_pages_default_of_the_page_is_part_of_no_key_and_no_identity() -> None:
+def test_pages_default_of_the_page_is_part_of_no_key_and_no_identity(controller: Controller) -> None:
     """So pages extend the list that was asked without saying a page; runs are counted from it."""
-    controller = Controller()
     listed: Any = Numbered.get_list
     assert listed.key() == "GET /numbered"
     controller.set_response(listed, [{"id": "1"}, {"id": "2"}])
@@ -74,9 +71,8 @@ class Paged(Resource[ControllerType], path="/paged/:id", schema=Other, paginatio
         raise NotImplementedError
 
 
-def test_pages_list_of_a_package_requested_a_page_gives_that_page() -> None:
+def test_pages_list_of_a_package_requested_a_page_gives_that_page(controller: Controller) -> None:
     """The page is part of neither key nor identity: it has its place beside the list, and extends it."""
-    controller = Controller()
     listed: Any = controller.bind(Paged.get_list)
     listed.set_response([{"id": "1"}, {"id": "2"}], tag="a")
     listed.set_response([{"id": "4"}, {"id": "3"}], tag="a", page=2)
@@ -92,9 +88,8 @@ def test_pages_list_of_a_package_requested_a_page_gives_that_page() -> None:
     assert by_hand.request(({"_page": 2},)).key == "GET /paged?_page=2"
 
 
-def test_page_of_a_packages_list_is_read_through_the_cache() -> None:
+def test_page_of_a_packages_list_is_read_through_the_cache(clock: FakeClock) -> None:
     """The list is read, so a page of it that is fresh is not asked again, as it is by `get_page`."""
-    clock = FakeClock()
     server = MockServer(clock)
     server.respond = lambda request: Answer(json=[{"id": str(request.url.partition("_page=")[2])}])
     controller = Controller(clock.store(), client=server.client(), base_url="http://mock")

@@ -128,7 +128,6 @@ def test_polling_unsubscribing_something_unknown_is_logged(
     assert "GET /users/1 is not polled every 400 ms" in caplog.text
 
 
-def test_polling_subscription_needs_a_frequency() -> None:
-    clock = FakeClock()
+def test_polling_subscription_needs_a_frequency(clock: FakeClock) -> None:
     with Controller(clock.store()) as controller, pytest.raises(ValueError, match="has no poll_frequency"):
         PollingSubscription(Subscribe(Request(Users.get, Users.get.rules, (), "k")), controller, Network())

@@ -369,10 +369,9 @@ def test_request_to_another_origin_is_rejected(server: Server, asynchronous: boo
     ],
 )
 def test_responses_request_that_cannot_be_sent_is_reported(
-    args: Any, options: Any, kind: type[Exception], problem: str
+    args: Any, options: Any, kind: type[Exception], problem: str, asked: Asked
 ) -> None:
     """With what was found and what was expected; a value of a header is never shown."""
-    asked = Asked()
     with pytest.raises(kind, match=problem) as caught:
         World(False, client=asked.sync).run(asking(*args, **options))
     assert "secret" not in str(caught.value) and asked.requests == []
@@ -397,9 +396,8 @@ def test_responses_request_has_the_credential_of_its_client_alone(
     assert "secret" not in str(caught.value)
 
 
-def test_responses_type_of_a_body_may_be_reported() -> None:
+def test_responses_type_of_a_body_may_be_reported(asked: Asked) -> None:
     """As where a PATCH has several forms."""
-    asked = Asked()
     headers = {"Content-Type": "application/merge-patch+json"}
     World(False, client=asked.sync).run(asking("PATCH", "http://case.test/a", body={"a": 1}, headers=headers))
     assert asked.requests[0].headers["content-type"] == "application/merge-patch+json"

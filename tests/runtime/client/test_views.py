@@ -43,6 +43,12 @@ OPTIONS: list[dict[str, Any]] = [
 # -- identity ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def news() -> Blog:
+    """A client of the blog that asks nobody."""
+    return Blog()
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
 def test_views_bound_endpoint_with_options_is_that_of_the_view(asynchronous: bool, options: dict[str, Any]) -> None:
     """Equal options give the identical view, and so the identical resources, endpoints, lists and what adds to them."""
@@ -61,9 +67,8 @@ def test_views_bound_endpoint_with_options_is_that_of_the_view(asynchronous: boo
     assert view.articles.get.controller is view
 
 
-def test_views_options_are_equal_however_they_are_written() -> None:
+def test_views_options_are_equal_however_they_are_written(news: Blog) -> None:
     """Header names without case and in any order, durations by their length, and one step or several."""
-    news = Blog()
     view = news.with_options(headers={"Accept-Language": "de", "X-B": "1"}, timeout=30_000)
     for timeout in ("30s", "0.5m", datetime.timedelta(seconds=30)):
         assert view is news.with_options(headers={"x-b": "1", "ACCEPT-LANGUAGE": "de"}, timeout=timeout)
@@ -73,9 +78,8 @@ def test_views_options_are_equal_however_they_are_written() -> None:
     assert news.with_options(retries=policy) is news.with_options(retries=Retries(budget=None, random=policy.random))
 
 
-def test_views_options_that_differ_give_different_views() -> None:
+def test_views_options_that_differ_give_different_views(news: Blog) -> None:
     """Also where Python finds them equal: in a URL, 1 and true are not."""
-    news = Blog()
     queries: list[Any] = [1, True, 1.5, "1", [1], [True], "[1]", "[true]"]
     assert len({id(news.with_options(query={"q": value})) for value in queries}) == len(queries)
     held = [
@@ -90,10 +94,9 @@ def test_views_options_that_differ_give_different_views() -> None:
     ids=["retries", "timeout", "float"],
 )
 def test_views_what_is_rejected_is_so_whatever_was_requested_before(
-    fine: dict[str, Any], refused: dict[str, Any]
+    fine: dict[str, Any], refused: dict[str, Any], news: Blog
 ) -> None:
     """Python finds True, 1.0 and 1 equal; a mistake is told all the same."""
-    news = Blog()
     held = news.with_options(**fine)
     with pytest.raises(TypeError, match=f"{next(iter(refused))} of with_options is a"):
         news.with_options(**refused)
@@ -127,9 +130,8 @@ def test_views_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says(
         assert {request.headers["x-request-id"] for request in server.arrived} == {"7"}
 
 
-def test_views_many_threads_get_the_identical_view() -> None:
+def test_views_many_threads_get_the_identical_view(news: Blog) -> None:
     """However many ask for it at the same time, and whatever else is made meanwhile."""
-    news = Blog()
     found: list[set[int]] = []
     start = threading.Barrier(8)
 
@@ -152,9 +154,8 @@ def test_views_many_threads_get_the_identical_view() -> None:
     assert len({id(view.store) for view in kept}) == 20
 
 
-def test_views_client_keeps_its_64_latest_views() -> None:
+def test_views_client_keeps_its_64_latest_views(news: Blog) -> None:
     """The identical view is given for as long as it is kept, or someone has it."""
-    news = Blog()
     views = [news.with_options(timeout=1_000 + count) for count in range(65)]
     names = [id(view) for view in views]
     assert [id(news.with_options(timeout=1_000 + count)) for count in range(65)] == names
@@ -475,9 +476,8 @@ def test_views_class_that_computes_an_option_cannot_be_reported_another() -> Non
         Controller().with_options(timeout=1_000).bind(Slow(path="/a"))
 
 
-def test_views_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
+def test_views_endpoint_of_a_view_is_of_no_use_to_another_client(news: Blog) -> None:
     """What it fetches belongs to the store of its view."""
-    news = Blog()
     german = news.with_options(headers={"Accept-Language": "de"})
     with pytest.raises(RuntimeError, match="belongs to a view of another client; pass the endpoint of the"):
         news.fetch(german.articles.get.endpoint, id=1)
@@ -517,9 +517,8 @@ def test_view_owns_nothing(asynchronous: bool) -> None:
         assert view.opened and run(view.articles.get.fetch(id=1)).id == 1
 
 
-def test_view_shows_names_and_no_values() -> None:
+def test_view_shows_names_and_no_values(news: Blog) -> None:
     """Its repr says what is told, and nothing that may be a secret."""
-    news = Blog()
     view = news.with_options(headers={"X-Tenant": S3CRET}, query={"q": S3CRET}, token=S3CRET, timeout=500, retries=1)
     assert repr(view) == "<Blog open with X-Tenant, query q, timeout, retries, token>"
     assert repr(view.articles.get) == "<Article.get of <Blog open with X-Tenant, query q, timeout, retries, token>>"

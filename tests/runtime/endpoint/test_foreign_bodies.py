@@ -201,9 +201,8 @@ def test_foreign_bodies_entity_is_sent_as_its_key_where_the_field_is_reported(gi
     assert sent_json(body) == {"author": 3, "readers": [3], "shares": {"a": 3}, "lines": [{"user": 3, "count": 1}]}
 
 
-def test_foreign_bodies_stored_entity_as_body_sends_keys_in_their_type() -> None:
+def test_foreign_bodies_stored_entity_as_body_sends_keys_in_their_type(controller: Controller) -> None:
     """The store knows keys as text, the server meant numbers."""
-    controller = Controller()
     controller.set(Article, {"id": 1, "author": {"id": 3}, "readers": [{"id": 4}, 5]}, id=1)
     found = controller.get(Article, id=1)
     assert found is not None

@@ -19,10 +19,9 @@ INIT = {"headers": {"Z": "9"}}
 ARTICLES = create_resource(path="/a/:id", schema=Article, request_init=INIT).extend("extra", path="/x")
 
 
-def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
+def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool, asked: Asked) -> None:
     """`get_headers` must not call use functions; the scope is closed while a hook runs."""
     hooked = hookify_resource(ARTICLES, dict)
-    asked = Asked()
 
     class Api(RestEndpoint):
         def get_headers(self, headers: dict[str, str]) -> dict[str, str]:

@@ -39,9 +39,8 @@ def test_page_styles_positions_in_a_body_need_a_key_for_each_body() -> None:
 
 
 @pytest.mark.parametrize("body", [[1, 2], "text", b"bytes"])
-def test_page_styles_body_without_members_has_no_position(body: Any) -> None:
+def test_page_styles_body_without_members_has_no_position(body: Any, clock: FakeClock) -> None:
     """The error names the member and what was given."""
-    clock = FakeClock()
     with Controller(clock.store(), base_url="http://mock", client=MockServer(clock).client()) as controller:
         with pytest.raises(
             TypeError,
@@ -51,9 +50,8 @@ def test_page_styles_body_without_members_has_no_position(body: Any) -> None:
     clock.close()
 
 
-def test_page_styles_form_stays_a_form() -> None:
+def test_page_styles_form_stays_a_form(clock: FakeClock) -> None:
     """Position and size are fields of the form."""
-    clock = FakeClock()
     sent: list[dict[str, str]] = []
 
     def respond(request: Any) -> Answer:

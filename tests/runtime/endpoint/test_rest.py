@@ -142,7 +142,7 @@ def test_rest_keyword_values_are_received_to_wire_form() -> None:
 # -- arguments -------------------------------------------------------------------------------------------------------
 
 
-def test_rest_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> None:
+def test_rest_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out(asked: Asked) -> None:
     """The keyword form alone, also without any keyword; None leaves the parameter out."""
 
     def declared(self: Any, *, limit: int = 20, order_by: str = "at", q: str | None = None, body: Any = 1) -> Any: ...
@@ -152,7 +152,6 @@ def test_rest_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> 
     assert endpoint.key(limit=None, q="x") == "GET /a?orderBy=at&q=x"
     assert endpoint.key({}) == "GET /a"
     assert endpoint.url() == "/a?limit=20&orderBy=at"
-    asked = Asked()
     endpoint.extend(client=asked.sync)()
     assert asked.last.url.raw_path == b"/a?limit=20&orderBy=at"
 
@@ -212,9 +211,8 @@ class Colour(enum.Enum):
         (0, b"0", "application/json"),
     ],
 )
-def test_rest_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None) -> None:
+def test_rest_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None, asked: Asked) -> None:
     """The table of bodies and their default content types."""
-    asked = Asked()
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, body)
     assert asked.last.content == sent
     assert asked.last.headers.get("content-type") == content_type
@@ -232,9 +230,8 @@ def test_rest_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_typ
         (Form({"a": 1}), b"a=1", "application/x-www-form-urlencoded"),
     ],
 )
-def test_rest_string_in_json_format_is_json(body: Any, sent: bytes, content_type: str | None) -> None:
+def test_rest_string_in_json_format_is_json(body: Any, sent: bytes, content_type: str | None, asked: Asked) -> None:
     """Also an empty one. Bytes and forms are sent as they are."""
-    asked = Asked()
     RestEndpoint(path="/a", method="POST", body_format="json", client=asked.sync)({}, body)
     assert asked.last.content == sent
     assert asked.last.headers.get("content-type") == content_type
@@ -268,9 +265,8 @@ def test_rest_body_that_has_no_json_form_is_named() -> None:
         endpoint({"x": float("nan")})
 
 
-def test_rest_form_field_without_text_is_named() -> None:
+def test_rest_form_field_without_text_is_named(asked: Asked) -> None:
     """A nested dict is written, with brackets or as a part of JSON; a set has no place in a form."""
-    asked = Asked()
     endpoint = RestEndpoint(path="/a", method="POST", client=asked.sync)
     endpoint({}, Form({"a": {"b": 1}}))
     assert asked.last.content == b"a%5Bb%5D=1"
@@ -302,9 +298,8 @@ def test_rest_form_body_null_is_rejected_before_sending(body: Any, place: str, a
     assert not asked.requests
 
 
-def test_rest_form_body_null_in_json_is_sent() -> None:
+def test_rest_form_body_null_in_json_is_sent(asked: Asked) -> None:
     """A field of a form in the style json, and an object in a multipart body, can say null."""
-    asked = Asked()
     styled = RestEndpoint(path="/a", method="POST", body_format="form", form_styles={"a": "json"}, client=asked.sync)
     styled(body={"a": {"b": None, "c": [None]}})
     assert asked.last.content == b"a=%7B%22b%22%3Anull%2C%22c%22%3A%5Bnull%5D%7D"
@@ -320,9 +315,8 @@ def test_rest_form_body_null_in_json_is_sent() -> None:
     assert b'{"d":null}' in asked.last.content
 
 
-def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None:
+def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool, asked: Asked) -> None:
     """Bytes, open files and tuples are files, everything else is text; lists repeat a field."""
-    asked = Asked()
     body = {
         "title": "t",
         "tags": ["a", "b"],
@@ -341,9 +335,8 @@ def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None
         assert part in content
 
 
-def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
+def test_rest_open_file_is_streamed(asynchronous: bool, asked: Asked) -> None:
     """A file body goes out itself, under both clients."""
-    asked = Asked()
     client = asked.of(asynchronous)
     made = RestEndpoint(path="/a", method="PUT", client=client)({}, io.BytesIO(b"x" * 100_000))
     if asynchronous:

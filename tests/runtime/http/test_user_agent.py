@@ -144,9 +144,8 @@ def test_user_agent_one_that_is_no_string_is_a_type_error(kind: Any) -> None:
             kind(user_agent=value)
 
 
-def test_user_agent_nothing_but_what_is_said_here_is_sent_along() -> None:
+def test_user_agent_nothing_but_what_is_said_here_is_sent_along(asked: Asked) -> None:
     """No telemetry: no header beside those of the HTTP library and of the request, and no operating system."""
-    asked = Asked()
     Controller(client=asked.sync).fetch(ITEM)
     names = {"host", "accept", "accept-encoding", "connection", "user-agent"}
     assert set(asked.last.headers) == names

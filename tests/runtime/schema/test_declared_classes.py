@@ -236,7 +236,7 @@ def stored(cls: Any, value: Mapping[str, Any], controller: Controller | None = N
     return controller.get(cls, id=value["id"])
 
 
-def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None:
+def test_declared_classes_class_of_a_third_party_is_declared_by_a_call(controller: Controller) -> None:
     """The function gives the class back."""
 
     @dataclass(frozen=True)
@@ -244,7 +244,6 @@ def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None
         uid: str
 
     assert restencil.entity(Theirs, pk="uid") is Theirs
-    controller = Controller()
     controller.set(Theirs, {"uid": "a"}, uid="a")
     assert controller.get(Theirs, uid="a") == Theirs("a")
 
@@ -285,7 +284,7 @@ def test_declared_classes_list_with_a_value_that_does_not_fit_raises_until_anoth
         assert run(controller.read(resource.get_list))[1] == expected(kind, 2)
 
 
-def test_declared_classes_validators_of_the_class_run_once_for_each_changed_record() -> None:
+def test_declared_classes_validators_of_the_class_run_once_for_each_changed_record(controller: Controller) -> None:
     """And not on write."""
     built: list[int] = []
 
@@ -300,7 +299,6 @@ def test_declared_classes_validators_of_the_class_run_once_for_each_changed_reco
         id: int
         size: int = attrs.field(default=0, validator=check)
 
-    controller = Controller()
     controller.set(Counted, {"id": 1, "size": 5}, id=1)
     assert built == []
     assert controller.get(Counted, id=1) is controller.get(Counted, id=1)
@@ -471,7 +469,7 @@ def test_declared_classes_values_without_identity_are_built_too() -> None:
     assert to_wire(found)["home"] == {"city": "C", "since": "2026-11-22"}
 
 
-def test_declared_classes_hooks_see_records_in_wire_form() -> None:
+def test_declared_classes_hooks_see_records_in_wire_form(controller: Controller) -> None:
     """`process` makes the record, `validate` says what is unusable, `merge` joins two."""
 
     def process(value: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
@@ -490,14 +488,13 @@ def test_declared_classes_hooks_see_records_in_wire_form() -> None:
         title: str = ""
         merged: bool = False
 
-    controller = Controller()
     assert stored(Hooked, {"id": 1, "title": "a"}, controller) == Hooked(id=1, title="A")
     assert stored(Hooked, {"id": 1, "title": "b"}, controller) == Hooked(id=1, title="B", merged=True)
     with pytest.raises(ProcessingError, match="Hooked '1' is not valid: no"):
         stored(Hooked, {"id": 1, "title": "bad"}, controller)
 
 
-def test_declared_classes_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
+def test_declared_classes_entity_of_the_library_can_refer_to_such_a_class(kind: Pair, controller: Controller) -> None:
     """Both ways of reading build it, and JSON has its members."""
 
     class Shelf(Entity):
@@ -505,7 +502,6 @@ def test_declared_classes_entity_of_the_library_can_refer_to_such_a_class(kind: 
         best: Any = field(default=None, schema=kind.article)
         all: Any = field(default=[], schema=[kind.article])
 
-    controller = Controller()
     many = [record(number) for number in range(1, 41)]
     for number in range(1, 41):
         controller.set(Shelf, {"id": number, "best": record(1), "all": many}, id=number)
@@ -569,9 +565,8 @@ def test_declared_classes_model_that_refers_to_what_is_nowhere_has_to_be_reporte
         stored(Lost, {"id": 1})
 
 
-def test_declared_classes_circle_in_the_data_says_what_to_do() -> None:
+def test_declared_classes_circle_in_the_data_says_what_to_do(controller: Controller) -> None:
     """Frozen instances cannot refer to one another; nothing of the attempt stays."""
-    controller = Controller()
     controller.set(Comment, {"id": 1, "parent": {"id": 2, "parent": 1}}, id=1)
     for _ in range(40):
         with pytest.raises(
@@ -631,10 +626,9 @@ class Comment:
 
 
 @pytest.mark.parametrize("name", ["dataclass", "pydantic"])
-def test_declared_classes_fastapi_takes_them_as_the_classes_that_they_are(name: str) -> None:
+def test_declared_classes_fastapi_takes_them_as_the_classes_that_they_are(name: str, controller: Controller) -> None:
     """The OpenAPI document is that of the class itself."""
     cls = KINDS[name].article
-    controller = Controller()
     controller.set(cls, record(1), id=1)
     app, plain = FastAPI(), FastAPI()
     for each in (app, plain):

@@ -52,7 +52,7 @@ def test_entity_pk_may_be_made_of_several_fields() -> None:
     assert Line.__model__.pk({"order": "a"}, None, None, ()) is None
 
 
-def test_entity_pk_may_be_a_method_with_the_place() -> None:
+def test_entity_pk_may_be_a_method_with_the_place(desk: Desk) -> None:
     """`pk(self, parent, key, args)` gets where the record stands and the endpoint's arguments."""
 
     class Setting(Entity):
@@ -62,7 +62,6 @@ def test_entity_pk_may_be_a_method_with_the_place() -> None:
             return f"{args[0]['user']}/{self.name}"
 
     endpoint: Any = RestEndpoint(path="/:user/settings/:name", schema=Setting)
-    desk = Desk()
     desk.answer(endpoint, {"name": "theme"}, {"user": 7, "name": "theme"})
     assert desk.pks("Setting") == ["7/theme"]
 
@@ -105,7 +104,7 @@ def test_abstract_entity_builds_no_instance() -> None:
     assert hash(Concrete.from_js({"id": "1"})) == hash(Concrete(id="1"))
 
 
-def test_entity_settings_may_be_names_of_fields() -> None:
+def test_entity_settings_may_be_names_of_fields(desk: Desk) -> None:
     """`key`, `schema`, `indexes` and `pk` may be annotated fields; class keywords configure then."""
 
     class Pref(Entity, key="Pref", pk="code", indexes=("key",), schema={"pk": Author}):
@@ -116,7 +115,6 @@ def test_entity_settings_may_be_names_of_fields() -> None:
         pk: Author | None = None
 
     endpoint: Any = RestEndpoint(path="/prefs/:code", schema=Pref)
-    desk = Desk()
     value = desk.answer(
         endpoint,
         {"code": "a", "key": "k", "schema": "s", "indexes": ["i"], "pk": {"id": 1, "name": "Ada"}},
@@ -216,9 +214,8 @@ class Stop(Entity):
     opened: datetime.datetime = field(required=True, wire="openedAt")
 
 
-def test_entity_required_field_says_what_would_contain_it() -> None:
+def test_entity_required_field_says_what_would_contain_it(desk: Desk) -> None:
     """The error names entity, field and its name in JSON; a reference says what it refers to."""
-    desk = Desk()
     stop = desk.answer(RestEndpoint(path="/stops/:id", schema=Stop), {"id": 1, "name": "x"}, {"id": 1})
     with pytest.raises(MissingFieldError) as caught:
         stop.opened  # noqa: B018
@@ -235,9 +232,8 @@ def test_entity_required_field_says_what_would_contain_it() -> None:
 
 
 @pytest.mark.parametrize("uses", [1, 40])
-def test_entity_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
+def test_entity_nothing_but_reading_an_absent_field_raises(uses: int, desk: Desk) -> None:
     """`repr`, equality, `to_dict` and a pattern leave an absent field out, in lists of any length."""
-    desk = Desk()
     stops = desk.answer(RestEndpoint(path="/stops", schema=[Stop]), [{"id": n, "name": "x"} for n in range(uses)])
     for stop in stops:
         assert stop.to_dict() == {"id": stop.id, "name": "x"}
@@ -280,9 +276,8 @@ PART = {
 }
 
 
-def test_entity_tables_hold_wire_form_and_instances_python_form() -> None:
+def test_entity_tables_hold_wire_form_and_instances_python_form(desk: Desk) -> None:
     """JSON names and values are stored as they came; names and values of Python exist on instances alone."""
-    desk = Desk()
     value = desk.answer(part, PART, {"partNo": "p1"})
     assert desk.table("Part")["p1"] == {**PART, "twinPart": "p2"}
     assert (value.part_no, value.made_by, value.made_at) == (
@@ -296,9 +291,8 @@ def test_entity_tables_hold_wire_form_and_instances_python_form() -> None:
     assert list(value.to_dict()) == ["part_no", "made_by", "made_at", "size", "sizes", "twin"]
 
 
-def test_entity_arguments_are_in_wire_form() -> None:
+def test_entity_arguments_are_in_wire_form(desk: Desk) -> None:
     """A primary key or an indexed field in arguments has its JSON name; path parameters may have the field's own."""
-    desk = Desk()
     value = desk.answer(part, PART, {"partNo": "p1"})
     assert desk.get(Part, {"partNo": "p1"}) is value
     assert desk.get(Part, {"madeBy": "acme"}) is value
@@ -329,9 +323,8 @@ def test_entity_body_becomes_wire_form_once() -> None:
     assert to_wire([body], [Part]) == [wire]
 
 
-def test_entity_given_as_a_value_is_stored_by_its_members() -> None:
+def test_entity_given_as_a_value_is_stored_by_its_members(desk: Desk) -> None:
     """`set_response` with instances is the same as with the dicts of what was set, and it finds them."""
-    desk = Desk()
     desk.answer(part, PART, {"partNo": "p1"})
     value = desk.data(part, {"partNo": "p1"}).replace(made_by="other", twin=Part(part_no="p9"))
     assert desk.given(part, value, {"partNo": "p1"}) is desk.data(part, {"partNo": "p1"})

@@ -110,7 +110,7 @@ class Account(
     name: str = ""
 
 
-def test_fields_what_is_write_only_is_sent_and_never_read() -> None:
+def test_fields_what_is_write_only_is_sent_and_never_read(desk: Desk) -> None:
     """Bodies hold it under its name in JSON; an instance has no such attribute, whatever the server answers."""
     body = {"name": "Ada", "password": "a", "pass_phrase": "b", "until": NOON, "home": {"zip_code": "1"}}
     assert Account.__model__.encoded(body) == {
@@ -121,7 +121,6 @@ def test_fields_what_is_write_only_is_sent_and_never_read() -> None:
         "home": {"zipCode": "1"},
     }
     endpoint: Any = RestEndpoint(path="/accounts/:id", schema=Account)
-    desk = Desk()
     account = desk.answer(endpoint, {"id": 1, "name": "Ada", "password": "a", "passPhrase": "b"}, {"id": 1})
     assert account.to_dict() == {"id": 1, "name": "Ada"}
     assert account.to_dict(wire=True, deep=True) == {"id": 1, "name": "Ada"}
@@ -154,11 +153,10 @@ class Issue(Entity, pk=["owner", "number"]):
     title: str = ""
 
 
-def test_field_may_come_from_the_path() -> None:
+def test_field_may_come_from_the_path(desk: Desk) -> None:
     """Where a record lacks it, it has the value of the path parameter, in lists too: one number is two issues."""
     one: Any = RestEndpoint(path="/repos/:owner/issues/:number", schema=Issue)
     every: Any = RestEndpoint(path="/repos/:owner/issues", schema=[Issue])
-    desk = Desk()
     ada = desk.answer(every, [{"number": 1, "title": "A"}], {"owner": "ada"})[0]
     eve = desk.answer(every, [{"number": 1, "title": "E"}], {"owner": "eve"})[0]
     assert (ada.owner, eve.owner) == ("ada", "eve")
@@ -197,9 +195,8 @@ class Service(Entity, pk="spec.first_name"):
     spec: Any = field(default=None, schema=schema.Object({"first_name": None}, {"first_name": "firstName"}))
 
 
-def test_fields_primary_key_may_stand_in_an_object() -> None:
+def test_fields_primary_key_may_stand_in_an_object(desk: Desk) -> None:
     """One field, or several, through classes and through objects without a class, under their names in JSON."""
-    desk = Desk()
     pods: Any = RestEndpoint(path="/pods", schema=[Pod])
     pod = desk.answer(pods, [{"meta": {"uid": "u1", "Name": "web"}, "phase": "up"}])[0]
     assert desk.store.state["entities"]["Pod"].keys() == {"u1"}
@@ -224,11 +221,10 @@ class Settings(Entity, pk=[]):
     theme: str = ""
 
 
-def test_fields_empty_key_is_that_of_the_only_record() -> None:
+def test_fields_empty_key_is_that_of_the_only_record(desk: Desk) -> None:
     """Whatever was asked, there is one copy, which answers calls without arguments."""
     one: Any = RestEndpoint(path="/settings", schema=Settings)
     me: Any = RestEndpoint(path="/me", schema={"settings": Settings})
-    desk = Desk()
     found = desk.answer(me, {"settings": {"theme": "dark"}})["settings"]
     assert desk.store.state["entities"]["Settings"].keys() == {"[]"}
     assert desk.data(one) is found
@@ -241,10 +237,9 @@ class Line(Entity, pk_optional=True):
     item: Issue | None = field(default=None, schema=Issue)
 
 
-def test_fields_record_without_key_may_be_an_instance_that_no_table_knows() -> None:
+def test_fields_record_without_key_may_be_an_instance_that_no_table_knows(desk: Desk) -> None:
     """With `pk_optional` it stays where it stands; one with a key is stored, and what is nested in either."""
     lines: Any = RestEndpoint(path="/lines", schema={"lines": [Line], "best": Line})
-    desk = Desk()
     answer = {
         "lines": [{"text": "loose", "item": {"owner": "ada", "number": 1, "title": "A"}}, {"id": "l1", "text": "kept"}],
         "best": {"text": "best"},

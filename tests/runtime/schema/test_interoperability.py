@@ -278,14 +278,13 @@ def test_interoperability_pydantic_writes_the_kind_that_a_value_is_of() -> None:
         assert either.dump_json(None) == b"null"
 
 
-def test_interoperability_pydantic_writes_entities_where_no_type_is_reported() -> None:
+def test_interoperability_pydantic_writes_entities_where_no_type_is_reported(controller: Controller) -> None:
     """In a sequence that is no list of its own (the lists of a client are typed so), in `Any`, in a map."""
 
     class Page(BaseModel):
         items: Sequence[Article]
         other: Any = None
 
-    controller = Controller()
     controller.set([Article], [WIRE, {"id": 2, "body": "c", "author": 3}])
     found = controller.get(schema.All(Article))
     with warnings.catch_warnings():

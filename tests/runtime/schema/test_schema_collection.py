@@ -92,10 +92,9 @@ def test_collection_only_lists_and_maps_are_collected() -> None:
 
 
 @pytest.mark.parametrize("answer", ["x", 5])
-def test_collection_what_is_no_list_stays_what_it_is(answer: Any) -> None:
+def test_collection_what_is_no_list_stays_what_it_is(answer: Any, desk: Desk) -> None:
     """Inside of an object that is answered; without `strict_shape` it is no error."""
     wrapped = listed({"todos": TODOS})
-    desk = Desk()
     desk.answer(wrapped, {"todos": answer})
     assert desk.result(wrapped) == {"todos": answer}
 
@@ -103,9 +102,8 @@ def test_collection_what_is_no_list_stays_what_it_is(answer: Any) -> None:
 # -- adders ----------------------------------------------------------------------------------------------------------
 
 
-def test_collection_item_of_an_unknown_kind_is_compared_by_its_value() -> None:
+def test_collection_item_of_an_unknown_kind_is_compared_by_its_value(desk: Desk) -> None:
     """It is not added twice, either."""
-    desk = Desk()
     desk.answer(listed(FEED, "/feed"), [{"type": "zz", "n": [1]}])
     for number in (1, 2):
         desk.answer(adding(FEED.push, "/feed"), {"type": "zz", "n": [number]}, {})
@@ -151,10 +149,9 @@ def _stored(desk: Desk) -> dict[str, list[str]]:
         ({"a": (1, Shade.DARK)}, {"a": [1, "dark"]}),
     ],
 )
-def test_collection_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: Any) -> None:
+def test_collection_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: Any, desk: Desk) -> None:
     """The identity and the filter convert alike, so an addition reaches the list that has its argument."""
     lists: Any = RestEndpoint(path="/l", schema=schema.Collection([Todo]), search_to_string=lambda params: "x")
-    desk = Desk()
     desk.answer(lists, [{"id": 1}], {"s": value})
     assert list(desk.table("[Todo]")) == [json.dumps({"s": text}, separators=(",", ":"))]
     desk.answer(lists.push, {"id": 2}, {"s": value}, {})
@@ -181,9 +178,8 @@ class Unpaged(schema.Collection):
         ),
     ],
 )
-def test_collection_which_arguments_do_not_filter(collection: Any) -> None:
+def test_collection_which_arguments_do_not_filter(collection: Any, desk: Desk) -> None:
     """By a subclass, a function, names or an expression; it goes before a filter that is given as well."""
-    desk = Desk()
     for args in ({"page": 1}, {"orderBy": "x"}):
         desk.answer(listed(collection), [], args)
     desk.answer(adding(collection.push), {"id": 1}, {})
@@ -191,7 +187,7 @@ def test_collection_which_arguments_do_not_filter(collection: Any) -> None:
 
 
 @pytest.mark.parametrize("on_adder", [True, False])
-def test_collection_filter_of_your_own_decides_alone(on_adder: bool) -> None:
+def test_collection_filter_of_your_own_decides_alone(on_adder: bool, desk: Desk) -> None:
     """It is made from the arguments and gets the identity of each stored collection."""
 
     def make(*args: Any) -> Callable[[Mapping[str, Any]], bool]:
@@ -199,7 +195,6 @@ def test_collection_filter_of_your_own_decides_alone(on_adder: bool) -> None:
 
     collection = schema.Collection([Todo]) if on_adder else schema.Collection([Todo], create_collection_filter=make)
     adder = collection.add_with(lambda existing, new: existing + new, make) if on_adder else collection.push
-    desk = Desk()
     _stored(desk)
     desk.answer(adding(adder), {"id": "9"}, {"to": "y"}, {"group": "x"})
     assert [pk for pk, items in desk.table("[Todo]").items() if "9" in items] == ['{"group":"y"}']
@@ -208,9 +203,8 @@ def test_collection_filter_of_your_own_decides_alone(on_adder: bool) -> None:
 # -- remove, move ----------------------------------------------------------------------------------------------------
 
 
-def test_collection_remove_takes_items_out_of_matching_collections() -> None:
+def test_collection_remove_takes_items_out_of_matching_collections(desk: Desk) -> None:
     """The entity stays; maps lose the entries that refer to it; polymorphic items are compared by value."""
-    desk = Desk()
     desk.answer(get_list, [{"id": 1}, {"id": 2}], {"group": "x"})
     desk.answer(get_list, [{"id": 1}], {"group": "y"})
     remove: Any = RestEndpoint(path="/todos", method="PATCH", schema=TODOS.remove)
@@ -225,10 +219,9 @@ def test_collection_remove_takes_items_out_of_matching_collections() -> None:
     assert desk.table("[Link;Post]") == {"{}": [{"id": "1", "schema": "link"}]}
 
 
-def test_collection_move_compares_before_and_after() -> None:
+def test_collection_move_compares_before_and_after(desk: Desk) -> None:
     """The item leaves lists that matched only before and joins those that match only after."""
     move: Any = RestEndpoint(path="/todos/:id", method="PATCH", schema=TODOS.move)
-    desk = Desk()
     for group in ("x", "y", "z"):
         desk.answer(get_list, [{"id": group, "group": group}], {"group": group})
     desk.answer(get_list, [{"id": "x"}], {})
@@ -241,13 +234,12 @@ def test_collection_move_compares_before_and_after() -> None:
     }
 
 
-def test_collection_move_of_polymorphic_items_and_with_a_merge_of_your_own() -> None:
+def test_collection_move_of_polymorphic_items_and_with_a_merge_of_your_own(desk: Desk) -> None:
     """The kind of the item tells which record is compared; `move_with` says where it goes."""
     feed = listed(FEED, "/feed")
     move: Any = RestEndpoint(
         path="/feed/:id", method="PATCH", schema=FEED.move_with(lambda existing, new: [*new, *existing])
     )
-    desk = Desk()
     desk.answer(feed, [{"id": 1, "type": "link", "box": "a"}], {"box": "a"})
     desk.answer(feed, [{"id": 1, "type": "post", "box": "b"}], {"box": "b"})
     desk.answer(move, {"id": 1, "type": "link", "box": "b"}, {"id": 1}, {"box": "b"})

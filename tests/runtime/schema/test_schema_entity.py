@@ -42,9 +42,8 @@ get_list: Any = RestEndpoint(path="/articles", schema=[Article])
         ([{"id": "1"}, {}, {}, {"id": "4th"}], "expected one object for Article, found a list that begins with"),
     ],
 )
-def test_entity_unusable_response_is_a_processing_error(response: Any, text: str) -> None:
+def test_entity_unusable_response_is_a_processing_error(response: Any, text: str, desk: Desk) -> None:
     """The error has status 400 and names entity and value, for a list its first three items, and the key."""
-    desk = Desk()
     with pytest.raises(ProcessingError) as caught:
         desk.answer(get, response, {"id": "1"})
     message = str(caught.value)
@@ -56,7 +55,7 @@ def test_entity_unusable_response_is_a_processing_error(response: Any, text: str
     assert desk.table("Article") == {}
 
 
-def test_entity_process_may_make_nested_records() -> None:
+def test_entity_process_may_make_nested_records(desk: Desk) -> None:
     """Records that `process` makes are told apart from each other, though they live only as long as the response."""
 
     class Flat(Entity, schema={"owner": User}):
@@ -68,12 +67,11 @@ def test_entity_process_may_make_nested_records() -> None:
             return {"id": input["id"], "owner": {"id": "u", input["part"]: input["value"]}}
 
     endpoint: Any = RestEndpoint(path="/flat", schema=[Flat])
-    desk = Desk()
     desk.answer(endpoint, [{"id": n, "part": f"part{n}", "value": n} for n in range(20)])
     assert desk.table("User")["u"] == {"id": "u", **{f"part{n}": n for n in range(20)}}
 
 
-def test_entity_process_may_invalidate() -> None:
+def test_entity_process_may_invalidate(desk: Desk) -> None:
     """`None` from `process` invalidates the entity of that primary key, which is the result."""
 
     class Doc(Entity):
@@ -84,7 +82,6 @@ def test_entity_process_may_invalidate() -> None:
             return None if input.get("deleted") else {**input}
 
     docs: Any = RestEndpoint(path="/docs", schema=[Doc])
-    desk = Desk()
     desk.answer(docs, [{"id": "1"}, {"id": "2"}])
     desk.answer(docs, [{"id": "1", "deleted": True}, {"id": "2"}])
     assert [doc.id for doc in desk.data(docs)] == ["2"]

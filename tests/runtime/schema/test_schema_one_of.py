@@ -143,11 +143,10 @@ def test_one_of_objects_without_a_class_are_distinguished_too() -> None:
     assert read(one_of, {"free": 1}) == {"free": 1}
 
 
-def test_one_entity_next_to_objects_takes_a_bare_key() -> None:
+def test_one_entity_next_to_objects_takes_a_bare_key(desk: Desk) -> None:
     """A text or number where only an entity could be one is its primary key."""
     endpoint: Any = RestEndpoint(path="/x", schema={"it": schema.OneOf([User, [int]])})
     user: Any = RestEndpoint(path="/users/:id", schema=User)
-    desk = Desk()
     ada = desk.answer(user, {"id": 2, "type": "user", "name": "Ada"}, {"id": 2})
     assert desk.answer(endpoint, {"it": 2})["it"] is ada
     assert desk.data(endpoint)["it"] is ada
@@ -199,12 +198,11 @@ def test_one_of_what_is_no_list_of_types_is_rejected() -> None:
         _ = schema.OneOf([Card, 5]).title
 
 
-def test_one_of_answers_are_checked_against_the_type_that_they_are_of() -> None:
+def test_one_of_answers_are_checked_against_the_type_that_they_are_of(desk: Desk) -> None:
     """`validate="strict"` finds what is none of the types, and what does not fit in the one that it is."""
     from restencil import ProcessingError
 
     endpoint: Any = RestEndpoint(path="/x", schema={"it": schema.OneOf([Card, Bank, int])}, validate="strict")
-    desk = Desk()
     with pytest.raises(ProcessingError, match=r"\$\.it is \"x\", expected one of Card, Bank, int"):
         desk.answer(endpoint, {"it": "x"})
     with pytest.raises(ProcessingError, match=r"\$\.it\.iban is 5, expected a string"):

@@ -104,9 +104,8 @@ def endpoint(of: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(("part", "text"), MISFITS, ids=lambda value: str(value)[:30])
-def test_validation_misfit_is_an_error_and_nothing_is_written(part: dict[str, Any], text: str) -> None:
+def test_validation_misfit_is_an_error_and_nothing_is_written(part: dict[str, Any], text: str, desk: Desk) -> None:
     """It names the JSON path, what was found and what is declared; without the option the answer is taken."""
-    desk = Desk()
     with pytest.raises(ProcessingError) as caught:
         desk.answer(endpoint(Item, validate="strict"), {**WHOLE, **part}, {"id": 1})
     assert f"{text}; give the field the type that the server sends" in str(caught.value)
@@ -127,9 +126,8 @@ def test_validation_misfit_is_an_error_and_nothing_is_written(part: dict[str, An
         (schema.Query(schema.All(Item), lambda items: items), lambda item: [item], "$[0].name"),
     ],
 )
-def test_validation_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any, path: str) -> None:
+def test_validation_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any, path: str, desk: Desk) -> None:
     """In lists, maps, objects, unions, and what is added to a list."""
-    desk = Desk()
     asking = endpoint(of, validate="strict")
     desk.answer(asking, wrap(WHOLE))
     with pytest.raises(ProcessingError, match=r"is 5, expected a string") as caught:
@@ -137,7 +135,7 @@ def test_validation_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any
     assert f"{path} is 5" in str(caught.value)
 
 
-def test_validation_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_validation_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture, desk: Desk) -> None:
     """The answer is taken; another kind of misfit is another line."""
 
     class Warned(Entity):
@@ -146,7 +144,6 @@ def test_validation_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -
         note: str = ""
 
     asking = endpoint([Warned], validate="warn")
-    desk = Desk()
     with caplog.at_level(logging.WARNING):
         found = desk.answer(asking, [{"id": 1, "name": 5}, {"id": 2, "name": 6}])
         desk.answer(asking, [{"id": 3, "name": 7, "note": 1}])

@@ -150,8 +150,7 @@ def test_testing_task_that_is_pending_has_no_result(clock: FakeClock) -> None:
     assert repr(task) == "<Task pending>"
 
 
-def test_testing_closing_the_clock_ends_what_still_waits() -> None:
-    clock = FakeClock()
+def test_testing_closing_the_clock_ends_what_still_waits(clock: FakeClock) -> None:
     ended: list[str] = []
 
     async def forever() -> None:
