@@ -1417,11 +1417,12 @@ def test_change_below_a_path_that_does_not_say_which_record_it_is_reaches_all(ch
         assert (then if read == "projects.get" else then[0]).notes == 1
 
 
+@pytest.mark.parametrize("place", ["/projects/:project", "/:project"])
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("read", ["projects.count", "notes.get_list"])
 @pytest.mark.parametrize("change", ["projects.clear", "projects.delete", "projects.partial_update"])
 def test_change_of_a_record_with_several_paths_reaches_what_is_below_each(
-    change: str, read: str, is_known: bool
+    change: str, read: str, is_known: bool, place: str
 ) -> None:
     """What was read at `/projects/blog/count` may be of the project that is changed at `/projects/p1`."""
     notes = [{"id": 1, "text": "x"}]
@@ -1434,7 +1435,7 @@ def test_change_of_a_record_with_several_paths_reaches_what_is_below_each(
             return notes
         return {"count": len(notes)} if target.endswith("/count") else {"id": "p1", "name": "blog", "notes": len(notes)}
 
-    with small(PROJECTS, answer) as session:
+    with small(PROJECTS.replace("/projects/:project", place), answer) as session:
         if is_known:
             session.call("projects.get", project="p1")
         session.call(read, project="blog")

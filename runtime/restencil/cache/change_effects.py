@@ -325,7 +325,7 @@ class _Effects:
         if self._siblings is not None:
             self._stale.resources.add(self._siblings.resource)
         if self._path is not None:
-            self._stale.trees.update(paths_above(self._path)[:1])
+            self._stale.trees.update(paths_above(self._path)[:-1][:1])  # `POST /import` is not about all of a host
             self._mark_other_paths()
 
     def _of_deletion(self) -> None:

@@ -365,12 +365,12 @@ def path_of(url: str) -> str:
 
 
 def paths_above(path: str) -> list[str]:
-    """Return the paths above a path, the nearest first: for `/runs/1/input`, `/runs/1` and `/runs`."""
+    """Return the paths above a path, the nearest first: for `/runs/1/input`, `/runs/1`, `/runs` and the host's own."""
     found: list[str] = []
     start = path.find("://")
     start = path.find("/", start + 3) if start >= 0 else 0
     end = path.rfind("/")
-    while end > start >= 0:
+    while end >= start >= 0:
         found.append(path[:end])
         end = path.rfind("/", 0, end)
     return found
