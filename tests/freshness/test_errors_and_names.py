@@ -191,6 +191,44 @@ resources:
         assert [comment.id for comment in session.call("comments.get_list", post=1)] == [2]
 
 
+@pytest.mark.parametrize("change", ["posts.create", "posts.ensure", "users.start", "drafts.create"])
+@pytest.mark.parametrize("read", ["posts.count", "comments.get_list"])
+def test_results_below_a_known_record_are_stale_after_a_change_that_does_not_name_it(read: str, change: str) -> None:
+    """`POST /posts` may create a record, or change the one that it responds with, also through another resource."""
+    spec = """
+entities: {Post: {fields: {id: integer, name: string}}}
+resources:
+  posts:
+    path: /posts/:id
+    schema: Post
+    endpoints:
+      count: {path: "/posts/:id/count", schema: integer}
+      ensure: {method: POST, path: /posts/ensure, body: {name: string}, schema: Post}
+  users:
+    path: /users/:id
+    schema: {entity: User, fields: {id: integer}}
+    endpoints: {start: {method: POST, path: /start, body: {name: string}, schema: Post}}
+  drafts: {path: /drafts/:id, schema: Post}
+  comments: {path: /posts/:post/comments/:id, schema: {entity: Comment, fields: {id: integer}}}
+"""
+    comments: list[dict[str, int]] = []
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            comments.append({"id": 1})
+        if target.endswith("count"):
+            return len(comments)
+        return comments if target.endswith("comments") else {"id": 1, "name": "p"}
+
+    with small(spec, answer) as session:
+        session.call("posts.get", id=1)
+        arguments = {"id": 1} if read == "posts.count" else {"post": 1}
+        assert session.call(read, **arguments) in (0, [])
+        session.call(change, body={"name": "p"})
+        found = session.call(read, **arguments)
+        assert found == 1 if read == "posts.count" else [comment.id for comment in found] == [1]
+
+
 @pytest.mark.parametrize(("key", "place"), [("flow", ""), ("id", "name/")], ids=["one path", "a lookup by name"])
 @pytest.mark.parametrize("outcome", [{"id": "7", "name": "new"}, {"id": "7"}, NOTHING], ids=["whole", "key", "204"])
 @pytest.mark.parametrize("change", ["create", "partial_update"])

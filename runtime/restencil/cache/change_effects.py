@@ -225,7 +225,7 @@ class _Effects:
         records = set[str]() if own is None else {EVERY_RECORD if own.has_other_paths else own.path}
         for cell in self._named:
             if cell not in known:
-                records |= self._path_of(cell, self._writer.record_before(*cell))
+                records |= self._paths_of(cell, self._writer.record_before(*cell))
         if not records and not (schema is not None and schema.is_creation):
             records.add(EVERY_RECORD)
         self._stale.values.update((resource, place) for place in (None, *records))
@@ -251,9 +251,10 @@ class _Effects:
             else:
                 self.of_nothing(is_certain=True)
             return
-        new = {cell for cell in present if self._tx.is_created or writer.record_before(*cell) is None}
         whole = frozenset(cell for cell in present if self._is_whole(cell))
-        self._mark_subtrees(new & whole)  # a list below a record that did not exist had a 404, or was empty
+        changed = {cell for cell in whole if cell in self._named and writer.record_before(*cell) is not None}
+        # A list below a record that did not exist had a 404, or was empty; what else a creation changes is not known.
+        self._mark_subtrees(whole if self._tx.is_created else whole - changed)
         for table in self.tables:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
@@ -364,7 +365,7 @@ class _Effects:
         """Mark results below the paths of these records, and of their siblings if they are many."""
         writer, paths = self._writer, set[str]()
         for cell in cells:
-            paths |= self._path_of(cell, writer.record_before(*cell) or writer.record_in_response(*cell))
+            paths |= self._paths_of(cell, writer.record_before(*cell) or writer.record_in_response(*cell))
         self._mark_trees(paths)
 
     def _mark_trees(self, paths: set[str]) -> None:
@@ -373,11 +374,10 @@ class _Effects:
             paths = {above for path in paths for above in paths_above(path)[:1]}
         self._stale.trees |= paths
 
-    def _path_of(self, cell: EntityPath, record: Mapping[str, object] | None) -> set[str]:
-        """Return the path of the `get` of a record; none if there is no such request."""
-        get = None if self._siblings is None else self._siblings.get_request(*cell, record)
-        path = None if get is None else get.path
-        return set() if path is None else {path}
+    def _paths_of(self, cell: EntityPath, record: Mapping[str, object] | None) -> set[str]:
+        """Return the paths of the `get` of a record, of all resources."""
+        gets = () if self._siblings is None else self._siblings.get_requests(*cell, record)
+        return {get.path for get in gets if get.path is not None}
 
     def _same_address(
         self,

@@ -480,7 +480,7 @@ class _Judge:
     def _get(self, cell: EntityPath) -> Request | None:
         """Return the `get` request for a record; None if there is none, or if it needs unknown fields or a body."""
         siblings = self._rules.siblings
-        get = None if siblings is None else siblings.get_request(*cell, self._record(cell))
+        get = None if siblings is None else next(siblings.get_requests(*cell, self._record(cell)), None)
         return None if get is None or get.rules.mutation.has_body else get
 
     def _record(self, cell: EntityPath) -> Mapping[str, object] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
@@ -147,8 +147,8 @@ class ResourceInfo(Protocol):
         """Return the requests of `get` with this path, of all resources of the package, and the records they name."""
         ...
 
-    def get_request(self, table: str, pk: str, record: Mapping[str, Any] | None = None, /) -> Request | None:
-        """Return the `get` request for a record of any resource of the package; None if there is none.
+    def get_requests(self, table: str, pk: str, record: Mapping[str, Any] | None = None, /) -> Iterator[Request]:
+        """Yield the `get` requests for a record, of all resources of the package.
 
         Path parameters before the primary key are taken from fields of the `record`.
         """

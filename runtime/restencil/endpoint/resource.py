@@ -267,8 +267,8 @@ class ResourceContext:
             )
             yield request, [(table, pk) for table, pk in named if pk is not None]
 
-    def get_request(self, table: str, pk: str, record: Mapping[str, object] | None = None) -> Request | None:
-        """Return the request of `get` for a record, from any resource of the package; None if there is none.
+    def get_requests(self, table: str, pk: str, record: Mapping[str, object] | None = None) -> Iterator[Request]:
+        """Yield the requests of `get` for a record, from all resources of the package.
 
         If `get` is read with a body, the request has its key and path, but cannot be sent.
         If its path has several parameters, their values are fields of the `record`; `path_params` may map their names.
@@ -280,9 +280,8 @@ class ResourceContext:
                 params = _params_of(get, model, pk, record)
                 request = None if None in params.values() else _request_of(get, params)
                 found = () if request is None else get.rules.entity_args(request.args)
-                if found and model.node.lenient_pk(found[0], found) == pk:
-                    return request
-        return None
+                if request is not None and found and model.node.lenient_pk(found[0], found) == pk:
+                    yield request
 
     def other_paths(self, table: str, path: str, record: Mapping[str, object] | None = None) -> set[str]:
         """Return the paths of a record of a table that do not contain its primary key, such as `/users/name/:name`.
