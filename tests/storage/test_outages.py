@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -11,6 +12,7 @@ import httpx
 import pytest
 import valkey
 from tests.patience import PATIENCE, eventually
+from tests.runtime.servers import Arrived, Reply
 from tests.storage.house import House, Note, change, notes, state, text
 from tests.storage.servers import needs_server
 
@@ -48,6 +50,34 @@ def test_outages_what_was_emptied_is_filled_again(house: House) -> None:
     assert other.read(notes.get, id="1").text == "second"
     change(other, "1", "third")
     eventually(lambda: text(one) == "third")
+
+
+def test_outages_what_was_emptied_is_requested_without_its_etag() -> None:
+    """A 304 would confirm what the storage has lost, and every read would ask again."""
+    conditions: list[str | None] = []
+
+    def answer(request: Arrived) -> Reply:
+        condition = request.headers.get("if-none-match")
+        conditions.append(condition)
+        note = {"id": "1", "text": "first"}
+        content = json.dumps(note if request.target == "/notes/1" else [note]).encode()
+        return Reply(200 if condition is None else 304, b"" if condition else content, {"ETag": '"a"'})
+
+    house = House(api=answer)
+    with house.stack:
+        one, other = house.process(), house.process()
+        one.fetch(notes.get_list)
+        one.fetch(notes.get, id="1")
+        assert one.store.flush(PATIENCE * 1_000)
+        house.server.ask("FLUSHALL")
+        eventually(lambda: one.store.storage_stats().breaks > 0)
+        one.fetch(notes.get_list)
+        one.fetch(notes.get, id="1")
+        assert one.store.flush(PATIENCE * 1_000)
+        assert conditions == [None] * 4
+        for process in (one, other):
+            assert process.read(notes.get_list) == [process.read(notes.get, id="1")]
+        assert len(conditions) == 4
 
 
 def test_outages_after_a_partition_the_later_response_holds(house: House) -> None:

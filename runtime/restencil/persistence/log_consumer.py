@@ -284,6 +284,7 @@ class LogConsumer:
         if is_epoch:
             self._write_behind.give_up()
         self._hydrator.mark_unverified(is_epoch=is_epoch)
+        store_state.response_records.clear()  # a 304 would confirm what the storage may have lost
         base = store_state.base
         expired = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
         store_state.commit(RecordKeys(expired))

@@ -154,8 +154,11 @@ class Provenance:
             load_mark_of(marks, row, number_of_event)
 
     def mark_memory_only(self, cell: EntityPath) -> None:
-        """Mark a cell as stale that only memory has."""
+        """Mark a cell as stale that only memory has; the next response to its requests is stored completely."""
         self._store_state.mark_stale([cell], ELSEWHERE)
+        records = self._store_state.response_records
+        for key in [key for key, record in records.items() if record.touches((cell[0],))]:
+            del records[key]
         self.memory_only.add(cell)
 
     def evicted(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
