@@ -63,9 +63,9 @@ def environment(**variables: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
 
 
-def python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def python(*arguments: str, python: str = sys.executable, **options: Any) -> subprocess.CompletedProcess[str]:
     """A run of Python in a process of its own, which ends even where it would hang."""
-    command = [sys.executable, *arguments]
+    command = [python, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from restencil_generator.spec import model as d
@@ -215,3 +216,8 @@ def _quoted(text: str) -> str:
 def loaded(data: Any) -> d.Spec | None:
     """The declaration of a spec given as data; None where it has mistakes."""
     return load_text(yaml_text(data), "made.yaml").declaration
+
+
+def assumed(data: Any) -> d.Spec:
+    """The declaration of a spec given as data; with mistakes it is no example."""
+    return loaded(data) or reject()

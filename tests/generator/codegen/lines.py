@@ -7,19 +7,19 @@ import textwrap
 from collections.abc import Mapping
 from typing import Final
 
+from tests.generator.declared import declared
+
 from restencil_generator.codegen.plan import plan
 from restencil_generator.codegen.render import Renderer
-from restencil_generator.spec.load import load_text
 
 HEAD: Final = "restencil: 1\npackage: made\n"
 
 
 def rendered(text: str) -> dict[str, str]:
     """The modules of a spec given as YAML without its first two lines, by path, before they are laid out."""
-    loaded = load_text(HEAD + textwrap.dedent(text), "made.yaml")
-    assert loaded.declaration is not None, loaded.problems
     renderer = Renderer()
-    return {module.path: renderer.render(module) for module in plan(loaded.declaration)}
+    spec = declared(HEAD + textwrap.dedent(text), "made.yaml")
+    return {module.path: renderer.render(module) for module in plan(spec)}
 
 
 def of_resource(text: str, top: str = "") -> str:

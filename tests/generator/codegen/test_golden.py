@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from restencil_generator.api import load
 from restencil_generator.output.drift import compare
 from restencil_generator.output.pipeline import build
-from restencil_generator.spec.load import load_spec
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
@@ -19,7 +19,6 @@ EXACT = ["blog", "market", "todo"]
 @pytest.mark.parametrize("name", EXACT)
 def test_golden_package_is_what_its_spec_gives(name: str) -> None:
     """Byte for byte, nothing missing, nothing more. `restencil generate` writes the packages anew."""
-    spec = load_spec(ROOT / "specs" / f"{name}.yaml").declaration
-    assert spec is not None
+    spec = load(ROOT / "specs" / f"{name}.yaml")
     assert spec.package == name
     assert compare(build(spec, f"{name}.yaml"), GOLDEN / spec.package) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
-from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
+from tests.generator.specs_at_random import HOSTILE, assumed, hostile, specs
 
 from restencil_generator.codegen.format import format_all, format_statements, format_text
 from restencil_generator.codegen.layout import break_line, docstring, fits, lay_out
@@ -131,9 +131,7 @@ def test_layout_statements_are_formatted_as_their_files_are(data: dict[str, Any]
             **data.get(section, {}),
             f"{word.title()}{section}": {word: "string"} if section == "objects" else [word],
         }
-    spec = loaded(data)
-    assume(spec is not None)
-    assert spec is not None
+    spec = assumed(data)
     rendered = {module.path: laid_out(Renderer().render(module)) for module in plan(spec)}
     assert format_statements(rendered) == format_all(rendered)
 

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from tests.effort import examples
 from tests.generator.codegen.lines import has_line, of_resource, rendered
-from tests.generator.specs_at_random import loaded, specs
+from tests.generator.specs_at_random import assumed, specs
 
 from restencil.base.freshness import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
+from restencil_generator.api import load
 from restencil_generator.output.pipeline import build
 from restencil_generator.output.write import publish
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec
 from restencil_generator.spec.names import python_name
 
 ROOT = Path(__file__).parents[3]
@@ -42,8 +42,7 @@ SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_plan_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> None:
     """Method, path, prefix, body, headers, side effect, options, schema: what is not written is inherited rightly."""
-    spec = load_spec(path).declaration
-    assert spec is not None
+    spec = load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         package = importlib.import_module(spec.package)
@@ -71,9 +70,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @given(specs())
 def test_plan_every_endpoint_of_any_spec_is_what_it_declares(place: Path, data: dict[str, Any]) -> None:
     """For specs at random, the imported endpoints have the declared settings and names of body members."""
-    spec = loaded({**data, "package": f"random{next(_numbers)}"})
-    assume(spec is not None)
-    assert spec is not None
+    spec = assumed({**data, "package": f"random{next(_numbers)}"})
     publish(build(spec, "random.yaml"), place / spec.package)
     importlib.invalidate_caches()
     package = importlib.import_module(spec.package)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.generator.declared import declared
 
 import restencil_generator as generator
 from restencil_generator.codegen import context
@@ -17,20 +18,17 @@ from restencil_generator.output.drift import compare, read_manifest, read_text
 from restencil_generator.output.manifest import Manifest
 from restencil_generator.output.pipeline import build
 from restencil_generator.output.write import publish
-from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = ROOT / "templates" / "restencil_templates"
 FIRST = "{# restencil-context: 3 #}\n"
 
-loaded = load_text("""
+SPEC = declared("""
 restencil: 1
 package: blog
 resources:
   posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
 """)
-assert loaded.declaration is not None
-SPEC = loaded.declaration
 
 
 @pytest.fixture

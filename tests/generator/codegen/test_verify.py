@@ -8,25 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from tests.effort import examples
-from tests.generator.specs_at_random import loaded, specs
+from tests.generator.specs_at_random import assumed, specs
 
+from restencil_generator.api import load
 from restencil_generator.codegen.format import format_text
 from restencil_generator.codegen.layout import fits, lay_out
 from restencil_generator.codegen.plan import plan
 from restencil_generator.codegen.render import Renderer
 from restencil_generator.codegen.verify import verify
 from restencil_generator.exceptions import Failure
-from restencil_generator.spec.load import load_spec
 
 ROOT = Path(__file__).parents[3]
 
 
 def rendered(name: str, path: str) -> tuple[str, str]:
     """The path of a module of an example spec, and its text."""
-    spec = load_spec(ROOT / "specs" / f"{name}.yaml").declaration
-    assert spec is not None
+    spec = load(ROOT / "specs" / f"{name}.yaml")
     module = next(module for module in plan(spec) if module.path == path)
     return path, Renderer().render(module)
 
@@ -93,9 +92,7 @@ def test_verify_change_of_a_module_is_found(old: str, new: str, finding: str) ->
 @given(specs())
 def test_verify_modules_of_any_spec_are_laid_out_and_formatted(data: dict[str, Any]) -> None:
     """For specs at random: a module loses nothing when it is laid out, and black leaves what fits."""
-    spec = loaded(data)
-    assume(spec is not None)
-    assert spec is not None
+    spec = assumed(data)
     renderer = Renderer()
     for module in plan(spec):
         flat = renderer.render(module)

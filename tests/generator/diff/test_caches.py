@@ -17,13 +17,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.generator.declared import declared
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE, Edit
 
 import restencil
 from restencil.testing import Answer, MockServer, Request
 from restencil_generator import api
 from restencil_generator.diff import RULES
-from restencil_generator.spec.load import load_text
 
 ITEM: Mapping[str, Any] = {
     "id": 1,
@@ -95,9 +95,7 @@ def package(edit: Edit, folder: Path, name: str, before: str = BEFORE) -> Any:
     """The client class of the package of an edit, which gets a name of its own."""
     text = re.sub(r"^client: .*\n", "", edit.of(before), flags=re.MULTILINE)
     text = re.sub("^package: .*$", f"package: {name}\nclient: Own", text, flags=re.MULTILINE)
-    loaded = load_text(text, "shop.yaml")
-    assert loaded.declaration is not None, loaded.problems
-    api.write(loaded.declaration, folder)
+    api.write(declared(text), folder)
     importlib.invalidate_caches()
     return importlib.import_module(name).Own
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.generator.declared import declared
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE, Edit
 
 from restencil_generator import api
 from restencil_generator.diff import RULES
-from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[3]
 
@@ -197,9 +197,7 @@ def _write(edits: Mapping[str, Edit], before: str, program: str, folder: Path) -
         name = f"{package}_{rule.replace('-', '_')}"
         client = "".join(word.capitalize() for word in name.split("_"))
         text = edit.of(before).replace(f"package: {package}\n", f"package: {name}\n")
-        loaded = load_text(text, "shop.yaml")
-        assert loaded.declaration is not None, (rule, loaded.problems)
-        api.write(loaded.declaration, folder)
+        api.write(declared(text), folder)
         copy = program.replace("shop.Shop", f"shop.{client}").replace("import shop\n", f"import {name} as shop\n")
         files[rule] = f"calls_{name}.py"
         (folder / files[rule]).write_text(copy.replace("from shop import", f"from {name} import"), "utf-8")

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from tests.effort import examples
+from tests.generator.declared import declared as declared_spec
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE
 from tests.generator.specs_at_random import loaded, specs
 
 from restencil_generator.diff import RULES, compare, declared, endpoints, fields, resources, spec
 from restencil_generator.diff.walk import Ignored
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[3]
 
@@ -59,12 +59,6 @@ SPECS = (BEFORE, BEFORE_WIDE, *(path.read_text("utf-8") for path in sorted((ROOT
 
 MODEL = {d.Spec.__module__, d.Type.__module__}
 """The modules whose classes make up a spec."""
-
-
-def _loaded(text: str) -> d.Spec:
-    spec = load_text(text).declaration
-    assert spec is not None
-    return spec
 
 
 Step = tuple[str, Any]
@@ -298,7 +292,7 @@ def test_laws_diff_sees_each_attribute_at_each_position() -> None:
     tries: dict[tuple[str, str], int] = {}
     seen: set[tuple[str, str]] = set()
     for text in SPECS:
-        spec = _loaded(text)
+        spec = declared_spec(text)
         for path, part in _parts(spec):
             position = _position(spec, path)
             for field in dataclasses.fields(part) if position is not None else ():

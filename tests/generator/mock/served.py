@@ -21,10 +21,10 @@ def spec_text(name: str) -> str:
 class Api:
     """A mock server in process."""
 
-    def __init__(self, *specs: str | Spec, auth: bool = True) -> None:
+    def __init__(self, *specs: str | Spec, auth: bool = True, auth_server: bool = False) -> None:
         self.log: list[str] = []
         declarations = [spec if isinstance(spec, Spec) else declared(spec) for spec in specs]
-        self._app = create_app(*declarations, auth=auth, log=self.log.append)
+        self._app = create_app(*declarations, auth=auth, auth_server=auth_server, log=self.log.append)
 
     def __call__(self, method: str, url: str, **options: Any) -> httpx.Response:
         async def send() -> httpx.Response:
@@ -39,6 +39,12 @@ class Api:
         answer = self("GET", url, **options)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def refused(self, status: int, method: str, url: str, **options: Any) -> str:
+        """The message of a response with this status of an error."""
+        answer = self(method, url, **options)
+        assert answer.status_code == status, answer.text
+        return str(answer.json()["message"])
 
     def send(self, method: str, url: str, body: Any = None, status: int = 200) -> Any:
         """The JSON that answers a body."""

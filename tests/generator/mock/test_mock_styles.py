@@ -8,15 +8,15 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.generator.declared import declared
 from tests.generator.mock.served import Api, spec_text
 
 from restencil import RestEndpoint
 from restencil_generator.mock import styles
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_text
 
 SPEC = spec_text("styles")
-DECLARED = load_text(SPEC).declaration
+DECLARED = declared(SPEC)
 
 TEXTS = st.text('aé ,|&=[]#+"', min_size=1, max_size=4)
 LISTS = st.lists(TEXTS, min_size=1, max_size=12)
@@ -29,7 +29,6 @@ def _fields(kind: d.Type, style: d.Style) -> d.Field:
 
 def _read(kind: d.Type, style: Any, value: Any) -> Any:
     """A value after it was written by the runtime and read by the mock server."""
-    assert DECLARED is not None
     text = RestEndpoint(path="/x", search_styles={"a": style}).search_to_string({"z": 1, "a": value, "b[c]": 2})
     return styles.read(DECLARED, _fields(kind, style), parse_qsl(text, keep_blank_values=True))
 

@@ -8,18 +8,20 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 import yaml
 from tests.effort import IS_NIGHT, examples
+from tests.generator.declared import declared
+from tests.generator.projects import environment
+from tests.generator.projects import python as run_python
 from tests.patience import PATIENCE
 
+from restencil_generator.api import load
 from restencil_generator.output.manifest import Package
 from restencil_generator.output.pipeline import build
-from restencil_generator.spec.load import load_spec, load_text
 
 ROOT = Path(__file__).parents[3]
 SPECS = ROOT / "specs"
@@ -27,9 +29,7 @@ EXAMPLES = ["awkward", "blog", "market"]
 
 
 def package(path: Path) -> Package:
-    spec = load_spec(path).declaration
-    assert spec is not None
-    return build(spec, str(path))
+    return build(load(path), str(path))
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -37,24 +37,11 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def generated(
-    out: Path,
-    spec: Path,
-    variables: Mapping[str, str] = MappingProxyType({}),
-    *,
-    python: str = sys.executable,
-    cwd: Path | None = None,
+    out: Path, spec: Path, python: str = sys.executable, cwd: str = ".", **variables: str
 ) -> dict[str, bytes]:
     """The files that a process of its own writes."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RESTENCIL_CACHE_DIR": "", **variables}
-    done = subprocess.run(
-        [python, "-m", "restencil_generator", "generate", str(spec), "--out", str(out)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=environment,
-        cwd=cwd,
-        check=False,
-    )
+    command = ["-m", "restencil_generator", "generate", str(spec), "--out", str(out)]
+    done = run_python(*command, python=python, env=environment(RESTENCIL_CACHE_DIR="", **variables), cwd=cwd)
     assert done.returncode == 0, done.stderr
     return files(out)
 
@@ -63,7 +50,7 @@ def test_determinism_environment_changes_nothing(tmp_path: Path) -> None:
     """Hash seed, time zone, locale, umask, working directory, terminal and colours leave the bytes alone."""
     spec = tmp_path / "awkward.yaml"
     shutil.copy(SPECS / "awkward.yaml", spec)
-    expected = generated(tmp_path / "a", spec, {"PYTHONHASHSEED": "0"})
+    expected = generated(tmp_path / "a", spec, PYTHONHASHSEED="0")
     others: list[dict[str, str]] = [
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo"},
         {"PYTHONHASHSEED": "4242", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
@@ -73,8 +60,8 @@ def test_determinism_environment_changes_nothing(tmp_path: Path) -> None:
     if not IS_NIGHT:
         others = [{name: value for variables in others for name, value in variables.items()}]
     for number, variables in enumerate(others):
-        assert generated(tmp_path / str(number), spec, variables) == expected, variables
-    assert generated(tmp_path / "here", Path("awkward.yaml"), cwd=tmp_path) == expected
+        assert generated(tmp_path / str(number), spec, **variables) == expected, variables
+    assert generated(tmp_path / "here", Path("awkward.yaml"), cwd=str(tmp_path)) == expected
     before = os.umask(0o077)
     try:
         assert generated(tmp_path / "private", spec) == expected
@@ -110,9 +97,7 @@ def test_determinism_order_of_keys_changes_nothing_where_it_has_no_meaning(name:
     files = package(SPECS / f"{name}.yaml").files
     for seed in range(examples(2, 3)):
         mixed = yaml.serialize(shuffled(node, random.Random(seed)), allow_unicode=False)
-        spec = load_text(mixed, f"{name}.yaml").declaration
-        assert spec is not None
-        assert build(spec, f"{name}.yaml").files == files
+        assert build(declared(mixed, f"{name}.yaml"), f"{name}.yaml").files == files
 
 
 def pythons() -> Iterator[str]:
@@ -122,13 +107,7 @@ def pythons() -> Iterator[str]:
     found |= {Path(there) for minor in range(11, 20) if (there := shutil.which(f"python3.{minor}"))}
     seen = {sys.version_info[:2]}
     for path in sorted(found):
-        done = subprocess.run(
-            [str(path), "-c", "import sys; print(*sys.version_info[:2])"],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = run_python("-c", "import sys; print(*sys.version_info[:2])", python=str(path))
         major, minor = map(int, done.stdout.split()) if done.returncode == 0 else (0, 0)
         if (major, minor) >= (3, 11) and (major, minor) not in seen:
             seen.add((major, minor))
@@ -159,6 +138,6 @@ def check_bytes_of(python: str, folder: Path) -> None:
     )
     roots = os.pathsep.join(str(ROOT / name) for name in ("generator", "templates", "runtime"))
     for name in EXAMPLES:
-        spec, variables = SPECS / f"{name}.yaml", {"PYTHONPATH": roots}
-        expected = generated(folder / "own", spec, variables)
-        assert generated(folder / "other", spec, variables, python=str(own)) == expected, python
+        spec = SPECS / f"{name}.yaml"
+        expected = generated(folder / "own", spec, PYTHONPATH=roots)
+        assert generated(folder / "other", spec, python=str(own), PYTHONPATH=roots) == expected, python

@@ -9,8 +9,6 @@ import importlib
 import io
 import operator
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -19,12 +17,12 @@ from typing import Any
 
 import pytest
 from tests.effort import IS_NIGHT
+from tests.generator.projects import python
 from tests.mocked import mocked
-from tests.patience import PATIENCE
 
 import restencil
+from restencil_generator.api import load
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec
 
 pytestmark = pytest.mark.usefixtures("made")
 
@@ -36,17 +34,11 @@ EXACT = ["blog", "market", "todo"]
 """The packages that are checked in; the others are made by the tests."""
 
 
-def python(*command: str, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs a new Python with these arguments."""
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env={**os.environ, **variables},
-        check=False,
-    )
+def checked(*command: str, cwd: Path = ROOT, **variables: str) -> str:
+    """What a new Python prints with these arguments; it must succeed, and print nothing on stderr."""
+    done = python(*command, cwd=cwd, env={**os.environ, **variables})
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout[-3000:]
+    return done.stdout
 
 
 def path_of(*folders: Path) -> str:
@@ -56,9 +48,7 @@ def path_of(*folders: Path) -> str:
 
 def isolated(code: str, *folders: Path) -> str:
     """What this code prints in a new Python that makes errors of warnings."""
-    done = python("-W", "error", "-c", code, PYTHONPATH=path_of(*folders))
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    return checked("-W", "error", "-c", code, PYTHONPATH=path_of(*folders))
 
 
 # ------------------------------------------------------------------------------------------------------------ the files
@@ -91,27 +81,21 @@ def test_examples_mypy_has_nothing_to_say(made: Path, hundred_folder: Path) -> N
     names = [*NAMES, "hundred"] if IS_NIGHT else [name for name in NAMES if name not in EXACT]
     defaults = ("--strict", "--config-file=", "--python-version=3.11", "--cache-dir=.mypy_cache/golden")
     command = ("-m", "mypy", *(defaults if IS_NIGHT else ()), *(f"--package={name}" for name in names))
-    done = python(*command, MYPYPATH=path_of(made, hundred_folder))
-    assert done.returncode == 0, done.stdout + done.stderr
+    checked(*command, MYPYPATH=path_of(made, hundred_folder))
 
 
 def test_examples_ruff_and_black_have_nothing_to_say(made: Path, hundred_folder: Path) -> None:
     """Both with their defaults; black takes seconds for a hundred files that are laid out alike."""
     folders = [str((GOLDEN if name in EXACT else made) / name) for name in NAMES]
     wide = str(hundred_folder / "hundred")
-    for command in (
-        ["ruff", "check", "--no-cache", "--isolated", "--target-version", "py311", *folders, wide],
-        ["black", "--check", "--quiet", *folders, *([wide] if IS_NIGHT else [])],
-    ):
-        done = python("-m", *command, cwd=made)
-        assert done.returncode == 0, done.stdout + done.stderr
+    checked("-m", "ruff", "check", "--no-cache", "--isolated", "--target-version", "py311", *folders, wide, cwd=made)
+    checked("-m", "black", "--check", "--quiet", *folders, *([wide] if IS_NIGHT else []), cwd=made)
 
 
 @pytest.mark.slow  # as it has pyright
 def test_examples_pyright_has_nothing_to_say(made: Path, hundred_folder: Path) -> None:
     """pyright in its strict mode."""
-    done = python("-m", "pyright", "tests/golden", str(made), str(hundred_folder))
-    assert done.returncode == 0, done.stdout[-3000:]
+    checked("-m", "pyright", "tests/golden", str(made), str(hundred_folder))
 
 
 # --------------------------------------------------------------------------------------------------------------- import
@@ -153,19 +137,16 @@ def test_examples_field_called_like_its_type_holds_values_of_it() -> None:
     awkward: Any = importlib.import_module("awkward")
 
     record = awkward.Callable.from_dict({"Id": 1, "Atlas": {"Zone": {"Inner": {"X": 7}}}, "Callable": {"Id": 2}})
-    assert record.Atlas.Zone.Inner is not None
-    assert record.Atlas.Zone.Inner.x == 7
+    assert record.Atlas.Zone.Inner and record.Atlas.Zone.Inner.x == 7
     assert (record.scores, record.votes) == ([1, None], {"up": 1})
     default = awkward.Atlas()
-    assert default.Zone.Inner is not None
     assert (default.Zone.Inner.x, [zone.Inner for zone in default.zones]) == (1, [None])
 
 
 @pytest.mark.parametrize("path", SPECS, ids=NAMES)
 def test_examples_package_exports_every_name_of_the_spec(path: Path) -> None:
     """`__all__` is the namespace of the spec: all of it and nothing else; `dir()` shows it."""
-    spec = load_spec(path).declaration
-    assert spec is not None
+    spec = load(path)
     package = importlib.import_module(spec.package)
     assert set(package.__all__) == set(spec.namespace)
     assert set(package.__all__) <= set(dir(package))
@@ -245,8 +226,7 @@ def test_examples_blog_at_work(serve: Serve) -> None:
     with Blog(url_prefix=serve("blog"), token="t") as client:
         users = client.users.get_list()
         assert users[0].joined_at == datetime.datetime(1843, 7, 10, 9, tzinfo=datetime.UTC)
-        assert users[0].address is not None
-        assert users[0].address.city == "London"
+        assert users[0].address and users[0].address.city == "London"
         article = client.articles.get_list()[0]
         assert client.articles.get(id=article.id) is article
         assert article.author is client.users.get(id=article.author.id)
@@ -271,8 +251,7 @@ def test_examples_shop_at_work(serve: Serve) -> None:
     with shop.Shop(url_prefix=serve("shop"), token="t") as client:
         lamp = client.products.get(id=1)
         assert lamp.price == shop.Money(amount=Decimal("19.90"), currency="EUR")
-        assert lamp.category is not None
-        assert lamp.category.slug == "light"
+        assert lamp.category and lamp.category.slug == "light"
         assert lamp.opens_at == datetime.time(8, 30)
         chair = client.products.get_list.push(body={"sku": "CD-34", "name": "Chair", "rating": 4.0})
         assert chair.rating == 4.0
@@ -310,10 +289,8 @@ def test_examples_feed_at_work(serve: Serve) -> None:
         post = next(item for item in items if isinstance(item, feed.Post))
         assert client.items.react(id=post.id, account=1, body={"reaction": feed.REACTION_LIKE})["item"].id == post.id
         made = client.items.get_list.push(body={"type": "post", "text": "hello"})
-        assert isinstance(made, feed.Post)
-        assert made.text == "hello"
-        summary = client.accounts.get_list()[0]
-        assert type(summary) is feed.AccountSummary
+        assert isinstance(made, feed.Post) and made.text == "hello"
+        assert type(client.accounts.get_list()[0]) is feed.AccountSummary
         assert client.sessions.log_in(body={"handle": "x", "password": "y"}).token
 
 
@@ -323,8 +300,7 @@ def test_examples_awkward_at_work(serve: Serve) -> None:
 
     with awkward.Awkward(url_prefix=serve("awkward"), token="s") as client:
         found = client.class_.get(id=1)
-        assert found.list == ["\u202e"]
-        assert found.str == '"""\\'
+        assert (found.list, found.str) == (["\u202e"], '"""\\')
         client.class_.get_list(self="x", in_="y", class_="z", str="s", body_="b", list=["a", "b"])
         assert client.class_.extend_(id=1, body={"from_": "a", "list": [1], "to": {"int": 3}}).id == 1
         assert isinstance(client.class_.raise_(self=1, class_=2)["result"], awkward.Class)
@@ -342,7 +318,6 @@ def test_examples_ring_of_relations_at_work(
     package = importlib.import_module("hundred")
     with package.Everything(url_prefix=serve(str(hundred_folder / "hundred.yaml"))) as client:
         part = client.part00s.get(id=1)
-        assert part.next is not None
         assert type(part.next) is package.Part01
         assert type(part.before[0]) is package.Part99
         assert isinstance(part.price, Decimal)
@@ -351,8 +326,7 @@ def test_examples_ring_of_relations_at_work(
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_mock_answers_with_what_the_spec_declares(name: str, serve: Serve) -> None:
     """A store that checks every answer against the declared kinds takes all that is read without arguments."""
-    spec = load_spec(ROOT / "specs" / f"{name}.yaml").declaration
-    assert spec is not None
+    spec = load(ROOT / "specs" / f"{name}.yaml")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         made: Any = getattr(importlib.import_module(spec.package), spec.client)

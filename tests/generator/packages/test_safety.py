@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
-from tests.generator.specs_at_random import hostile, loaded
+from tests.generator.specs_at_random import assumed, hostile
 
 from restencil_generator.output.pipeline import build
 from restencil_generator.output.write import publish
@@ -90,9 +90,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_safety_hostile_text_arrives_as_it_is(place: Path, text: str) -> None:
     """Wherever a text stands in a spec, the imported package has that text there and nothing else happened."""
     name = f"hostile{next(_numbers)}"
-    spec = loaded(hostile_spec(name, text))
-    assume(spec is not None)
-    assert spec is not None
+    spec = assumed(hostile_spec(name, text))
     package = build(spec, "hostile.yaml")
     publish(package, place / name)
     module = importlib.import_module(name)
@@ -131,7 +129,7 @@ def words(text: str | None) -> list[str]:
 @settings(max_examples=examples(15))
 def test_safety_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire: str) -> None:
     """What goes into URLs, headers and JSON names is one string constant in the code, and so is a path with quotes."""
-    spec = loaded(
+    spec = assumed(
         {
             "restencil": 1,
             "package": "made",
@@ -146,8 +144,6 @@ def test_safety_hostile_headers_prefixes_and_wire_names_stay_literals(header: st
             },
         }
     )
-    assume(spec is not None)
-    assert spec is not None
     tree = ast.parse(build(spec, "made.yaml").files["things.py"])
     constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert {header, wire, f"https://x.example/{wire}", "X-Odd", "/th\"ing's\\\\#/:id"} <= constants
@@ -155,8 +151,7 @@ def test_safety_hostile_headers_prefixes_and_wire_names_stay_literals(header: st
 
 def test_safety_header_names_the_file_alone(tmp_path: Path) -> None:
     """No folder, host, time or version of anything is in the output."""
-    spec = loaded(hostile_spec("made", "x"))
-    assert spec is not None
+    spec = assumed(hostile_spec("made", "x"))
     here, there = build(spec, "/home/somebody/specs/made.yaml"), build(spec, "made.yaml")
     assert here.files == there.files
     assert all("/home/" not in text for text in here.files.values())
