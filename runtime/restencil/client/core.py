@@ -387,7 +387,7 @@ def read_through(core: Core, request: Request) -> Steps:
     A stale reading starts a fetch in the background. If there is no usable data, it fetches and reads again; then it
     returns the data or raises the error.
     """
-    reading = yield from _looking(core, request, is_memoized=False)
+    reading = yield from _looking(core, request)
     decision = reading.decision
     if decision is Decision.GIVE:
         return reading.data
@@ -430,11 +430,10 @@ def fetched(core: Core, request: Request) -> Steps:
         raise
 
 
-def _looking(core: Core, request: Request, *, is_memoized: bool = True) -> StepsOf[Reading]:
-    """Steps: read a result for a call, which in generated packages excludes optimistic updates."""
+def _looking(core: Core, request: Request) -> StepsOf[Reading]:
+    """Steps: read a result that `fresh` has not found, which in generated packages excludes optimistic updates."""
     store = core.store
-    read = store.read_base if request.rules.strict else store.read
-    return store.looking(request, read, is_memoized=is_memoized)
+    return store.looking(request, store.read_base if request.rules.strict else store.read, is_memoized=False)
 
 
 def _after_fetch(core: Core, request: Request, resets: int, value: object, failure: Exception | None) -> Steps:
@@ -442,6 +441,9 @@ def _after_fetch(core: Core, request: Request, resets: int, value: object, failu
 
     `resets` is the number of resets of the store when the call began.
     """
+    data = core.store.fresh(request)
+    if data is not None and core.store.resets == resets:
+        return data  # as any later read
     reading = yield from _looking(core, request)
     if reading.references:
         reading = yield from _with_references(core, request, reading)
