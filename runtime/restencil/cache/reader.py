@@ -438,7 +438,9 @@ def _query_key(reader: Denormalization, schema: Schema, request: Request) -> obj
     if (rules.strict or rules.lists.total) and schema.plain_members:
         return UNDEFINED  # no response contained the members next to the list, such as its total
     stored = schema.query_key(rules.entity_args(request.args), reader)
-    return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
+    if stored is UNDEFINED or _unanswered(reader.state, request, schema, stored) is not None:
+        return UNDEFINED
+    return stored
 
 
 def _is_of_base(base: Tables, state: State, cell: EntityPath) -> bool:
@@ -488,6 +490,8 @@ def _memoized(
         if type(found) is not str:
             return None
         data = base.entities.get(model.key, EMPTY).get(found)
+        if data is None:
+            return None
         if stored is None:
             if _demand(request, schema, data) is not None:
                 return None
