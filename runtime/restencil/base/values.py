@@ -130,7 +130,7 @@ def is_dict(value: object) -> TypeGuard[dict[str, Any]]:
 
 def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
     """True for a dict or another mapping."""
-    return isinstance(value, Mapping)
+    return isinstance(value, dict) or isinstance(value, Mapping)  # noqa: SIM101 - an ABC takes five times as long
 
 
 def read_only(value: Any) -> Any:
