@@ -235,7 +235,10 @@ def text_of(value: object) -> str:
 def scalar_text(value: object) -> str | None:
     """Convert a value to its string in a path, a query, a form or a collection's primary key; None without one."""
     plain = value.value if isinstance(value, enum.Enum) else value
-    is_textless = isinstance(plain, list | tuple | Mapping | set | frozenset | bytes | bytearray)
+    if isinstance(plain, list | tuple | Mapping | set | frozenset | bytes | bytearray):
+        return None
+    # A generator, a function or another object without a string of its own would be sent as its `repr`.
+    is_textless = type(plain).__str__ is object.__str__ and not isinstance(plain, str | int | float | None)
     return None if is_textless else text_of(plain)
 
 

@@ -28,6 +28,7 @@ from ..base.values import (
     kind_of,
     read_only,
     same_json,
+    scalar_text,
     text_of,
     with_article,
 )
@@ -757,7 +758,7 @@ def _pk_text(value: Any) -> str | None:
         return None
     if kind is float:
         return str(int(value)) if value.is_integer() else None
-    return text_of(value)
+    return scalar_text(value)
 
 
 def _is_unicode(text: str) -> bool:

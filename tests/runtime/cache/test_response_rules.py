@@ -28,11 +28,13 @@ seats: Any = RestEndpoint(path="/seats", schema=[Seat])
 # -- primary keys ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pk", [True, 1.5, [1], {"a": 1}])
+@pytest.mark.parametrize("pk", [True, 1.5, [1], {"a": 1}, b"a", {1}, iter([1])])
 def test_response_rules_part_of_a_key_is_text_or_a_whole_number(pk: object) -> None:
     """A key of several fields takes nothing else, either."""
     with Controller() as controller, pytest.raises(ProcessingError, match="no usable primary key"):
         controller.set_response(seats, [{"row": "a", "number": pk}])
+    with Controller() as controller, pytest.raises(ProcessingError, match="no usable primary key"):
+        controller.set(Note, {"id": pk}, {"id": pk})
 
 
 # -- mutations through a client --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restencil import MissingParameterError, PathTemplateError
+from restencil import HeaderParam, MissingParameterError, PathTemplateError, RestEndpoint
 from restencil.endpoint.path import path_template
 
 
@@ -49,6 +49,17 @@ def test_path_bytes_are_no_text() -> None:
     """Bytes such as the result of b64encode raise a TypeError; their `str()` would be sent with `b'…'` around it."""
     with pytest.raises(TypeError, match="parameter 'v' of '/:v' is a bytes; expected a string or a number"):
         path_template("/:v").fill({"v": b"YQ=="})
+
+
+@pytest.mark.parametrize("value", [(n for n in "ab"), {"a": 1}.keys(), iter([1]), len, Shade, object(), ..., 1j])
+def test_path_objects_without_a_string_of_their_own_are_rejected(value: Any) -> None:
+    """In a path, a query and a header: their `repr`, such as `<generator object …>`, is never sent."""
+    endpoint: Any = RestEndpoint(path="/a/:v?", header_params={"h": HeaderParam("X-H")})
+    for where in ("v", "q", "h"):
+        with pytest.raises(TypeError, match=rf"{where}' .*is an? {type(value).__name__}"):
+            endpoint.request_url(endpoint.bind_args((), {where: value}))
+        with pytest.raises(TypeError, match=rf"{where}' .*is a list|contains an? |is an? {type(value).__name__}"):
+            endpoint.request_url(endpoint.bind_args((), {where: [value]}))
 
 
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))
