@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _TEXT: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)\s*").fullmatch
 _SHORT: Final = 100
+_LONGEST: Final = 1e12
+"""Some thirty years; the timers of operating systems overflow a little above."""
 _hinted: Final[set[str]] = set()
 
 
@@ -119,7 +121,7 @@ def _checked(value: object, what: str) -> object:
         raise TypeError(
             f"{what} is {described(value)}; expected a number of milliseconds, a string such as '30s', or a timedelta"
         )
-    if not limit > 0:
+    if not 0 < limit <= _LONGEST and limit != math.inf:
         raise ValueError(f"{what} is {value!r}; expected a positive number of milliseconds, or math.inf for no limit")
     return limit
 

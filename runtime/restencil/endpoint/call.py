@@ -12,7 +12,7 @@ from ..base.lazy_imports import find
 from ..base.response import charset_of, error_members, reported, without_secrets
 from ..base.steps import PLAIN, CallContext, Outcome, Steps, current_call, current_transport, in_use, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport, ImpliedHeader
-from ..base.values import copy_in
+from ..base.values import copy_in, described, is_mapping
 from ..schema.entity import entity_model
 from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions, options_of
 from .options import BODILESS, outcome_note
@@ -112,26 +112,46 @@ def _processed(endpoint: HttpOptions, args: tuple[object, ...], response: object
 # --- prepare and send ------------------------------------------------------------------------------------------------
 
 
-async def with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
+async def with_headers(endpoint: HttpOptions, init: dict[str, Any], headers: Any) -> dict[str, Any]:
     """Return a request with headers that an overridden `get_headers` returns in asyncio."""
-    init["headers"] = await headers
+    init["headers"] = returned_headers(endpoint, await headers)
     return init
+
+
+def returned_headers(endpoint: HttpOptions, headers: Any) -> Any:
+    """Return the result of a hook `get_headers`. Raises TypeError unless it is a mapping."""
+    if is_mapping(headers):
+        return headers
+    raise TypeError(
+        f"get_headers of endpoint {endpoint.name!r} returned {described(headers)}; expected a dict of headers: those "
+        "that it was called with, and more"
+    )
 
 
 def on_the_wire(endpoint: HttpOptions, init: RequestInit) -> RequestInit:
     """Return `init` as the transport sends it: without Content-Type if there is no body, with Accept for JSON.
 
-    Hooks get `init` without these changes.
+    Hooks get `init` without these changes. Raises TypeError for a header that is not a string.
     """
     given: Any = init.get("headers")
     headers: dict[str, Any] = dict(given or ())
     body = init.get("body")
+    for name, value in headers.items():
+        if not (_is_text(name) and _is_text(value)):
+            found = f"it is {described(value)}" if _is_text(name) else f"its name is {described(name)}"
+            raise TypeError(
+                f"the header {name!r:.80} of endpoint {endpoint.name!r} cannot be sent: {found}; expected a string"
+            )
     names = {name.lower() for name in headers}
     if (body is None or (type(body) is str and not body)) and "content-type" in names:
         headers = {name: value for name, value in headers.items() if type(value) is not ImpliedHeader}
     if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
         headers["Accept"] = JSON_TYPE
     return {**init, "headers": headers, **endpoint.plan.sent}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 # --- parse -----------------------------------------------------------------------------------------------------------

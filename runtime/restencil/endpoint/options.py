@@ -129,6 +129,13 @@ _redirects: Final = _must(
 )
 
 
+_request_init: Final = _must(
+    lambda value: is_mapping(value) and is_mapping(value.get("headers", {})),
+    "a dict such as {'headers': {'X-Scope': 'all'}}",
+    TypeError,
+)
+
+
 def _names_field(value: Any) -> bool:
     return is_mapping(value) and {*value} == {"field"} and isinstance(value["field"], str) and bool(value["field"])
 
@@ -237,6 +244,7 @@ _HTTP_CHECKS: Final[Mapping[str, Check]] = {
     "expires": _names_or("nothing"),
     "pagination": _pagination,
     "redirects": _redirects,
+    "request_init": _request_init,
     "wrap": _path,
     "content_type": _content_type,
     "body_in_key": _body_in_key,

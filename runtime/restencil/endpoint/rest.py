@@ -34,6 +34,7 @@ from .call import (
     on_the_wire,
     parsed,
     parsed_later,
+    returned_headers,
     transport_for,
     transport_of_call,
     with_headers,
@@ -289,6 +290,10 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         names = self._placed
         if len(params) != template.exact and not names.issuperset(params):
             search = {name: value for name, value in params.items() if name not in names}
+            if not all(map(_is_text, search)):
+                raise TypeError(
+                    f"the parameters of endpoint {self.name!r} have the names {[*search]!r:.80}; expected strings"
+                )
             try:
                 text = text_from(self, "search_to_string", self.search_to_string(search))
             except RecursionError:
@@ -418,16 +423,16 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
             headers = {"Content-Type": ImpliedHeader(self.content_type)}
         if own:
             own = dict(own)
-            if any(name.lower() == "content-type" for name in own):
+            if any(str(name).lower() == "content-type" for name in own):
                 headers.clear()
             headers.update(own)
         sent = self.get_headers(headers)
         if type(sent) is not dict and is_awaitable(sent):
             transport = current_transport()
             if not isinstance(transport, BlockingTransport):
-                return with_headers(init, sent)
+                return with_headers(self, init, sent)
             Outcome(f"get_headers of endpoint {self.name!r}", sent).take(transport)
-        init["headers"] = sent
+        init["headers"] = returned_headers(self, sent)
         return init
 
     def get_headers(self, headers: dict[str, str]) -> Any:
@@ -515,6 +520,10 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.method} {self.path}>"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})

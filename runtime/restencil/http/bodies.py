@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from ..base.bodies import BodyStart, Form, Multipart, is_file
 from ..base.json_text import encode_json
-from ..base.values import described, is_list, is_mapping, is_sequence, scalar_text, text_of
+from ..base.values import TUPLE, described, is_list, is_mapping, is_sequence, scalar_text, text_of
 
 if TYPE_CHECKING:
     from .library import AnyClient, Library, RawRequest
@@ -32,7 +32,20 @@ NO_BODY: Final = EncodedBody({})
 
 
 def encode_body(body: object, *, asynchronous: bool) -> EncodedBody:
-    """Return the arguments of `build_request` for a body. Raises TypeError for a form field that cannot be encoded."""
+    """Return the arguments of `build_request` for a body.
+
+    Raises TypeError for a form field that cannot be encoded, and ValueError for a lone surrogate.
+    """
+    try:
+        return _encoded(body, asynchronous)
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"the body of the request contains the lone surrogate {error.object[error.start]!r}, which UTF-8 cannot "
+            "encode; remove it, or send JSON"
+        ) from None
+
+
+def _encoded(body: object, asynchronous: bool) -> EncodedBody:
     if body is None or body == "":
         return NO_BODY
     if isinstance(body, bytes | bytearray | memoryview):
@@ -80,6 +93,7 @@ def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]
     for name, value in body.items():
         for item in value if is_list(value) else (value,):
             if is_file(item):
+                _check_file(name, item)
                 files.append((name, item))
             elif is_mapping(item):
                 files.append((name, (None, _json_part(name, item), "application/json")))
@@ -87,8 +101,22 @@ def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]
                 text = scalar_text(item)
                 if text is None:
                     raise TypeError(f"multipart field {name!r} is {described(item)}; expected a string or a file")
+                text.encode()  # the HTTP library encodes it while the body is sent
                 fields.setdefault(name, []).append(text)
     return fields, files
+
+
+def _check_file(name: str, item: Any) -> None:
+    """Raise TypeError for a tuple that is not a file name and a content, with or without a content type."""
+    if not isinstance(item, TUPLE):
+        return
+    file_name, content, *content_type = (*item, None, None)[: max(len(item), 2)]
+    is_named = all(one is None or isinstance(one, str) for one in (file_name, *content_type))
+    if not (is_named and len(item) in (2, 3) and (isinstance(content, bytes | str) or hasattr(content, "read"))):
+        raise TypeError(
+            f"multipart field {name!r} is a tuple that is not a file; expected (file name, content) or (file name, "
+            "content, content type), or a list to repeat the field"
+        )
 
 
 class _AsyncFile:
@@ -117,14 +145,27 @@ class _Repeatable:
 class _RepeatableBody(_Repeatable):
     def __iter__(self) -> Iterator[bytes]:
         self.begun = True
-        yield from self._stream
+        for chunk in self._stream:
+            yield _checked(chunk)
 
 
 class _AsyncRepeatableBody(_Repeatable):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         self.begun = True
         async for chunk in self._stream:
-            yield chunk
+            yield _checked(chunk)
+
+
+def _checked(chunk: object) -> bytes:
+    """Return a chunk of a body. Raises TypeError unless it is bytes."""
+    if isinstance(chunk, bytes):
+        return chunk
+    if isinstance(chunk, bytearray | memoryview):
+        return bytes(cast("bytearray", chunk))
+    raise TypeError(
+        f"the body of the request is read in chunks, and one is {described(chunk)}; expected bytes: encode strings, "
+        "open files in binary mode, and pass a list for JSON"
+    )
 
 
 def make_repeatable(library: Library, client: AnyClient, request: RawRequest, start: BodyStart) -> None:
