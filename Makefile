@@ -77,12 +77,13 @@ tests: setup servers-python
 	$(PY) -m pytest -q -n 0 $(ALONE)
 
 # All tests, slow ones too: those over HTTP with both libraries, and those of the runtime over a storage once more;
-# then random programs, other ones each night.
+# then random programs, other ones each night, and processes that share a cache and are disturbed.
 nightly: setup servers
 	$(NIGHT) --http=both tests/runtime tests/conformance tests/servers
 	$(NIGHT) --ignore=tests/runtime --ignore=tests/conformance --ignore=tests/servers
 	$(TESTS) -p tests.over_storage tests/runtime
 	$(PY) -m tests.freshness.run --api all --mode all --programs 300 --seed $(shell date +%Y%m%d) --processes 2
+	$(PY) -m tests.freshness.processes --minutes 10 --seed $(shell date +%Y%m%d)
 
 bench: setup
 	$(PY) tests/benchmarks/run.py
