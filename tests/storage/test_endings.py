@@ -7,15 +7,29 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.patience import PATIENCE
+from tests.libraries import httpx
+from tests.patience import PATIENCE, eventually
 from tests.storage.connections import opened_connections
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import Entity, SQLiteStorage, StorageDown
-from restencil.storage.memory import MemoryStorage
+import restencil
+from restencil import (
+    Controller,
+    Entity,
+    MemoryStorage,
+    RestEndpoint,
+    SQLiteStorage,
+    StorageDown,
+    Store,
+    create_resource,
+)
+from restencil.schema import Collection
+from restencil.testing import FakeClock
 
 SCRIPT = """
 import faulthandler, os, sys, threading, time
@@ -221,3 +235,99 @@ def test_endings_what_is_in_progress_when_a_store_is_closed_leaves_nothing_open(
             with pytest.raises(sqlite3.ProgrammingError, match="closed"):
                 connection.execute("SELECT 1")
     assert opened > 1
+
+
+# -- tending
+
+
+class Item(Entity, key="TendedItem"):
+    id: int = 0
+    text: str = ""
+
+
+get_item: RestEndpoint[..., Any] = RestEndpoint(path="/items/:id", schema=Item, name="get")
+get_items: RestEndpoint[..., Any] = RestEndpoint(path="/items", schema=Collection([Item]), name="list")
+
+
+def _bytes(store: Store) -> int:
+    return store.storage_stats().bytes
+
+
+def test_tending_what_is_too_much_is_dropped_while_a_store_is_open(tmp_path: Path) -> None:
+    """The file comes back to its bound by itself; memory keeps what it has, and others find a list whole or not."""
+    bound = 400_000
+
+    def pages(store: Store) -> list[int | None]:
+        found = [Controller(store).cached(get_items, {"page": page}) for page in range(12)]
+        return [None if page is None else len(page) for page in found]
+
+    with PatientStore(storage=sqlite_storage(tmp_path / "cache")) as store:
+        for page in range(12):
+            items = [{"id": page * 50 + number, "text": "x" * 1_000} for number in range(50)]
+            Controller(store).set_response(get_items, items, {"page": page})
+    with PatientStore(storage=sqlite_storage(tmp_path / "cache", max_bytes=bound, poll=10)) as store:
+        held = pages(store)
+        eventually(lambda: 0 < _bytes(store) <= bound)
+        assert store.storage_stats().errors == {}
+        assert [page for page, before in zip(pages(store), held, strict=True) if before] == [50] * sum(map(bool, held))
+    with PatientStore(storage=sqlite_storage(tmp_path / "cache")) as later:
+        assert None in pages(later) and set(pages(later)) <= {50, None}
+
+
+def test_tending_is_looked_after_without_a_thread_too(clock: FakeClock) -> None:
+    """Where an action is committed before its call returns, the store's scheduler does it."""
+    trims: list[float] = []
+
+    class Counting(MemoryStorage):
+        def trim(self) -> int:
+            trims.append(time.monotonic())
+            return 0
+
+    store = PatientStore(clock=clock, scheduler=clock, storage=Counting())
+    Controller(store).set_response(get_item, {"id": 1}, {"id": 1})
+    clock.advance(1_000)
+    assert len(trims) == 1, "once, and again after ten seconds"
+    store.close()
+
+
+# -- pending
+
+
+MARK = "m4rk3d"
+
+
+class Draft(Entity, key="PendingDraft"):
+    id: str = ""
+    title: str = ""
+
+
+Drafts: Any = create_resource(url_prefix="http://drafts", path="/drafts/:id", schema=Draft, optimistic=True)
+
+
+def test_pending_change_and_the_body_of_a_rejected_one_are_never_stored(tmp_path: Path) -> None:
+    """While it is shown, and after the server has rejected it, nothing of it is in a file of the storage."""
+
+    def written() -> bytes:
+        assert store.flush(PATIENCE * 1_000)
+        return b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+    def shown() -> str:
+        found: Any = controller.cached(Drafts.get, id="1")
+        return str(found.title)
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(200, json={"id": "1", "title": "first"})
+        assert shown() == MARK
+        assert MARK.encode() not in written()
+        return httpx.Response(422, json={})
+
+    store = Store(storage=restencil.SQLiteStorage(tmp_path / "cache", principal=None))
+    client = httpx.Client(transport=httpx.MockTransport(respond))
+    with client, store, Controller(store, client=client) as controller:
+        controller.read(Drafts.get, id="1")
+        assert b"first" in written()
+        with pytest.raises(restencil.UnprocessableEntityError):
+            controller.fetch(Drafts.partial_update, {"id": "1"}, {"title": MARK})
+        assert shown() == "first"
+        assert MARK.encode() not in written()
