@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.freshness.driver import Session
-from tests.freshness.programs import Step, World
+from tests.freshness.programs import Step, World, parse
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import client_before, package_of, small
 from tests.libraries import httpx
@@ -34,6 +34,11 @@ def answered_by(session: Session, response: Response, name: str, **arguments: An
 
 
 Read = tuple[str, dict[str, Any]]
+
+
+def reads_of(*texts: str) -> list[Read]:
+    """The names and arguments of reads that are written as in a program."""
+    return [(step.name, step.arguments) for step in parse("\n".join(texts)).steps]
 
 
 def call_all(session: Session, reads: list[Read]) -> None:
@@ -75,15 +80,10 @@ def test_result_without_entities_is_stale_after_a_change_of_its_resource(
 
     Another resource (`POST /teams/1/adopt`) may change its entity too.
     """
-    reads: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("items.titles", {}),
-        ("items.visits", {"id": 1}),
-        ("items.visits", {"id": 2}),
-    )
-    for read, given in reads:
-        session.call(read, **given)
+    reads = reads_of("items.titles()", "items.visits(id=1)", "items.visits(id=2)")
+    call_all(session, reads)
     session.call(change, "whole", **arguments)
-    assert tuple(not session.is_fresh(read, given) for read, given in reads) == is_stale
+    assert tuple(not session.is_fresh(*read) for read in reads) == is_stale
 
 
 @pytest.mark.parametrize("through", ["", "other"])
@@ -142,14 +142,9 @@ def test_result_with_other_entities_is_stale_after_a_change_of_its_resource(chan
             return [summary]
         return NOTHING if body is None else {**summary, "text": "b"}
 
-    reads: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("notes.get_list", {}),
-        ("notes.parts", {"id": 1}),
-        ("notes.parts", {"id": 2}),
-    )
+    reads = reads_of("notes.get_list()", "notes.parts(id=1)", "notes.parts(id=2)")
     with small(SUMMARIES, answer, World(sqlite=True)) as session:
-        for read, given in reads:
-            session.call(read, **given)
+        call_all(session, reads)
         session.call(f"notes.{change}", id=1, **({} if change == "delete" else {"body": {"title": "c"}}))
         session.sync()
         since = len(session.asked(0))
@@ -289,9 +284,7 @@ resources:
 
 def test_create_brought_whole_joins_lists_without_a_request(session: Session) -> None:
     """`create` joins `get_list()` and lists with exact filters; they stay as fresh as they were."""
-    session.call("items.get_list")
-    session.call("items.get_list", kind="a")
-    session.call("items.get_list", kind="b")
+    call_all(session, reads_of("items.get_list()", "items.get_list(kind='a')", "items.get_list(kind='b')"))
     new = session.call("items.create", "whole", body={"kind": "a", "title": "new"})
     before = len(session.network.exchanges)
     assert [item.id for item in session.call("items.get_list")] == [1, 2, 3, new.id]
@@ -313,9 +306,7 @@ def test_create_leaves_a_list_as_old_as_it_was(session: Session) -> None:
 
 def test_patch_brought_whole_moves_between_exact_lists(session: Session) -> None:
     """The record leaves lists that it no longer fits and joins those that it fits, without a request."""
-    session.call("items.get_list", kind="a")
-    session.call("items.get_list", kind="b")
-    session.call("items.get_list", rank=1)
+    call_all(session, reads_of("items.get_list(kind='a')", "items.get_list(kind='b')", "items.get_list(rank=1)"))
     session.call("items.partial_update", "whole", id=1, body={"kind": "a", "rank": 0})
     before = len(session.network.exchanges)
     assert [item.id for item in session.call("items.get_list", kind="a")] == [2, 1]
@@ -361,12 +352,7 @@ def test_create_stands_at_the_end_of_a_sorted_list_that_is_stale(session: Sessio
 @pytest.mark.parametrize("change", ["items.partial_update", "items.update", "items.visit"])
 def test_change_not_brought_whole_makes_record_and_lists_stale(session: Session, change: str, outcome: str) -> None:
     """The named record and the lists that it may have left or joined ask, and show what the server has."""
-    reads: list[Read] = [
-        ("items.get", {"id": 1}),
-        ("items.get_list", {"kind": "a"}),
-        ("items.get_list", {"title": "new"}),
-        ("items.latest", {}),
-    ]
+    reads = reads_of("items.get(id=1)", "items.get_list(kind='a')", "items.get_list(title='new')", "items.latest()")
     call_all(session, reads)
     body = {"title": "new", "kind": "a", "state": "s", "rank": 3, "body": "b"}
     assert attempt(session, change, outcome, id=1, body=body) is None
@@ -376,14 +362,8 @@ def test_change_not_brought_whole_makes_record_and_lists_stale(session: Session,
 @pytest.mark.parametrize("outcome", ["204", "id", "lost", "500"])
 def test_create_not_brought_whole_makes_every_list_of_its_entity_stale(session: Session, outcome: str) -> None:
     """A created entity that nobody saw may be in any list, that of a parent included."""
-    reads: list[Read] = [
-        ("items.get_list", {}),
-        ("items.get_list", {"kind": "a"}),
-        ("items.get_list", {"order": "id"}),
-        ("items.latest", {}),
-        ("items.by_page", {}),
-        ("users.get", {"id": 1}),
-    ]
+    reads = reads_of("items.get_list()", "items.get_list(kind='a')", "items.get_list(order='id')")
+    reads += reads_of("items.latest()", "items.by_page()", "users.get(id=1)")
     call_all(session, reads)
     error = attempt(session, "items.create", outcome, body={"kind": "a", "owner": 1})
     assert (error is None) is (outcome in ("204", "id"))
@@ -394,14 +374,8 @@ def test_create_not_brought_whole_makes_every_list_of_its_entity_stale(session: 
 @pytest.mark.parametrize("change", ["items.change_many", "items.delete_many"])
 def test_change_that_names_no_record_makes_all_of_its_entity_stale(session: Session, change: str, outcome: str) -> None:
     """`POST /items/bulk_delete` touches every record and list of items, wherever they are known from."""
-    reads: list[Read] = [
-        ("items.get", {"id": 3}),
-        ("items.get_list", {}),
-        ("items.get_list", {"kind": "b"}),
-        ("items.latest", {}),
-        ("items.visits", {"id": 3}),
-        ("users.get", {"id": 2}),
-    ]
+    reads = reads_of("items.get(id=3)", "items.get_list()", "items.get_list(kind='b')")
+    reads += reads_of("items.latest()", "items.visits(id=3)", "users.get(id=2)")
     call_all(session, reads)
     session.call("teams.get", id=1)
     body = {"ids": [1]} if change.endswith("delete_many") else {"kind": "b", "change": {"body": "K"}}
@@ -859,27 +833,21 @@ def test_argument_is_not_exact_if_a_record_has_another_value_than_its_own_change
 @pytest.mark.parametrize("status", [404, 409, 410, 412])
 def test_change_that_the_record_was_not_in_the_state_for_makes_it_stale(session: Session, status: int) -> None:
     """404, 409, 410 and 412 say that the record is not what this client holds."""
-    session.call("items.get", id=1)
-    session.call("items.get_list")
-    session.call("items.get_list", kind="b")
-    session.call("items.get", id=2)
+    stale = reads_of("items.get(id=1)", "items.get_list()", "items.get_list(kind='b')")
+    call_all(session, [*stale, ("items.get", {"id": 2})])
     error = answered_by(session, Response(status, {}), "items.partial_update", id=1, body={"rank": 1})
     assert isinstance(error, restencil.StatusError)
-    assert not fresh(session, "items.get", id=1)
-    assert not fresh(session, "items.get_list", kind="b")
-    assert not fresh(session, "items.get_list")
+    assert [session.is_fresh(*read) for read in stale] == [False, False, False]
     assert session.requests("items.get", id=2) == []
 
 
 def test_creation_that_conflicts_makes_every_list_of_its_entity_stale(session: Session) -> None:
     """A 409 to a creation shows that there is a record that lists here may lack; of several, some may be created."""
-    session.call("items.get", id=1)
-    session.call("items.get_list")
-    session.call("items.get_list", kind="b")
+    lists = reads_of("items.get_list()", "items.get_list(kind='b')")
+    call_all(session, [*lists, ("items.get", {"id": 1})])
     error = answered_by(session, Response(409, {}), "items.create", body={"title": "x"})
     assert isinstance(error, restencil.StatusError)
-    assert not fresh(session, "items.get_list")
-    assert not fresh(session, "items.get_list", kind="b")
+    assert [session.is_fresh(*read) for read in lists] == [False, False]
     assert session.requests("items.get", id=1) == []
 
 
@@ -917,9 +885,7 @@ def test_change_with_an_object_as_response_makes_the_record_stale_that_its_path_
 
 def test_404_of_a_record_leaves_lists_with_its_key_as_an_argument_fresh(session: Session) -> None:
     """A record that is not there makes itself, its memberships and what is below its path stale, and nothing else."""
-    session.call("items.get_list", owner=2)
-    session.call("items.visits", id=2)
-    session.call("notes.get_list", item_id=2)
+    call_all(session, reads_of("items.get_list(owner=2)", "items.visits(id=2)", "notes.get_list(item_id=2)"))
     error = answered_by(session, Response(404, {}), "notes.partial_update", item_id=1, id=2, body={"text": "w"})
     assert isinstance(error, restencil.StatusError)
     assert session.requests("items.get_list", owner=2) == []
@@ -1151,9 +1117,7 @@ resources:
 @pytest.mark.parametrize("outcome", ["204", "ok", "whole"])
 def test_delete_leaves_collections_and_nested_lists_fresh(session: Session, outcome: str) -> None:
     """A deleted record is gone from collections and nested lists, which send nothing."""
-    session.call("items.get_list")
-    session.call("items.get_list", kind="a")
-    session.call("items.get_list", title="t")
+    call_all(session, reads_of("items.get_list()", "items.get_list(kind='a')", "items.get_list(title='t')"))
     session.call("users.get", id=1)
     session.call("items.delete", outcome, id=2)
     before = len(session.network.exchanges)
@@ -1165,19 +1129,11 @@ def test_delete_leaves_collections_and_nested_lists_fresh(session: Session, outc
 
 
 @pytest.mark.parametrize(
-    ("read", "arguments"),
-    [
-        ("items.latest", {}),
-        ("items.by_page", {}),
-        ("items.visits", {"id": 2}),
-        ("notes.get_list", {"item_id": 2}),
-        ("items.get", {"id": 2}),
-    ],
+    "text", ["items.latest()", "items.by_page()", "items.visits(id=2)", "notes.get_list(item_id=2)", "items.get(id=2)"]
 )
-def test_delete_makes_stale_what_else_the_record_stood_in(
-    session: Session, read: str, arguments: dict[str, Any]
-) -> None:
+def test_delete_makes_stale_what_else_the_record_stood_in(session: Session, text: str) -> None:
     """Plain lists, pages and results under the record's path ask after a delete."""
+    ((read, arguments),) = reads_of(text)
     session.call(read, **arguments)
     session.call("items.delete", "204", id=2)
     assert not session.is_fresh(read, arguments)
@@ -1194,13 +1150,10 @@ def test_delete_makes_stale_what_refers_to_the_record(session: Session) -> None:
 
 def test_delete_without_a_certain_outcome_makes_results_below_it_stale(session: Session) -> None:
     """Where a record may have been removed, what is below its path asks too."""
-    session.call("items.visits", id=2)
-    session.call("notes.get_list", item_id=2)
-    session.call("items.get_list")
+    reads = reads_of("items.visits(id=2)", "notes.get_list(item_id=2)", "items.get_list()")
+    call_all(session, reads)
     attempt(session, "items.delete", "lost", id=2)
-    assert not fresh(session, "items.visits", id=2)
-    assert not fresh(session, "notes.get_list", item_id=2)
-    assert not fresh(session, "items.get_list")
+    assert [session.is_fresh(*read) for read in reads] == [False, False, False]
 
 
 @pytest.mark.parametrize("known_by", ["get", "list"])
@@ -1250,10 +1203,7 @@ resources:
 
 def test_rename_removes_the_old_key(session: Session) -> None:
     """The record of the old key leaves collections, which stay fresh; the new one joins them."""
-    session.call("items.get_list")
-    session.call("items.get_list", kind="b")
-    session.call("items.get", id=1)
-    session.call("items.visits", id=1)
+    call_all(session, reads_of("items.get_list()", "items.get_list(kind='b')", "items.get(id=1)", "items.visits(id=1)"))
     session.call("items.rename", "whole", id=1, body={"id": 5})
     before = len(session.network.exchanges)
     assert [item.id for item in session.call("items.get_list")] == [2, 3, 5]
@@ -1271,12 +1221,7 @@ def test_rename_removes_the_old_key(session: Session) -> None:
 @pytest.mark.parametrize("outcome", ["lost", "500", "refused"])
 def test_change_without_a_certain_outcome_counts_as_one_that_brought_nothing(session: Session, outcome: str) -> None:
     """After a 5xx, or no response at all, the record and all lists of its entity ask."""
-    reads: list[Read] = [
-        ("items.get", {"id": 1}),
-        ("items.get_list", {"kind": "a"}),
-        ("items.get_list", {}),
-        ("items.latest", {}),
-    ]
+    reads = reads_of("items.get(id=1)", "items.get_list(kind='a')", "items.get_list()", "items.latest()")
     call_all(session, reads)
     session.call("items.get", id=2)
     assert attempt(session, "items.partial_update", outcome, id=1, body={"kind": "a"}) is not None
