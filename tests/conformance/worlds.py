@@ -9,17 +9,8 @@ from tests.conformance.definitions import Definitions, Json
 from tests.conformance.endpoints import Endpoints
 from tests.libraries import httpx
 
-from restencil import (
-    AsyncController,
-    Controller,
-    ExpiryStatus,
-    LogoutManager,
-    NetworkError,
-    NetworkManager,
-    ResetError,
-    RestencilError,
-    SubscriptionManager,
-)
+import restencil
+from restencil import Controller, ExpiryStatus, LogoutManager, NetworkError, NetworkManager, ResetError, RestencilError
 from restencil.cache.compiling import PAYS
 from restencil.schema.notation import schema_of
 from restencil.schema.protocol import Schema
@@ -50,7 +41,7 @@ class StoreCase:
         self._tasks: dict[str, Any] = {}
         self._objects: dict[str, Any] = {}
         self._reported = 0
-        managers: list[Any] = [NetworkManager(**case.get("network_manager", {})), SubscriptionManager()]
+        managers: list[Any] = [NetworkManager(**case.get("network_manager", {})), restencil.SubscriptionManager()]
         if case.get("logout_manager"):
             managers.insert(0, LogoutManager())
         store = self._clock.store(max_entities=case.get("max_entities"), validate="off")
@@ -59,7 +50,7 @@ class StoreCase:
             self._controller = Controller(store, client=self._server.client(), base_url=BASE, managers=managers)
         else:
             client = self._server.async_client()
-            self._controller = AsyncController(store, client=client, base_url=BASE, managers=managers)
+            self._controller = restencil.AsyncController(store, client=client, base_url=BASE, managers=managers)
 
     def run(self, step: Step) -> dict[str, Any]:
         """Does one step and everything that is due then."""

@@ -5,18 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from restencil import RestEndpoint, Store
-from restencil.cache.actions import (
-    Collect,
-    ExpireAll,
-    Fetch,
-    Invalidate,
-    InvalidateAll,
-    Meta,
-    Reset,
-    Set,
-    SetError,
-    SetResponse,
-)
+from restencil.base.values import Meta
+from restencil.cache import actions
+from restencil.cache.actions import Collect, ExpireAll, Fetch, Invalidate, Reset, Set, SetError, SetResponse
 from restencil.cache.policy import Reading
 from restencil.cache.snapshot import Snapshot
 
@@ -93,7 +84,7 @@ class Desk:
 
     def invalidate_all(self, endpoint: AnyEndpoint) -> None:
         """The same for all keys of the endpoint."""
-        self.store.apply(InvalidateAll(endpoint.test_key))
+        self.store.apply(actions.InvalidateAll(endpoint.test_key))
 
     def expire_all(self, endpoint: AnyEndpoint) -> None:
         """All keys of the endpoint turn stale."""

@@ -18,11 +18,9 @@ from typing import Any, Final, TypeAlias
 from tests.storage import machine
 from tests.storage.machine import (
     ADD,
-    ARGS,
     BARE,
-    DELETE,
+    ENDPOINTS,
     EVERY,
-    FRONT,
     GET,
     LIST,
     MOVE,
@@ -30,12 +28,7 @@ from tests.storage.machine import (
     PAGE,
     PKS,
     PLAIN,
-    PUSH,
-    READS,
-    REMOVE,
-    SLUGS,
     WORDS,
-    AnyEndpoint,
     Setting,
     Step,
 )
@@ -70,12 +63,6 @@ WEIGHTS: Final[dict[str, float]] = {
 """How often a step is of which kind."""
 
 
-ENDPOINTS: Final = (GET, LIST, PUSH, FRONT, REMOVE, MOVE, DELETE, PLAIN, ONE, EVERY, BARE, PAGE, WORDS, ADD)
-"""What answers."""
-TOGETHER: Final = ((LIST, MOVE, GET, PUSH), (LIST, PAGE, PUSH, REMOVE), (LIST, GET, MOVE), (PLAIN, ONE, EVERY, GET))
-"""Some that meet more often where there are no others."""
-
-
 def record(chance: random.Random, *, plain: bool = False) -> dict[str, Any]:
     """What a server says of an entity."""
     made: dict[str, Any] = {"id": chance.choice(PKS)}
@@ -85,21 +72,21 @@ def record(chance: random.Random, *, plain: bool = False) -> dict[str, Any]:
     if not plain and chance.random() < 0.3:
         made["owner"] = {"id": chance.choice(PKS)}
     if not plain and chance.random() < 0.3:
-        made["slug"] = chance.choice(SLUGS)
+        made["slug"] = chance.choice(machine.SLUGS)
     return made
 
 
-def response(chance: random.Random, endpoints: Sequence[AnyEndpoint]) -> tuple[Any, ...]:
+def response(chance: random.Random, endpoints: Sequence[machine.AnyEndpoint]) -> tuple[Any, ...]:
     """An answer: endpoint, arguments, value, how long ago it was asked for."""
     age = chance.choice((0, 0, 0, 5, 30))
-    one, args = record(chance), chance.choice(ARGS)
+    one, args = record(chance), chance.choice(machine.ARGS)
     endpoint = chance.choice(endpoints)
     if endpoint is GET:
         return endpoint, ({"id": one["id"]},), one, age
     if endpoint is ONE:
         one = record(chance, plain=True)
         return endpoint, ({"id": one["id"]},), one, age
-    if endpoint is DELETE:
+    if endpoint is machine.DELETE:
         return endpoint, ({"id": one["id"]},), {"id": one["id"]}, age
     if endpoint is BARE:
         return endpoint, (args,), chance.randrange(4), age
@@ -120,7 +107,7 @@ def response(chance: random.Random, endpoints: Sequence[AnyEndpoint]) -> tuple[A
     return endpoint, (args, {}), one, age
 
 
-def step(chance: random.Random, endpoints: Sequence[AnyEndpoint]) -> Step:
+def step(chance: random.Random, endpoints: Sequence[machine.AnyEndpoint]) -> Step:
     """One step of one of up to three processes."""
     kind = chance.choices([*WEIGHTS], [*WEIGHTS.values()])[0]
     what: Any = None
@@ -130,13 +117,13 @@ def step(chance: random.Random, endpoints: Sequence[AnyEndpoint]) -> Step:
         case "set":
             what = record(chance)
         case "invalidate" | "read":
-            what = chance.choice(READS)
+            what = chance.choice(machine.READS)
         case "error":
-            what = chance.choice(READS), chance.choice((404, 500, None))
+            what = chance.choice(machine.READS), chance.choice((404, 500, None))
         case "invalidate_all" | "expire_all":
             what = chance.choice((GET, LIST, PLAIN, BARE))
         case "find":
-            what = chance.choice(SLUGS)
+            what = chance.choice(machine.SLUGS)
         case "advance":
             what = chance.choice((0, 1, 5, 40))
         case _:
@@ -155,7 +142,7 @@ def history(seed: int) -> tuple[Setting, list[Step]]:
         bound=chance.choice((None, None, 3)),
         tick=chance.choice((10, 10, 1, 0)),
     )
-    endpoints = chance.choice((ENDPOINTS, ENDPOINTS, chance.sample(ENDPOINTS, 4), *TOGETHER))
+    endpoints = chance.choice((ENDPOINTS, ENDPOINTS, chance.sample(ENDPOINTS, 4), *machine.TOGETHER))
     return setting, [step(chance, endpoints) for _ in range(chance.randrange(2, 25))]
 
 

@@ -14,19 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 from tests.storages import PatientStore
 
 from restencil import Entity, RestEndpoint, Storage, Store, ValkeyStorage
-from restencil.base.values import UNDEFINED
-from restencil.cache.actions import (
-    Action,
-    Collect,
-    ExpireAll,
-    Invalidate,
-    InvalidateAll,
-    Meta,
-    Reset,
-    Set,
-    SetError,
-    SetResponse,
-)
+from restencil.base.values import UNDEFINED, Meta
+from restencil.cache import actions
+from restencil.cache.actions import Action, Collect, ExpireAll, Invalidate, Reset, Set, SetError, SetResponse
 from restencil.cache.policy import ExpiryStatus
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Deleting
@@ -87,6 +77,11 @@ EVERY = _endpoint("/directs/all", schema=All(Direct))
 BARE = _endpoint("/bare", schema=None)
 WORDS = _endpoint("/words", schema=None)
 ADD = _endpoint("/words", method="POST", update=lambda new, *args: {WORDS.key(): lambda words: [*(words or ()), new]})
+
+ENDPOINTS = (GET, LIST, PUSH, FRONT, REMOVE, MOVE, DELETE, PLAIN, ONE, EVERY, BARE, PAGE, WORDS, ADD)
+"""What answers."""
+TOGETHER = ((LIST, MOVE, GET, PUSH), (LIST, PAGE, PUSH, REMOVE), (LIST, GET, MOVE), (PLAIN, ONE, EVERY, GET))
+"""Some that meet more often where there are no others."""
 
 PKS = ("1", "2", "3")
 SLUGS = ("x", "y")
@@ -230,7 +225,7 @@ class Acting:
         if kind == "invalidate":
             endpoint, args = what
             return Invalidate(endpoint.key(*args))
-        return InvalidateAll(what.test_key) if kind == "invalidate_all" else ExpireAll(what.test_key)
+        return actions.InvalidateAll(what.test_key) if kind == "invalidate_all" else ExpireAll(what.test_key)
 
 
 class World:

@@ -17,18 +17,7 @@ from tests.storages import PatientStore, sqlite_storage
 
 import restencil
 import restencil.testing
-from restencil import (
-    Api,
-    AsyncController,
-    Auth,
-    Controller,
-    MemoryStorage,
-    RestEndpoint,
-    Schemes,
-    SQLiteStorage,
-    Store,
-    ValkeyStorage,
-)
+from restencil import Api, AsyncController, Auth, Controller, MemoryStorage, RestEndpoint, Schemes, SQLiteStorage, Store
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -39,7 +28,7 @@ def on_disk(**times: Any) -> Any:
 
 def on_a_server(**times: Any) -> Any:
     """A storage on a server that nobody asks."""
-    return ValkeyStorage("valkey://localhost", namespace="test", principal=None, **times)
+    return restencil.ValkeyStorage("valkey://localhost", namespace="test", principal=None, **times)
 
 
 MAKERS = pytest.mark.parametrize("make", [on_disk, on_a_server, MemoryStorage], ids=["sqlite", "valkey", "memory"])

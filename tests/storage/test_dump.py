@@ -10,17 +10,8 @@ import pytest
 from tests.storages import PatientStore
 
 import blog
-from restencil import (
-    Controller,
-    Entity,
-    ExpiryStatus,
-    MemoryStorage,
-    RestEndpoint,
-    StorageError,
-    StorageOff,
-    Store,
-    field,
-)
+import restencil
+from restencil import Controller, Entity, ExpiryStatus, MemoryStorage, RestEndpoint, StorageOff, Store, field
 from restencil.base import json_text
 from restencil.schema import All, Collection, Invalidate
 from restencil.testing import FakeClock, MockServer
@@ -356,7 +347,7 @@ def _with(change: Callable[[Any], object]) -> str:
 )
 def test_dump_what_is_no_dump_says_where(data: bytes | str, text: str) -> None:
     """A StorageError, which is a ValueError: what was found, where, and what was expected."""
-    with pytest.raises(StorageError, match=text):
+    with pytest.raises(restencil.StorageError, match=text):
         Store.load(data)
 
 

@@ -18,16 +18,7 @@ from tests.storage.connections import opened_connections
 from tests.storages import PatientStore, sqlite_storage
 
 import restencil
-from restencil import (
-    Controller,
-    Entity,
-    MemoryStorage,
-    RestEndpoint,
-    SQLiteStorage,
-    StorageDown,
-    Store,
-    create_resource,
-)
+from restencil import Controller, Entity, MemoryStorage, RestEndpoint, SQLiteStorage, StorageDown, Store
 from restencil.schema import Collection
 from restencil.testing import FakeClock
 
@@ -301,7 +292,7 @@ class Draft(Entity, key="PendingDraft"):
     title: str = ""
 
 
-Drafts: Any = create_resource(url_prefix="http://drafts", path="/drafts/:id", schema=Draft, optimistic=True)
+Drafts: Any = restencil.create_resource(url_prefix="http://drafts", path="/drafts/:id", schema=Draft, optimistic=True)
 
 
 def test_pending_change_and_the_body_of_a_rejected_one_are_never_stored(tmp_path: Path) -> None:

@@ -18,17 +18,8 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.storage.servers import ValkeyServer, needs_server
 from tests.storages import PatientStore
 
-from restencil import (
-    AbortController,
-    AbortError,
-    AsyncController,
-    Controller,
-    Entity,
-    ExpiryStatus,
-    MemoryStorage,
-    ResetError,
-    create_resource,
-)
+import restencil
+from restencil import AbortError, AsyncController, Controller, Entity, MemoryStorage, ResetError, create_resource
 from restencil.storage import Changes
 
 
@@ -222,7 +213,7 @@ def test_leases_what_was_invalidated_is_requested_once_by_all(house: House, call
     second.read(house.items.get, id="1")
     first.invalidate(house.items.get, id="1")
     assert first.store.flush()
-    eventually(lambda: second.state(house.items.get, id="1").expiry_status is ExpiryStatus.Invalid)
+    eventually(lambda: second.state(house.items.get, id="1").expiry_status is restencil.ExpiryStatus.Invalid)
     for process in (first, second):
         calls.call(process.read, house.items.get, id="1")
     calls.join()
@@ -368,7 +359,7 @@ def test_leases_waiting_ends_with_a_reset(house: House) -> None:
 
 def test_leases_waiting_ends_with_an_abort(house: House) -> None:
     """Who waits with a signal gets AbortError when that is aborted."""
-    abort = AbortController()
+    abort = restencil.AbortController()
     items: Any = create_resource(path="/items/:id", schema=Item)
     calls, waiting = Calls(), Calls()
     house.asking(calls, items)

@@ -30,26 +30,9 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.storage import machine
 from tests.storage.histories import difference, files, history, server
-from tests.storage.machine import (
-    ADD,
-    EVERY,
-    FRONT,
-    GET,
-    LIST,
-    MOVE,
-    ONE,
-    PAGE,
-    PLAIN,
-    PUSH,
-    REMOVE,
-    WORDS,
-    Expired,
-    Setting,
-    World,
-    found,
-    has_expired,
-)
+from tests.storage.machine import ADD, EVERY, FRONT, GET, LIST, MOVE, ONE, PLAIN, PUSH, WORDS, Expired, Setting, World
 from tests.storage.servers import ValkeyServer, needs_server
 
 from restencil import MemoryStorage
@@ -122,7 +105,7 @@ def test_model_late_change_of_an_index_takes_nothing_from_others() -> None:
     world = after(
         LATER,
         (1, "response", (FRONT, ({}, {}), {"id": "2", "slug": "x"}, 30)),
-        (1, "response", (REMOVE, ({"a": 1}, {}), {"id": "2", "slug": "y"}, 5)),
+        (1, "response", (machine.REMOVE, ({"a": 1}, {}), {"id": "2", "slug": "y"}, 5)),
         (0, "set", {"id": "2", "a": 0, "slug": "x"}),
         (0, "commit", None),
     )
@@ -154,7 +137,7 @@ def test_model_index_is_requested_again_where_a_record_came_as_it_was() -> None:
         (1, "look", None),
     ):
         world.step(place, kind, what)
-    assert [found(process.store, "x") for process in world.processes] == ["1", "1"]
+    assert [machine.found(process.store, "x") for process in world.processes] == ["1", "1"]
     world.close()
 
 
@@ -262,7 +245,7 @@ def test_model_what_waits_shows_in_a_list_that_is_loaded_meanwhile() -> None:
 
 def test_model_page_joins_its_list_as_others_left_it() -> None:
     """The items of a page are in the list for all, also by who never read it; its result may be asked for again."""
-    page: tuple[Any, ...] = PAGE, ({"a": 1, "cursor": 1},), [{"id": "1", "a": 1}], 0
+    page: tuple[Any, ...] = machine.PAGE, ({"a": 1, "cursor": 1},), [{"id": "1", "a": 1}], 0
     listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "2", "a": 1}], 30
     for inline, write_behind in ((True, 0), (True, 5), (False, 5)):
         setting = Setting(write_behind=write_behind, inline=inline)
@@ -325,7 +308,7 @@ class Walker:
                 continue  # a page may have dropped the stored result
             if not times and "/directs/all" in name and [None, 1] in (shown, other):
                 continue  # a server does not know whether it has all of a table
-            if has_expired(self.expired, name, shown, other):
+            if machine.has_expired(self.expired, name, shown, other):
                 continue
             if not self.is_child or (isinstance(shown, list) and shown[1] > 1 and shown[0] != []):
                 return False

@@ -14,20 +14,12 @@ from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, o
 from tests.storage.others import Other
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    ExpiryStatus,
-    MemoryStorage,
-    RestEndpoint,
-    create_resource,
-    schema,
-)
+import restencil
+from restencil import AsyncController, Controller, Entity, ExpiryStatus, MemoryStorage, RestEndpoint, schema
 from restencil.storage import Batch, Outcome
 from restencil.testing import Answer, FakeClock, MockServer
 
-Authors = create_resource(schema=Author, path="/authors/:id")
+Authors = restencil.create_resource(schema=Author, path="/authors/:id")
 
 
 def test_reading_fresh_list_is_read_without_a_request(here: Here) -> None:

@@ -13,17 +13,8 @@ from tests.runtime.users import User as Person
 from tests.runtime.users import Users as People
 from tests.runtime.worlds import World
 
-from restencil import (
-    AbortError,
-    Entity,
-    ExpiryStatus,
-    GCPolicy,
-    ImmortalGCPolicy,
-    RestEndpoint,
-    Store,
-    create_resource,
-    schema,
-)
+import restencil
+from restencil import AbortError, Entity, ExpiryStatus, GCPolicy, RestEndpoint, Store, create_resource, schema
 from restencil.testing import Answer
 
 
@@ -367,7 +358,7 @@ def test_gc_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
 
 
 def test_gc_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> None:
-    for options in ({}, {"gc": ImmortalGCPolicy()}):
+    for options in ({}, {"gc": restencil.ImmortalGCPolicy()}):
         world = UsersWorld(**options)
         world.hold_and_drop(id="1")
         world.clock.advance(1000 * MINUTE)

@@ -15,17 +15,8 @@ from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import AnyEndpoint, Desk, same_error
 
-from restencil import (
-    Controller,
-    Entity,
-    ExpiryStatus,
-    NetworkError,
-    ProcessingError,
-    RestEndpoint,
-    Store,
-    create_resource,
-    schema,
-)
+import restencil
+from restencil import Controller, Entity, ExpiryStatus, ProcessingError, RestEndpoint, Store, create_resource, schema
 from restencil.cache import policy
 from restencil.cache.actions import Invalidate, InvalidateAll
 from restencil.cache.policy import ABSENT, FOUND, NONE, RECORDED, SOFT, USABLE, Decision, Found, Recorded, decide
@@ -49,7 +40,7 @@ Users: Any = create_resource(path="/users/:id", schema=User)
 bare: Any = RestEndpoint(path="/bare/:id?")
 
 ONE = {"id": "1"}
-BROKEN = NetworkError("no", status=503)
+BROKEN = restencil.NetworkError("no", status=503)
 
 
 def fetched(desk: Desk) -> None:

@@ -8,18 +8,8 @@ from typing import Any
 import pytest
 from tests.runtime.clients import Asked, as_json
 
-from restencil import (
-    Api,
-    AsyncController,
-    ClientParam,
-    Controller,
-    Entity,
-    HeaderParam,
-    NetworkError,
-    RestEndpoint,
-    Server,
-    Store,
-)
+import restencil
+from restencil import Api, ClientParam, Controller, Entity, HeaderParam, NetworkError, RestEndpoint, Server, Store
 
 URL = "https://api.shop.test/v1"
 
@@ -55,7 +45,7 @@ class Shop(Controller):
     _api = API
 
 
-class AsyncShop(AsyncController):
+class AsyncShop(restencil.AsyncController):
     _api = API
 
 

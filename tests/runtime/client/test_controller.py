@@ -11,19 +11,8 @@ from tests.runtime.doubles import same_error
 from tests.runtime.users import User, Users
 from tests.runtime.worlds import World, worlds
 
-from restencil import (
-    AbortController,
-    AbortError,
-    AsyncController,
-    Controller,
-    ExpiryStatus,
-    LogoutManager,
-    NetworkError,
-    NetworkManager,
-    RestEndpoint,
-    Store,
-    SubscriptionManager,
-)
+import restencil
+from restencil import AbortError, AsyncController, Controller, ExpiryStatus, NetworkError, NetworkManager, Store
 from restencil.testing import Answer, Fixture, NetworkDown, fill
 
 ANN = {"id": "1", "name": "Ann"}
@@ -91,7 +80,7 @@ def test_controller_failed_fetch_records_its_error_and_raises_it_whatever_the_po
 
 
 def test_controller_aborted_fetch_raises_and_records_nothing(world: World) -> None:
-    abort = AbortController()
+    abort = restencil.AbortController()
     abort.abort("no longer wanted")
     with pytest.raises(AbortError, match="no longer wanted"):
         world.do("fetch", Users.get.extend(signal=abort.signal), id="1")
@@ -214,7 +203,7 @@ def test_controller_manager_sees_every_action_in_order_and_may_answer_a_fetch_it
             return next(action)
 
     spy = Spy()
-    world = make(managers=[spy, NetworkManager(), SubscriptionManager()])
+    world = make(managers=[spy, NetworkManager(), restencil.SubscriptionManager()])
     world.server.on(Users.get, response=ANN, id="1")
     world.do("fetch", Users.get, id="1")
     assert world.do("fetch", Users.get, id="0") == "from the manager"
@@ -223,7 +212,7 @@ def test_controller_manager_sees_every_action_in_order_and_may_answer_a_fetch_it
 
 
 def test_controller_manager_serves_one_controller_at_a_time() -> None:
-    for manager in (NetworkManager(), SubscriptionManager(), LogoutManager()):
+    for manager in (NetworkManager(), restencil.SubscriptionManager(), restencil.LogoutManager()):
         with Controller(managers=[manager]):
             with pytest.raises(RuntimeError, match=f"this {type(manager).__name__} serves another controller"):
                 Controller(managers=[manager])
@@ -260,7 +249,7 @@ def test_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
 
 
 def test_controller_parameters_may_be_called_self_endpoint_or_response(world: World) -> None:
-    search = RestEndpoint(path="/search", schema=[User])
+    search = restencil.RestEndpoint(path="/search", schema=[User])
     world.server.on(search, response=[ANN], self="a", endpoint="b", response_="c")
     bound = world.controller.bind(search)
     assert world.clock.run(lambda: bound(self="a", endpoint="b", response_="c"))[0].name == "Ann"
@@ -303,7 +292,7 @@ def test_controller_fill_puts_fixtures_into_a_store_without_a_request(world: Wor
 def test_controller_explain_reports_no_time_for_what_was_never_fetched_or_was_expired() -> None:
     """An `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
     with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
-        endpoint: Any = RestEndpoint(path="/never/:id", schema=User)
+        endpoint: Any = restencil.RestEndpoint(path="/never/:id", schema=User)
         assert "so it counts as stale" in str(controller.explain(endpoint, {"id": "1"}))
         controller.set_response(endpoint, {"id": "1"}, {"id": "1"})
         controller.expire_all(endpoint)

@@ -12,18 +12,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.worlds import client_of, opened, running
 
 import restencil
-from restencil import (
-    Api,
-    AsyncController,
-    Auth,
-    Controller,
-    Endpoint,
-    Entity,
-    NetworkError,
-    RestEndpoint,
-    Store,
-    create_resource,
-)
+from restencil import Api, AsyncController, Auth, Controller, Endpoint, Entity, RestEndpoint, Store, create_resource
 
 PREFIX = "https://api.blog.example/v1"
 
@@ -119,7 +108,7 @@ def test_controller_client_401_of_a_request_without_its_credential_is_reported(a
 
         client: Any = server.of(asynchronous)
         blog: Any = (AsyncBlog if asynchronous else Blog)(client=client, token=token)
-        with pytest.raises(NetworkError) as caught, running(blog) as run:
+        with pytest.raises(restencil.NetworkError) as caught, running(blog) as run:
             run(blog.users.get(id="1"))
         assert caught.value.status == status
         return str(caught.value)

@@ -12,15 +12,8 @@ import pytest
 from tests.runtime.users import User, Users
 from tests.runtime.worlds import World, worlds
 
-from restencil import (
-    AsyncController,
-    Controller,
-    InvalidDataError,
-    NetworkError,
-    NetworkManager,
-    PollingSubscription,
-    SubscriptionManager,
-)
+import restencil
+from restencil import AsyncController, Controller, InvalidDataError, NetworkError, NetworkManager, SubscriptionManager
 from restencil.cache.actions import Subscribe
 from restencil.cache.request import Request
 from restencil.testing import Answer, FakeClock, MockServer
@@ -326,4 +319,4 @@ def test_polling_unsubscribing_something_unknown_is_logged(
 
 def test_polling_subscription_needs_a_frequency(clock: FakeClock) -> None:
     with Controller(clock.store()) as controller, pytest.raises(ValueError, match="has no poll_frequency"):
-        PollingSubscription(Subscribe(Request(Users.get, Users.get.rules, (), "k")), controller, Network())
+        restencil.PollingSubscription(Subscribe(Request(Users.get, Users.get.rules, (), "k")), controller, Network())

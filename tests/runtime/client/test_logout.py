@@ -13,18 +13,11 @@ from tests.patience import eventually_async
 from tests.runtime.users import User
 from tests.runtime.worlds import World
 
-from restencil import (
-    AsyncController,
-    Controller,
-    LogoutManager,
-    NetworkError,
-    NetworkManager,
-    SubscriptionManager,
-    create_resource,
-)
+import restencil
+from restencil import AsyncController, Controller, LogoutManager, NetworkError, NetworkManager, SubscriptionManager
 from restencil.testing import Answer
 
-Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
+Users: Any = restencil.create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
 
 
 class LogoutWorld(World):

@@ -15,17 +15,8 @@ import pytest
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import World, answered_by, worlds
 
-from restencil import (
-    AbortError,
-    AsyncController,
-    Controller,
-    Entity,
-    PreconditionFailedError,
-    RestEndpoint,
-    Retries,
-    TimeoutExceededError,
-    create_resource,
-)
+import restencil
+from restencil import AbortError, AsyncController, Controller, Entity, PreconditionFailedError, RestEndpoint, Retries
 from restencil.testing import Answer, FakeClock
 
 
@@ -37,7 +28,7 @@ class Page(Entity, key="WikiPage"):
 
 def resource(concurrency: Any = "etag", url: str = "http://mock", **options: Any) -> Any:
     """The pages of a wiki."""
-    return create_resource(
+    return restencil.create_resource(
         url_prefix=url, path="/pages/:id", schema=Page, concurrency=concurrency, optimistic=True, **options
     )
 
@@ -368,7 +359,9 @@ def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool, wiki: 
         world.server.respond = respond
         world.do("fetch", Pages.get, ONE)
         first = world.begin("fetch", Pages.partial_update, ONE, {"text": "a"})
-        with pytest.raises(TimeoutExceededError, match=r"within 1000 ms \(it waited for .* entity, and was not sent\)"):
+        with pytest.raises(
+            restencil.TimeoutExceededError, match=r"within 1000 ms \(it waited for .* entity, and was not sent\)"
+        ):
             world.do("fetch", Pages.partial_update.extend(timeout="1s"), ONE, {"tag": "b"})
         world.clock.advance(5_000)
         assert first.result().text == "a"

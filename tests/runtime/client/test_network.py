@@ -17,25 +17,13 @@ from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually, eventually_async
 from tests.runtime.users import User
 
-from restencil import (
-    AbortController,
-    AbortError,
-    AsyncController,
-    Controller,
-    Manager,
-    NetworkError,
-    NetworkManager,
-    ResetError,
-    RestEndpoint,
-    Retries,
-    Store,
-    create_resource,
-)
+import restencil
+from restencil import AbortError, AsyncController, Controller, NetworkError, RestEndpoint, Retries, Store
 from restencil.cache.actions import SetResponse
 from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
-Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
+Users: Any = restencil.create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
 ANN = {"id": "1", "name": "Ann"}
 
 
@@ -227,7 +215,7 @@ def test_network_hundreds_of_cancelled_reads_leave_the_pool_usable_and_nothing_p
 def test_network_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not() -> None:
     async def main() -> None:
         gate = Gate()
-        joined, own = AbortController(), AbortController()
+        joined, own = restencil.AbortController(), restencil.AbortController()
         async with AsyncController(client=gate.async_client()) as controller:
             first = asyncio.create_task(controller.fetch(Users.get.extend(signal=own.signal), id="1"))
             await eventually_async(lambda: gate.count == 1)
@@ -276,7 +264,7 @@ def test_network_reset_lets_a_blocked_thread_go_before_its_response_comes() -> N
         read = pool.submit(controller.read, Users.get, id="1")
         eventually(lambda: gate.count == 1)
         controller.reset_entire_store()
-        with pytest.raises(ResetError):
+        with pytest.raises(restencil.ResetError):
             read.result(timeout=PATIENCE)
         gate.open.set()
         eventually(lambda: controller.store.in_flight.by_id == {})
@@ -293,7 +281,7 @@ def test_network_response_set_during_a_reset_gives_a_value_to_the_fetch_that_it_
             assert ended.wait(PATIENCE)
         return httpx.Response(200, json=ANN)
 
-    class Slow(Manager):
+    class Slow(restencil.Manager):
         """Lets a fetch of the same key begin and end before a response that is set by hand is stored."""
 
         def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
@@ -305,7 +293,7 @@ def test_network_response_set_during_a_reset_gives_a_value_to_the_fetch_that_it_
         remove()
         controller.set_response(Users.get, {"id": "1", "name": "by hand"}, id="1")
 
-    client, managers = httpx.Client(transport=httpx.MockTransport(answer)), [NetworkManager(), Slow()]
+    client, managers = httpx.Client(transport=httpx.MockTransport(answer)), [restencil.NetworkManager(), Slow()]
     with Controller(client=client, managers=managers) as controller, ThreadPoolExecutor(1) as pool:
         fetched = pool.submit(controller.fetch, Users.get, id="1")
         assert sent.wait(PATIENCE)
@@ -478,7 +466,7 @@ def test_network_budget_bounds_retries_to_a_share_of_the_requests() -> None:
 
 def test_network_signal_ends_the_waiting_for_a_retry() -> None:
     flaky = Flaky(503)
-    abort = AbortController()
+    abort = restencil.AbortController()
     controller = flaky.controller(asynchronous=True, retries=steady(base_delay=60_000, max_delay=60_000))
     task = flaky.clock.start(lambda: controller.fetch(Users.get.extend(signal=abort.signal), id="1"))
     flaky.clock.advance(1000)

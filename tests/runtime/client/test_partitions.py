@@ -15,18 +15,9 @@ from tests.patience import eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import article, as_json, echoing, opened
 
+import restencil
 from blog import Article, Blog
-from restencil import (
-    Api,
-    Auth,
-    GCPolicy,
-    LogoutManager,
-    Manager,
-    NetworkError,
-    NetworkManager,
-    Store,
-    SubscriptionManager,
-)
+from restencil import Api, Auth, GCPolicy, LogoutManager, Manager, NetworkError, NetworkManager, Store
 from restencil.testing import FakeClock, MockServer
 
 GERMAN: dict[str, Any] = {"headers": {"Accept-Language": "de"}}
@@ -215,7 +206,7 @@ def test_partitions_logout_is_of_its_partition_or_of_all() -> None:
         return as_json({}, status=401) if request.headers["access-token"] in refused else by_token(request)
 
     def managers() -> list[Manager]:
-        return [LogoutManager(), NetworkManager(), SubscriptionManager()]
+        return [LogoutManager(), NetworkManager(), restencil.SubscriptionManager()]
 
     with Server(answer) as server, Blog(token="own", url_prefix=server.url, managers=managers) as news:
         ann, bob = news.with_options(token="ann"), news.with_options(token="bob")

@@ -20,21 +20,7 @@ from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import running
 
 import restencil
-from restencil import (
-    Api,
-    AsyncController,
-    Auth,
-    Controller,
-    Endpoint,
-    Entity,
-    NetworkError,
-    NotFoundError,
-    RestEndpoint,
-    Retries,
-    StreamedResponse,
-    create_resource,
-    schema,
-)
+from restencil import Api, Auth, Controller, Endpoint, Entity, NetworkError, RestEndpoint, Retries, schema
 
 pytestmark = pytest.mark.network
 
@@ -70,7 +56,7 @@ def server() -> Iterator[Server]:
 
 
 def resource(url: str) -> Any:
-    return create_resource(
+    return restencil.create_resource(
         url_prefix=url, path="/users/:id", schema=User, pagination_field="page", Collection=schema.Collection
     )
 
@@ -79,7 +65,7 @@ class World:
     """A controller of one kind, whose calls give their values in both."""
 
     def __init__(self, asynchronous: bool, **options: Any) -> None:
-        self._kind: Any = AsyncController if asynchronous else Controller
+        self._kind: Any = restencil.AsyncController if asynchronous else Controller
         self._asynchronous = asynchronous
         self._options = options
 
@@ -171,7 +157,7 @@ def test_responses_stream_is_handed_over_unread(server: Server, asynchronous: bo
             return found, stream.read()
 
     found, content = World(asynchronous).run(read)
-    assert isinstance(found.value, StreamedResponse) and content == b"hi"
+    assert isinstance(found.value, restencil.StreamedResponse) and content == b"hi"
     assert found.http is found.value.response and found.status == 200
 
 
@@ -285,7 +271,7 @@ def test_responses_request_is_neither_stored_nor_shared(server: Server, asynchro
 
 def test_responses_request_fails_as_all_do(server: Server, asynchronous: bool) -> None:
     """With the error of its status; retried where it may be."""
-    with pytest.raises(NotFoundError, match=f"GET {server.url}/none: 404 Status: none") as caught:
+    with pytest.raises(restencil.NotFoundError, match=f"GET {server.url}/none: 404 Status: none") as caught:
         World(asynchronous, base_url=server.url).run(asking("GET", "/none"))
     assert caught.value.data == {"detail": "none"}
     for method, expected in (("PUT", 3), ("POST", 1)):

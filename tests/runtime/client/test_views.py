@@ -13,20 +13,9 @@ from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import article, as_json, echoing, opened
 
+import restencil
 from blog import Articles, AsyncBlog, Blog
-from restencil import (
-    Api,
-    Controller,
-    Endpoint,
-    Entity,
-    NetworkError,
-    NetworkManager,
-    RestEndpoint,
-    Retries,
-    Timeout,
-    TimeoutExceededError,
-    create_resource,
-)
+from restencil import Api, Controller, Endpoint, Entity, NetworkManager, RestEndpoint, Retries, Timeout, create_resource
 
 OPTIONS: list[dict[str, Any]] = [
     {"headers": {"Accept-Language": "de"}},
@@ -305,11 +294,11 @@ def test_views_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> 
         eager = news.with_options(retries=Retries(5, base_delay=1, jitter=0))
         assert run(eager.articles.get.fetch(id=1)).id == 1
         assert len(server.arrived) == 3
-        with pytest.raises(NetworkError, match="503"):
+        with pytest.raises(restencil.NetworkError, match="503"):
             run(news.with_options(retries=0).articles.get.fetch(id=1))
         assert len(server.arrived) == 4
         quick = news.with_options(timeout=120, retries=0)
-        with pytest.raises(TimeoutExceededError, match="within 120 ms"):
+        with pytest.raises(restencil.TimeoutExceededError, match="within 120 ms"):
             run(quick.articles.get.fetch(id=2))
         endless = quick.with_options(timeout=math.inf)
         assert endless is not quick and "timeout" in repr(endless)

@@ -8,17 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+import restencil
 from blog import AsyncBlog, Blog
-from restencil import (
-    AsyncController,
-    Controller,
-    Endpoint,
-    Manager,
-    NetworkManager,
-    RestEndpoint,
-    SubscriptionManager,
-    schema,
-)
+from restencil import AsyncController, Controller, Endpoint, Manager, NetworkManager, RestEndpoint, schema
 
 CLIENTS = pytest.mark.parametrize("client", [Blog(), AsyncBlog()], ids=["sync", "async"])
 
@@ -97,7 +89,7 @@ def test_documentation_strings_client_shows_its_resources_and_its_operations(kin
 
 def test_documentation_strings_client_reports_its_managers_and_its_retries() -> None:
     """A view tells its own retries."""
-    managers = (NetworkManager(), SubscriptionManager())
+    managers = (NetworkManager(), restencil.SubscriptionManager())
     with Controller(managers=managers, retries=2) as controller:
         assert (controller.managers, controller.retries) == (managers, 2)
         assert controller.with_options(retries=0).retries == 0

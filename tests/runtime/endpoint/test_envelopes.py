@@ -13,17 +13,8 @@ from tests.libraries import httpx
 from tests.runtime.clients import Asked
 from tests.runtime.worlds import controller_of, listed, running
 
-from restencil import (
-    Controller,
-    Entity,
-    ProcessingError,
-    Resource,
-    RestEndpoint,
-    create_resource,
-    rest,
-    rest_list,
-    schema,
-)
+import restencil
+from restencil import Controller, Entity, ProcessingError, Resource, RestEndpoint, create_resource, rest, schema
 
 ROOT = "https://news.example"
 
@@ -41,7 +32,7 @@ class Articles(Resource[Any], path="/articles/:id", schema=Article, url_prefix=R
     @rest()
     def get(self, *, id: int) -> Any: ...
 
-    @rest_list()
+    @restencil.rest_list()
     def get_list(self, *, title: str | None = None) -> Any: ...
 
     @rest()

@@ -10,16 +10,8 @@ import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
 
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    HookScopeError,
-    RestEndpoint,
-    create_resource,
-    hook_scope,
-    hookify_resource,
-)
+import restencil
+from restencil import AsyncController, Controller, Entity, HookScopeError, RestEndpoint, create_resource, hook_scope
 
 pytestmark = pytest.mark.network
 
@@ -152,7 +144,7 @@ def test_fast_paths_every_overridden_hook_is_called(call: Call, name: str, subcl
 
 def test_fast_paths_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asynchronous: bool) -> None:
     """As for those of the request: `update` is a hook, too."""
-    hooked: Any = hookify_resource(create_resource(path="/users/:id", schema=User), dict)
+    hooked: Any = restencil.hookify_resource(create_resource(path="/users/:id", schema=User), dict)
     errors: list[BaseException] = []
 
     def update(result: Any, *args: Any) -> dict[str, Any]:

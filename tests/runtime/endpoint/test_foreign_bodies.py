@@ -19,20 +19,8 @@ from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import client_of, controller_of, running
 
-from restencil import (
-    Controller,
-    Entity,
-    Form,
-    MissingFieldError,
-    Multipart,
-    Record,
-    Resource,
-    RestEndpoint,
-    field,
-    foreign_key,
-    rest,
-    schema,
-)
+import restencil
+from restencil import Controller, Entity, MissingFieldError, Record, RestEndpoint, field, foreign_key, rest, schema
 from restencil.endpoint.bodies import is_wire_form
 from restencil.endpoint.typing import ControllerType
 
@@ -171,7 +159,7 @@ def test_foreign_bodies_forms_and_files_come_from_such_instances_too() -> None:
 
     assert sent(DataDraft("T", MORNING), body_format="form") == b"title=T&createdAt=2026-11-22T07%3A30%3A00Z"
     assert b'filename="' in sent(Upload(name="n", file=b"\x00\xff"), schema=None, body_format="multipart")
-    assert isinstance(Form({}), dict) is isinstance(Multipart({}), dict)
+    assert isinstance(restencil.Form({}), dict) is isinstance(restencil.Multipart({}), dict)
 
 
 def test_foreign_bodies_stream_that_is_such_an_instance_is_sent_as_it_is() -> None:
@@ -350,7 +338,7 @@ class Task(Entity):
     title: str = ""
 
 
-class Tasks(Resource[ControllerType], path="/tasks/:id", schema=Task, strict=True, body=Task):
+class Tasks(restencil.Resource[ControllerType], path="/tasks/:id", schema=Task, strict=True, body=Task):
     @rest(method="PUT", path="/tasks/:id")
     def update(self, *, id: int, body: Any) -> Task:
         raise NotImplementedError

@@ -12,21 +12,8 @@ from typing import Any, cast
 import pytest
 from tests.patience import PATIENCE
 
-from restencil import (
-    AbortOptimistic,
-    Controller,
-    ControllerType,
-    Entity,
-    HeaderParam,
-    ListEndpoint,
-    Resource,
-    RestEndpoint,
-    create_resource,
-    push_of,
-    rest,
-    rest_list,
-    schema,
-)
+import restencil
+from restencil import ControllerType, Entity, Resource, RestEndpoint, create_resource, rest, rest_list, schema
 from restencil.endpoint.resource import endpoints_of
 
 
@@ -72,7 +59,7 @@ class Articles(
         """Get some."""
         raise NotImplementedError
 
-    create = push_of(get_list)
+    create = restencil.push_of(get_list)
 
     @rest()
     def update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Article:
@@ -111,7 +98,7 @@ Made: Any = create_resource(
 class Snapshot:
     """The part of a store's snapshot that optimistic payloads use."""
 
-    abort = AbortOptimistic()
+    abort = restencil.AbortOptimistic()
 
     def __init__(self, found: Any = None) -> None:
         self._found = found
@@ -247,7 +234,7 @@ def test_resource_endpoint_shows_the_signature_and_docstring_it_was_declared_wit
     assert str(inspect.signature(Articles.get)) == "(*, user: 'str', id: 'int | str') -> 'Article'"
     assert str(inspect.signature(Articles.get_list.push)) == "(*, user: 'str', body: 'dict[str, Any]') -> 'Article'"
     assert Articles.get.__doc__ == "Get one."
-    assert isinstance(Articles.get_list, ListEndpoint)
+    assert isinstance(Articles.get_list, restencil.ListEndpoint)
 
 
 def test_resource_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
@@ -403,7 +390,7 @@ def test_resource_declared_endpoint_works_outside_of_a_resource() -> None:
 
 def test_bound_resource_says_what_it_is_and_whose() -> None:
     """In a notebook, say."""
-    with Controller() as controller:
+    with restencil.Controller() as controller:
         assert repr(Articles(controller)) == "<Articles of <Controller open>>"
 
 
@@ -451,7 +438,7 @@ def test_resource_what_a_member_declares_answers_its_first_call_too() -> None:
     """A key with declared headers, and hooks given as options, before anything else was asked of the member."""
 
     class Notes(Resource[ControllerType], path="/notes/:id", schema=Article):
-        @rest(header_params={"scope": HeaderParam("X-Scope")})
+        @rest(header_params={"scope": restencil.HeaderParam("X-Scope")})
         def get(self, *, id: int, scope: str) -> Article:
             raise NotImplementedError
 
@@ -490,7 +477,7 @@ class Strict(Resource, path="/g/:group/things/:id", schema=User, strict=True):
 
 def test_resource_unknown_keyword_is_reported_with_what_looks_like_it() -> None:
     """As Python does it, before any request; in reads, in keys, and in what is derived."""
-    with Controller() as controller:
+    with restencil.Controller() as controller:
         things: Any = Strict(controller)
         with pytest.raises(TypeError, match="endpoint 'User.get_list' has no keyword 'don'; did you mean 'done'?"):
             things.get_list(group="a", don=True)

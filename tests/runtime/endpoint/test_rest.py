@@ -19,17 +19,8 @@ import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json, as_text
 
-from restencil import (
-    Endpoint,
-    Entity,
-    Form,
-    Multipart,
-    RestEndpoint,
-    UnexpectedContentError,
-    field,
-    lazy_function,
-    schema,
-)
+import restencil
+from restencil import Endpoint, Entity, Form, Multipart, RestEndpoint, field, lazy_function, schema
 
 
 class Article(Entity):
@@ -385,7 +376,7 @@ def test_rest_text_is_decoded_by_its_charset() -> None:
 )
 def test_rest_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
     """Status 404, the answer attached, a message of its own for each kind."""
-    with pytest.raises(UnexpectedContentError) as caught:
+    with pytest.raises(restencil.UnexpectedContentError) as caught:
         call(response, schema=Article)
     start = "GET http://case.test/a: 200 OK: endpoint 'a.get' has a schema and expected JSON, but "
     assert str(caught.value) == start + message

@@ -12,17 +12,8 @@ from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import client_of, controller_of, running
 
-from restencil import (
-    ConnectionFailedError,
-    Entity,
-    NetworkError,
-    ParseError,
-    ProcessingError,
-    RestencilError,
-    RestEndpoint,
-    Retries,
-    UnexpectedContentError,
-)
+import restencil
+from restencil import Entity, NetworkError, ParseError, ProcessingError, RestEndpoint, Retries, UnexpectedContentError
 
 
 class Thing(Entity, key="Thing"):
@@ -204,7 +195,7 @@ def test_malformed_responses_what_odd_answers_raise_is_an_error_of_this_library(
                     value = run(controller.fetch(endpoints[seed % len(endpoints)]))
                     if hasattr(value, "iter_lines"):
                         run(lines_of(value, asynchronous))
-                except RestencilError:
+                except restencil.RestencilError:
                     pass
                 except Exception as error:
                     odd[seed] = f"{type(error).__name__}: {error}"
@@ -248,7 +239,7 @@ def asked(url: str, asynchronous: bool) -> None:
             assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
-LOST = (ConnectionFailedError, 500, "connection failed")
+LOST = (restencil.ConnectionFailedError, 500, "connection failed")
 CHUNK = f'HTTP/1.1 200 OK\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n20\r\n{{"id": "1"'.encode()
 GZIP = f"{JSON}Content-Encoding: gzip\r\n"
 

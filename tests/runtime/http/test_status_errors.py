@@ -18,21 +18,7 @@ from tests.runtime.servers import Reply, Server
 from tests.runtime.worlds import controller_of, running
 
 import restencil
-from restencil import (
-    AsyncController,
-    ConnectionFailedError,
-    Controller,
-    Entity,
-    NetworkError,
-    NotFoundError,
-    ParseError,
-    RestEndpoint,
-    Retries,
-    ServerError,
-    StatusError,
-    TimeoutExceededError,
-    UnexpectedContentError,
-)
+from restencil import ConnectionFailedError, NetworkError, RestEndpoint, Retries, StatusError, TimeoutExceededError
 from restencil.base.errors import EndlessRedirectError
 
 pytestmark = pytest.mark.network
@@ -51,7 +37,7 @@ CLASSES = {
 }
 
 
-class User(Entity, key="User"):
+class User(restencil.Entity, key="User"):
     id: str = ""
 
 
@@ -95,11 +81,11 @@ def test_status_errors_each_status_has_its_class(asynchronous: bool) -> None:
 
 def test_status_errors_what_is_no_refusal_is_no_status_error() -> None:
     """No connection, no answer in time, and answers that cannot be used."""
-    for kind in (ConnectionFailedError, TimeoutExceededError, ParseError, UnexpectedContentError):
+    for kind in (ConnectionFailedError, TimeoutExceededError, restencil.ParseError, restencil.UnexpectedContentError):
         assert issubclass(kind, NetworkError) and not issubclass(kind, StatusError)
-    assert type(refusal(as_text("{", "application/json"))) is ParseError
+    assert type(refusal(as_text("{", "application/json"))) is restencil.ParseError
     assert str(refusal(as_text("", "application/json"))).endswith(": the response is empty; expected JSON")
-    assert type(refusal(as_text("x"), schema=[User])) is UnexpectedContentError
+    assert type(refusal(as_text("x"), schema=[User])) is restencil.UnexpectedContentError
 
 
 @pytest.mark.parametrize(
@@ -196,7 +182,7 @@ def test_status_errors_without_a_response_a_message_says_why(asynchronous: bool)
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
         deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        kind: Any = AsyncController if asynchronous else Controller
+        kind: Any = restencil.AsyncController if asynchronous else restencil.Controller
         error = fetched(kind(base_url=url, retries=Retries(1, base_delay=0)), RestEndpoint(path="/a"))
     assert type(error) is ConnectionFailedError
     assert str(error).startswith(f"GET {url}/a: connection failed: ") and str(error).endswith(" (2 attempts)")
@@ -327,14 +313,14 @@ class Failing:
 @pytest.mark.parametrize(
     ("error", "calls"),
     [
-        (ServerError("down", status=503), 3),
+        (restencil.ServerError("down", status=503), 3),
         (StatusError("wait", status=408), 3),
         (StatusError("no", status=501), 1),
-        (NotFoundError("no", status=404), 1),
+        (restencil.NotFoundError("no", status=404), 1),
         (ConnectionFailedError("down"), 3),
         (TimeoutExceededError("late"), 3),
         (EndlessRedirectError("round and round"), 1),
-        (ParseError("no JSON", status=503), 1),
+        (restencil.ParseError("no JSON", status=503), 1),
         (NetworkError("too large"), 1),
         (NetworkError("mine", status=503), 1),
     ],
@@ -343,7 +329,7 @@ class Failing:
 def test_status_errors_retries_go_by_the_class(error: NetworkError, calls: int) -> None:
     """A refusal by its status, no connection always, everything else never."""
     failing = Failing(error)
-    controller = Controller(retries=Retries(2, base_delay=0))
+    controller = restencil.Controller(retries=Retries(2, base_delay=0))
     raised = fetched(controller, RestEndpoint(path="/a", fetch=failing.fetch))
     assert (failing.calls, raised.attempts) == (calls, calls)
 
@@ -364,14 +350,14 @@ def test_status_errors_endless_redirects_are_never_retried(asynchronous: bool) -
 def test_status_errors_body_over_the_limit_is_not_requested_again() -> None:
     """The server would answer with it a second time."""
     asked = Asked(as_json([1, 2, 3]))
-    controller = Controller(client=asked.sync, max_response_bytes=2, retries=Retries(3, base_delay=0))
+    controller = restencil.Controller(client=asked.sync, max_response_bytes=2, retries=Retries(3, base_delay=0))
     assert fetched(controller, RestEndpoint(path="/a")).attempts == 1 and len(asked.requests) == 1
 
 
 def test_status_errors_error_of_your_own_may_say_when_to_come_again() -> None:
     """Its `retry_after` counts as that of an answer."""
     retries = Retries(1, base_delay=0, budget=None)
-    assert retries.delay(0, ServerError("down", status=503, retry_after=700.0), 0) == 700
+    assert retries.delay(0, restencil.ServerError("down", status=503, retry_after=700.0), 0) == 700
 
 
 # -- streams ---------------------------------------------------------------------------------------------------------

@@ -17,20 +17,8 @@ from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import client_of, running
 
-from restencil import (
-    AbortController,
-    AbortError,
-    Api,
-    ConnectionFailedError,
-    Controller,
-    Entity,
-    Multipart,
-    NetworkError,
-    RestEndpoint,
-    StatusError,
-    TimeoutExceededError,
-    create_resource,
-)
+import restencil
+from restencil import AbortController, AbortError, Api, Controller, Entity, NetworkError, RestEndpoint, StatusError
 from restencil.http.library import library_named
 from restencil.http.mock_clients import Request, Response, answering_async_client, answering_client
 from restencil.http.transport import AsyncTransport, SyncTransport
@@ -144,7 +132,7 @@ def test_transport_redirect_with_body_stays_at_its_origin(status: int, asynchron
             called(endpoint, asynchronous, {}, {"a": 1})
         assert (caught.value.status, other.arrived) == (status, [])
         with pytest.raises(StatusError, match=re.escape(said)):
-            called(endpoint, asynchronous, {}, Multipart({"file": b"in a file"}))
+            called(endpoint, asynchronous, {}, restencil.Multipart({"file": b"in a file"}))
         assert other.arrived == []
 
 
@@ -181,7 +169,7 @@ def test_transport_redirects_of_an_api_and_a_resource() -> None:
         with Open() as allowed:
             assert allowed.request("POST", "/from", body={"a": 1}).value == {}
         given: dict[str, Any] = {"cross_origin_body": True}
-        things: Any = create_resource(path="/from/:id", schema=Thing, redirects=given)
+        things: Any = restencil.create_resource(path="/from/:id", schema=Thing, redirects=given)
         assert things.update.redirects == things.create.redirects == given
 
 
@@ -513,9 +501,11 @@ def test_transport_function_can_answer_a_client() -> None:
     with answering_client(library, answer, "http://h.test") as client:
         endpoint = RestEndpoint(path="/a", method="PUT", request_init=init, client=client)
         assert endpoint({}, b"b") == ["PUT", "1", "b"]
-        with pytest.raises(ConnectionFailedError, match="PUT http://h.test/down: connection failed: down"):
+        with pytest.raises(restencil.ConnectionFailedError, match="PUT http://h.test/down: connection failed: down"):
             endpoint.extend(path="/down")({}, b"")
-        with pytest.raises(TimeoutExceededError, match=r"PUT http://h.test/slow: no response within 5000 ms \(read\)$"):
+        with pytest.raises(
+            restencil.TimeoutExceededError, match=r"PUT http://h.test/slow: no response within 5000 ms \(read\)$"
+        ):
             endpoint.extend(path="/slow")({}, b"")
     for function in (answer, later):
         opened = answering_async_client(library, function, "http://h.test")

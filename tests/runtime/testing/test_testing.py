@@ -15,16 +15,8 @@ import pytest
 from tests.patience import PATIENCE
 from tests.runtime.users import Users
 
-from restencil import (
-    AbortController,
-    AbortError,
-    AsyncController,
-    Controller,
-    Entity,
-    NetworkError,
-    ProcessingError,
-    create_resource,
-)
+import restencil
+from restencil import AbortError, AsyncController, Controller, Entity, NetworkError, ProcessingError, create_resource
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown
 
 
@@ -236,7 +228,7 @@ def test_testing_request_that_can_be_aborted_is_in_virtual_time_as_well(clock: F
         controller = AsyncController(clock.store(), client=server.async_client(), base_url="http://mock")
     else:
         controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
-    abort = AbortController()
+    abort = restencil.AbortController()
     get = Users.get.extend(signal=abort.signal)
     assert clock.run(lambda: controller.read(get, id="1")).name == "Ann"
     assert clock() == 1050
