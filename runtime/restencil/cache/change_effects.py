@@ -39,6 +39,7 @@ def changed(tx: Transaction) -> None:
     """Mark what a mutation makes stale whose response was written."""
     effects = _Effects(tx)
     effects.mark_expired()
+    effects.note_changes()
     if effects.marks_changes:
         effects.of_response(tx.followed)
         effects.mark_values()
@@ -49,6 +50,8 @@ def failed(tx: Transaction, status: int | None) -> None:
     effects = _Effects(tx)
     if status is None:
         effects.mark_expired()
+    if status is None or status in _GONE:
+        effects.note_changes()
     if effects.marks_changes and (status is None or status in _GONE):
         if status is None or not named_cells(tx):  # a creation that conflicts shows that there is a record more
             effects.of_nothing(is_certain=False)
@@ -61,6 +64,7 @@ def unread(tx: Transaction) -> None:
     """Mark what a successful mutation makes stale whose response could not be read."""
     effects = _Effects(tx)
     effects.mark_expired()
+    effects.note_changes()
     if effects.marks_changes:
         effects.of_nothing(is_certain=True)
         effects.mark_values()
@@ -79,6 +83,7 @@ def elsewhere(tx: Transaction) -> None:
     """Mark what a mutation makes stale in another store: all data that it touched, as if the response was empty."""
     effects = _Effects(tx)
     effects.mark_expired()
+    effects.note_changes()
     if effects.marks_changes:
         effects.of_nothing(is_certain=False)
         effects.mark_values()
@@ -99,6 +104,17 @@ def named_cells(tx: Transaction) -> list[EntityPath]:
 def tables_changed(rules: Rules) -> tuple[str, ...]:
     """Return the entities that requests of an endpoint change: those of its response, or else of its resource."""
     return rules.tables or rules.item_tables
+
+
+def entities_changed(rules: Rules) -> set[str]:
+    """Return the entities whose records requests of an endpoint may change or delete.
+
+    None for a creation: items that it adds to a list only move others to later pages. Endpoints that are written by
+    hand may change any, although they set no other marks.
+    """
+    is_creation = rules.schema is not None and rules.schema.is_creation
+    changes_nothing = rules.strict and not rules.mutation.marks_changes
+    return set() if is_creation or changes_nothing else {*rules.tables, *rules.item_tables}
 
 
 def _moved(listing: ListBinding, before: Mapping[str, object], now: Mapping[str, object]) -> bool:
@@ -148,6 +164,17 @@ class _Effects:
         places, tables = siblings.expired_reads(request.args, others, request.locator)
         self._stale.reads |= places
         self._stale.tables |= tables
+        self._stale.changes |= tables
+
+    def note_changes(self) -> None:
+        """Note the entities whose records may have been changed or deleted; a creation may replace one."""
+        writer, entities = self._writer, entities_changed(self._request.rules)
+        written = writer.change.entities
+        if entities:
+            self._stale.changes.update(entities, (table for table in written if not is_collection(table)))
+        for table in self.tables:
+            if any(writer.record_before(table, pk) is not None for pk in written.get(table, ())):
+                self._stale.changes.add(table)
 
     def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         may_be_new = self._writer.record_before(*cell) is None

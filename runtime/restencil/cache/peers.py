@@ -15,12 +15,9 @@ from ..base.logs import logger
 from .actions import PeerMutated, Reset, SetError, SetResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from threading import RLock
 
     from .actions import Action
-    from .entity_events import EntityEvents
-    from .staleness import EntityPath
     from .store_state import RequestsInFlight
 
 
@@ -33,10 +30,6 @@ class PeerHost(Protocol):
     @property
     def in_flight(self) -> RequestsInFlight:
         """The requests in flight."""
-        ...
-
-    def events_of(self, cells: Iterable[EntityPath], /) -> dict[EntityPath, EntityEvents]:
-        """Return what is stored of each of these entities, and what happened to it."""
         ...
 
     def apply(self, action: Action, /) -> Any:

@@ -67,6 +67,8 @@ class StaleSet:
         self.event = event
         self.cells: set[EntityPath] = set()
         """Records, and memberships of lists."""
+        self.changes: set[str] = set()
+        """Entities with records that may have been changed or deleted: items of lists moved. Nothing is stale by it."""
         self.deletions: set[str] = set()
         """Entities with deleted records: no earlier reference is to a new record with their key."""
         self.evicted: set[EntityPath] = set()
@@ -116,13 +118,16 @@ class StaleSet:
         """Add the data that another event at the same time makes stale."""
         for name in _KINDS:
             getattr(self, name).update(getattr(other, name))
+        self.changes.update(other.changes)
         self.spared.update(other.spared)
         self.spared_lists.update(other.spared_lists)
         self.represented.update(other.represented)
         self.tests += other.tests
 
 
-_KINDS: Final = tuple(sorted(name for name, places in vars(StaleSet("")).items() if isinstance(places, set)))
+_KINDS: Final = tuple(
+    sorted(name for name, places in vars(StaleSet("")).items() if isinstance(places, set) and name != "changes")
+)
 """The kinds of places that have marks: the sets of a `StaleSet`."""
 
 
@@ -135,6 +140,8 @@ class StaleMarks:
         self._newest_of_kind: dict[str, float] = {}
         """By kind, the highest number of a mark."""
         self._floor = NO_MARK
+        self._changes: dict[str, float] = {}
+        """By entity, the number of the last event that may have changed or deleted a record."""
         self._spared: dict[str, float] = {}
         """By key, the number up to which marks of its path are ignored."""
         self._spared_lists: dict[EntityPath, float] = {}
@@ -151,6 +158,7 @@ class StaleMarks:
     def add(self, stale: StaleSet, number: float) -> None:
         """Set marks with this number on all data that an event makes stale."""
         mark = Mark(number, stale.event)
+        self._changes.update(dict.fromkeys(stale.changes, number))
         for key, since in stale.spared.items():
             before = max((self._marks["paths"].get(path, NO_MARK).number for path in stale.paths), default=NEVER)
             if before < since or before <= self._spared.get(key, NEVER):
@@ -340,6 +348,10 @@ class StaleMarks:
                 if self.stored or marks["trees"]:
                     found = max([found, *(self._of("trees", above) for above in paths_above(place))])
         return found
+
+    def last_change(self, entities: Iterable[str]) -> float:
+        """Return the number of the last event that may have changed or deleted records of these entities."""
+        return max([self._floor.number, *(self._changes.get(entity, NEVER) for entity in entities)])
 
     def newest(self) -> float:
         """Return the highest number of a mark."""

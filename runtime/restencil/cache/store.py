@@ -19,7 +19,6 @@ from ..base.values import INVALID
 from ..schema.protocol import MODES
 from . import reduce
 from .dumps import Dumpable
-from .entity_events import events_of
 from .freshness import unmarked_since
 from .persistence_port import persistence_of
 from .reader import CacheReader
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from ..base.values import Meta
     from .actions import Action, Fetch
-    from .entity_events import EntityEvents
     from .gc import ImmortalGCPolicy
     from .peers import PeerStore
     from .persistence_port import StorageLike
@@ -192,11 +190,10 @@ class Store(Dumpable):
             store_state.refresh()
             return store_state.base.length_in_response(cell, store_state.view.get(*cell))
 
-    def events_of(self, cells: Iterable[EntityPath]) -> dict[EntityPath, EntityEvents]:
-        """Return what is stored of each of these entities, without optimistic updates, and what happened to it."""
+    def last_change(self, tables: Iterable[str]) -> float:
+        """Return the number of the last event that may have changed or deleted records of these tables."""
         with self.lock:
-            self._store_state.refresh()
-            return events_of(self._store_state, cells)
+            return self._store_state.base.marks.last_change(tables)
 
     def is_unmarked_since(self, request: Request, number: float) -> bool:
         """Return whether no event since a request with this number may have made its response stale."""

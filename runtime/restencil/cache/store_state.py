@@ -342,8 +342,9 @@ class StoreState:
             self._remove(transition.paths, transition.keys)
         elif isinstance(transition, StartOver):
             self._start_over()
-        if transition.stale:
-            self.base.marks.add(transition.stale, self.next_number())
+        stale = transition.stale
+        if stale is not None and (stale or stale.changes):
+            self.base.marks.add(stale, self.next_number())
         if transition.touched is not None:
             running = [one.fetched_at for one in self.in_flight.by_id.values()]
             running = [number for number in running if number != transition.touched.number]

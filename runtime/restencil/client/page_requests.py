@@ -15,7 +15,7 @@ from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_styles import PageUrl, Pagination
 from ..schema import Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
-from ..schema.protocol import is_plain
+from ..schema.protocol import is_plain, schemas_in
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
@@ -31,8 +31,12 @@ class PageLayout:
     def __init__(self, endpoint: Endpoint[..., Any]) -> None:
         self.schema = schema_of(endpoint.schema)
         self.envelope = endpoint.unwrap
-        self.is_plain = find_collection(endpoint.schema) is None
+        collection = find_collection(endpoint.schema)
+        self.is_plain = collection is None
         """Whether the items are in no Collection, so that each page is a separate result and equal items may repeat."""
+        item = _plain_item(self.schema) if collection is None else collection.item
+        self.tables = frozenset[str]() if item is None else {one.table_key for one in item.entities.values()}
+        """The tables of the entities that items may be."""
         self._path = _path_to(self.schema) or ()
 
     def items(self, value: Any, *, in_json: bool = False) -> Sequence[Any] | None:
@@ -265,6 +269,11 @@ def _path_to(raw: object) -> tuple[str, ...] | None:
         if inner is not None:
             return (json_name, *inner)
     return None
+
+
+def _plain_item(schema: Schema | None) -> Schema | None:
+    """Return the schema of the items of the first list in a schema; None without one."""
+    return next((one.plain_items for one in schemas_in(schema) if one.plain_items is not None), None)
 
 
 def _python_name(schema: Schema | None, json_name: str) -> str:

@@ -14,10 +14,10 @@ from ..base.values import described, kind_of, same_json
 from ..endpoint.iterators import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_styles import PageUrl, pagination_of
-from ..schema.record import identity_of, to_wire
-from .in_flight import page_of
+from ..schema.record import class_record, identity_of, to_wire
+from .changes_in_flight import wait_for_changes
+from .in_flight import InFlight, page_of
 from .page_requests import FetchedPage, PageRequests, member_of
-from .received_items import ReceivedItems, cell_of, count_moves, identity_in_run
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,15 +28,17 @@ if TYPE_CHECKING:
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.page_styles import Pagination
     from .core import Core
-    from .received_items import Move
 
 _ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 
-_MAX_REPEATS: Final = 1_000
+_MAX_EQUAL_PAGES: Final = 1_000
 """The number of equal pages in a row after which a list ends, although each response indicates that there are more."""
 
-_MAX_RETURNS: Final = 3
-"""The number of times in a row that a run goes back, without new items, for changes of items that it has received."""
+_MAX_PASSES: Final = 20
+"""The number of times that a run requests all pages, if records of its entity change during each."""
+
+_MAX_FRUITLESS_PASSES: Final = 3
+"""The number of times in a row that a run requests all pages once more without finding a new item."""
 
 _BAD_REQUEST: Final = 400
 
@@ -49,12 +51,10 @@ class _Ahead(NamedTuple):
 
     position: Any
     page: FetchedPage | None
-    goes_back: bool
-    """Whether it may begin before the end of the current page."""
 
 
 class Pages:
-    """The state of one call of `iterate`: `turn` goes to the next page, `items` yields its items not yielded before.
+    """One pass over the pages of a list: `turn` goes to the next page, `items` yields its items not yielded before.
 
     The pagination style uses it as the current page.
     """
@@ -63,11 +63,12 @@ class Pages:
         self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...], *, asks_always: bool = False
     ) -> None:
         self._core = core
+        self._endpoint = endpoint
         self._asks_always = asks_always
         """Whether the first page is requested even if it is stored."""
         self._pagination = pagination = pagination_of(endpoint)
         self._style = pagination.style
-        self._name = endpoint.name
+        self.name = endpoint.name
         field = endpoint.pagination_field
         if field is None and not self._style.is_url:
             raise TypeError(
@@ -79,13 +80,13 @@ class Pages:
         if pagination.size is not None:
             name, value = pagination.size
             params.setdefault(name, value)
-        of_page = {field, *(pagination.size or ())[:1], *(endpoint.path_names or ())}
-        self._signal = endpoint.signal
-        self._selects = any(value is not None and name not in of_page for name, value in params.items())
-        """Whether arguments select the items of the list, or their order."""
         self.args: tuple[Any, ...] = with_page_params(endpoint, args, params) if params or args else ()
         self._requests = PageRequests(core, endpoint, self.args, pagination)
         self._is_plain = self._requests.layout.is_plain
+        self._is_repeated = False
+        """Whether it is not the first pass of its run."""
+        self._since = 0.0
+        """The number of its oldest request."""
         self._page: Any = None
         """The current page, which was read last."""
         self._started = False
@@ -102,6 +103,8 @@ class Pages:
         self._last: Any = None
         self._next_item = 0
         """The index of the next item of the current page to yield."""
+        self._is_one_response = True
+        """Whether no other page was requested than the first one, which shows the whole list at one time."""
         self._total_count = 0
         """The number of items on all pages so far, equal ones too."""
         self._repeats = 0
@@ -110,18 +113,11 @@ class Pages:
         self._sent_before: Any = None
         """The items in the response of the current page."""
         self.longest = 0
-        self._received = ReceivedItems(core)
-        """The items on all pages of this run."""
-        self._moves: list[Move] = []
-        """The moves that the position of the next page considers."""
-        self._late: list[Move] = []
-        """The moves that happened while the current page was under way; they are counted already."""
-        self._is_overlapped = False
-        """Whether changes of items were under way together with the current page."""
-        self._returns = 0
-        """The number of times that the run went back since it received a new item."""
+        self._received: set[Any] = set()
+        """What identifies the items on all pages of this pass."""
         self._used: set[Any] = set()
         self._yielded: set[Any] = set()
+        """What identifies the items that the run has yielded, in all passes."""
         self._start_after: Any = None
         """The position of the page after which the run starts."""
         self._position: Any = None
@@ -137,17 +133,6 @@ class Pages:
     def position(self) -> Any:
         """The position of the current page."""
         return self._number if self._style.is_counted and self._started else self._position
-
-    @property
-    def removed(self) -> int:
-        """The number of items by which the next page may begin earlier than after the last one.
-
-        These are the items of the pages so far that may have left their position. If some did while the last page was
-        under way, the server may have sent it after that, so that the next page begins before it.
-        """
-        if not self._moves or not (self._late or self._is_overlapped):
-            return len(self._moves)
-        return len(self._moves) + (max(self.longest, 1) if self._style.counts_pages else self.count)
 
     def named(self, path: str, /) -> Any:
         """Return the value for the option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
@@ -169,18 +154,18 @@ class Pages:
         """Return a cursor, as a PageUrl if it is an absolute URL of the client's origin, which is the next page."""
         if not isinstance(value, str) or not _ABSOLUTE(value) or not self._requests.urls.has(value, self._page.url):
             return value
-        if self._name not in _hinted:
-            _hinted.add(self._name)
+        if self.name not in _hinted:
+            _hinted.add(self.name)
             logger.info(
                 "the cursor of %r is the URL of the next page, which is requested; set style: url in its pagination",
-                self._name,
+                self.name,
             )
         return PageUrl(public_url(value))
 
-    # -- the run ------------------------------------------------------------------------------------------------------
+    # -- the pass -----------------------------------------------------------------------------------------------------
 
     def begin_after(self, position: Any) -> None:
-        """Start the run after the page at this position; None: at the first page.
+        """Start after the page at this position; None: at the first page.
 
         Raises TypeError for other types than string and integer, ValueError if the style counts pages and this is no
         number, or if it is a URL of another origin.
@@ -197,7 +182,7 @@ class Pages:
                 position = int(position)
             except ValueError:
                 raise ValueError(
-                    f"the position in {self._name!r} is {position!r:.100}; expected a number, as its pages are counted"
+                    f"the position in {self.name!r} is {position!r:.100}; expected a number, as its pages are counted"
                 ) from None
         elif isinstance(position, str) and (self._style.is_url or _ABSOLUTE(position)):
             position = self._requests.urls.checked(position)
@@ -211,6 +196,7 @@ class Pages:
         if self._inactive:
             return False
         if not self._started:
+            self._since = self._core.store.next_number()
             if self._start_after is None:
                 return (yield from self._begin())
             if not (yield from self._go_to(self._start_after)):
@@ -220,19 +206,41 @@ class Pages:
                 return True
         return False
 
+    def is_outdated(self) -> StepsOf[bool]:
+        """Steps: return whether records of the list's entity were changed since the first of several pages was sent.
+
+        Then an item may have moved from a page that was not requested yet to one that was. The server may make the
+        changes that are under way between two pages, so they end before.
+        """
+        tables = self._requests.layout.tables
+        if self._is_one_response or not tables:
+            return False
+        yield from wait_for_changes(self._core, tables, self._endpoint.signal)
+        return self._core.store.last_change(tables) >= self._since
+
+    def repeated(self) -> Pages:
+        """Return another pass over the same pages, which yields only items that were not yielded before."""
+        made = Pages(self._core, self._endpoint, self.args, asks_always=True)
+        made._is_repeated = True
+        made._yielded, made._start_after = self._yielded, self._start_after
+        return made
+
+    @property
+    def yielded_count(self) -> int:
+        """The number of items that the run has yielded."""
+        return len(self._yielded)
+
     def _turn_to_next(self) -> StepsOf[bool]:
         """Steps: make the next page the current one; return False if there is none."""
-        while True:
-            found, self._ahead = self._ahead or (yield from self._fetch_ahead()), None
-            if found is None:
-                return False
-            if found.page is not None:
-                self._set_position(found.position)
-                if self._take(found.page, goes_back=found.goes_back):
-                    return True
-                if self._style.counts_pages and not self.count:
-                    self._number -= 1  # the empty page is the one after the last
-            self._ended = True  # unless items have moved to earlier pages meanwhile
+        found, self._ahead = self._ahead or (yield from self._fetch_ahead()), None
+        if found is None:
+            return False
+        if found.page is not None:
+            self._set_position(found.position)
+            if self._take(found.page):
+                return True
+        self._ended = True
+        return False
 
     def _is_sent_again(self) -> StepsOf[bool]:
         """Steps: return whether the next page has the items of the current one too, so that the list has ended.
@@ -242,7 +250,7 @@ class Pages:
         """
         ahead = yield from self._fetch_ahead()
         self._is_doubtful = False
-        page = None if ahead is None or ahead.goes_back else ahead.page
+        page = None if ahead is None else ahead.page
         if page is None or not same_json(_content(page, is_plain=self._is_plain), self._sent_before):
             self._ahead = ahead
             return False
@@ -250,37 +258,12 @@ class Pages:
         return True
 
     def _fetch_ahead(self) -> StepsOf[_Ahead | None]:
-        """Steps: fetch the page after the current one; None if there is none.
-
-        Changes of items that are under way end before it is requested, or before the list ends: the server may make
-        them between two pages.
-        """
-        if self._style.is_counted or self._style.is_url:
-            yield from self._received.wait_for_changes(self._signal)
-        moves = self._moves = self._moves_before_next()
-        if self._ended and not moves:
+        """Steps: fetch the page after the current one; None if there is none."""
+        position = None if self._ended else self._following()
+        if position is None:
             return None
-        found = yield from self._next(restarts=bool(moves) and self._style.is_url)
-        if found is None:
-            return None
-        position, page = found
-        count_moves(moves)
-        self._returns += bool(moves)
-        self._late = self._received.moves() if self._style.is_counted else []
-        count_moves(self._late)
-        self._is_overlapped = self._style.is_counted and self._received.has_changes_in_flight()
-        return _Ahead(position, page, bool(moves) or (self._style.is_counted and position <= self._number))
-
-    def _next(self, *, restarts: bool) -> StepsOf[tuple[Any, FetchedPage | None] | None]:
-        """Steps: fetch the next page, or the first one again; return its position and, if there is one, the page.
-
-        A run restarts if its URLs may contain the numbers of pages, and items have moved to earlier ones.
-        """
-        if restarts:
-            self._used.clear()
-            return "", (yield from self._requests.fetch())
-        position = self._following()
-        return None if position is None else (position, (yield from self._fetch_until_the_end(position)))
+        self._is_one_response = False
+        return _Ahead(position, (yield from self._fetch_until_the_end(position)))
 
     def _fetch_until_the_end(self, position: Any) -> StepsOf[FetchedPage | None]:
         """Steps: fetch the page at a position; None if the status of the response says that there is none."""
@@ -295,7 +278,7 @@ class Pages:
             logger.warning(
                 "iterate() of %r: page %s has the status %s, so it ends there; if the response indicates the end, "
                 "set 'more', 'total' or 'next' in its pagination",
-                self._name,
+                self.name,
                 position,
                 status,
             )
@@ -305,7 +288,7 @@ class Pages:
         page = yield from self._first()
         self._started = True
         self._position = self._requests.urls.public(page.requested_url) if self._style.is_url else ""
-        return self._take(page, goes_back=False)
+        return self._take(page)
 
     def _first(self) -> StepsOf[FetchedPage]:
         if not self._asks_always and not self._requests.needs_response:
@@ -332,7 +315,7 @@ class Pages:
         page = yield from (self._requests.fetch() if position == "" else self._fetch(position))
         self._started = True
         self._set_position(position)
-        return self._take(page, goes_back=True) and not self._ended
+        return self._take(page) and not self._ended
 
     def _set_position(self, position: Any) -> None:
         """Set the position of the current page."""
@@ -341,9 +324,11 @@ class Pages:
         if self._style.is_counted:
             self._number = position
 
-    def _take(self, page: FetchedPage, *, goes_back: bool) -> bool:
+    def _take(self, page: FetchedPage) -> bool:
         """Make a page the current one; return False if the list has ended, because it is empty."""
         self._page = page
+        if isinstance(page.in_flight, InFlight):  # it may have been sent before the run began
+            self._since = min(self._since, page.in_flight.fetched_at)
         items, sent = page.items, page.sent_items
         self.count = len(items) if sent is None else len(sent)
         self._total_count += self.count
@@ -352,17 +337,14 @@ class Pages:
         if not self.count:
             return False
         self.longest = max(self.longest, self.count)
-        known = len(self._received)
-        self._received.add(items, page.in_flight)
-        if len(self._received) > known:
-            self._returns = 0
+        self._received.update(map(_identity_in_run, items))
         if items:
             self._last = items[-1]
         self._ended = self._is_last(page)
-        is_repeated = before is not None and same_json(self._sent_before, before) and not goes_back
+        is_repeated = before is not None and same_json(self._sent_before, before)
         self._repeats = self._repeats + 1 if is_repeated else 0
         # Values may be equal; the items of a collection are not.
-        may_continue = self._is_plain and self._repeats < _MAX_REPEATS
+        may_continue = self._is_plain and self._repeats < _MAX_EQUAL_PAGES
         has_more = may_continue and _indicates_more(self._pagination, page, self._total_count)
         self._is_doubtful = is_repeated and not self._ended and not has_more
         return True
@@ -383,20 +365,7 @@ class Pages:
         before = self._style.count_before(self)
         if before is not None:
             return before + self.count
-        return self._total_count if self._is_plain else len(self._received) - len(self._received.moves())
-
-    def _moves_before_next(self) -> list[Move]:
-        """Return the moves that change the position of the next page, or with URLs may change it.
-
-        None do after `_MAX_RETURNS`, so that a run comes to an end even if its items change constantly.
-        """
-        if self._returns >= _MAX_RETURNS:
-            return []
-        # With URLs a run begins again, so it does not for a change that only a list in order of changes would move.
-        moves = self._received.moves()
-        if not self._style.is_counted:
-            moves = [move for move in moves if self._style.is_url and (move.is_deletion or self._selects)]
-        return [*self._late, *moves]
+        return self._total_count if self._is_plain else len(self._received)
 
     def items(self) -> Iterator[Any]:
         """Yield the items of the current page in their current state, each entity once in all pages."""
@@ -404,22 +373,25 @@ class Pages:
         while self._next_item < len(items):
             item = items[self._next_item]
             self._next_item += 1
-            identity = identity_in_run(item)
-            if identity in self._yielded and not (self._is_plain and identity_of(item) is None):
+            identity = _identity_in_run(item)
+            is_value = self._is_plain and not self._is_repeated and identity_of(item) is None
+            if identity in self._yielded and not is_value:
                 continue
             self._yielded.add(identity)
             current = _current(self._core.store, item)
             if current is not None or item is None:
                 yield current
 
-    def page(self) -> Page[Any]:
-        """Return the current page with its response."""
+    def page(self) -> Page[Any] | None:
+        """Return the current page with its response; None if it was requested once more and shows no new item."""
         page = self._page
+        if self._is_repeated and self.is_yielded:
+            return None
+        self._yielded.update(map(_identity_in_run, page.items))
         return page_of(page.in_flight, page.value, page.items, self.position, self._next_position())
 
     def _next_position(self) -> Any:
-        self._moves = self._moves_before_next()
-        if self._ended and not self._moves:
+        if self._ended:
             return None
         if self._ahead is not None:
             return _shown(self._ahead.position)
@@ -439,17 +411,25 @@ class Pages:
     def is_yielded(self) -> bool:
         """Whether every item of the current page was yielded."""
         items = self._page.items
-        if self._is_plain:
+        if self._is_plain and not self._is_repeated:
             return self._next_item == len(items)
-        return all(identity_in_run(item) in self._yielded for item in items)
+        return all(_identity_in_run(item) in self._yielded for item in items)
 
 
 class _Run:
-    """An iterator over the pages of a list, for blocking code or asyncio."""
+    """An iterator over the pages of a list, for blocking code or asyncio.
+
+    If records of its entity were changed meanwhile, it requests all pages once more, until none were.
+    """
 
     def __init__(self, core: Any, pages: Pages) -> None:
         self._core = core
         self._pages = pages
+        self._passes = 1
+        self._fruitless_passes: int = 0
+        """The number of passes in a row, after the first one, in which there was no new item."""
+        self._yielded_before: int = 0
+        """The number of items that were yielded before the current pass."""
         self._taken: Any = None
         self._begun = False
         self._ended = False
@@ -463,9 +443,31 @@ class _Run:
                 "iterate in one of them and pass the items to the others"
             )
         try:
-            return (yield from self._pages.turn())
+            while not (yield from self._pages.turn()):
+                if not (yield from self._is_repeated()):
+                    return False
+            return True
         finally:
             self._turning.release()
+
+    def _is_repeated(self) -> StepsOf[bool]:
+        """Steps: begin another pass if records were changed during this one; return whether there is one."""
+        if not (yield from self._pages.is_outdated()):
+            return False
+        count = self._pages.yielded_count
+        is_fruitless = self._passes > 1 and count == self._yielded_before
+        self._fruitless_passes = self._fruitless_passes + 1 if is_fruitless else 0
+        if self._fruitless_passes == _MAX_FRUITLESS_PASSES or self._passes == _MAX_PASSES:
+            logger.warning(
+                "iterate() of %r: records were changed during each of %d passes over its pages, so it may have left "
+                "out an item",
+                self._pages.name,
+                self._passes,
+            )
+            return False
+        self._passes, self._yielded_before = self._passes + 1, count
+        self._pages = self._pages.repeated()
+        return True
 
     @property
     def position(self) -> Any:
@@ -553,11 +555,13 @@ class _RunOfPages(_Run):
     def take(self) -> StepsOf[Any]:
         """Steps: return the next page, or `_END`."""
         self._begun = True
-        if self._ended or not (yield from self._turn()):
-            self._ended = True
-            return _END
-        self._taken = self._pages.position
-        return self._pages.page()
+        while not self._ended and (yield from self._turn()):
+            self._taken = self._pages.position
+            page = self._pages.page()
+            if page is not None:
+                return page
+        self._ended = True
+        return _END
 
 
 class PagesOfList(_RunOfPages, PageRun[Any]):
@@ -598,7 +602,13 @@ def _hashable(value: Any) -> Any:
 
 def _content(page: FetchedPage, *, is_plain: bool) -> Any:
     """Return what equal pages have in common: the values of the response, or the entities of a collection."""
-    return page.sent_items if is_plain else {identity_in_run(item) for item in page.items}
+    return page.sent_items if is_plain else {_identity_in_run(item) for item in page.items}
+
+
+def _identity_in_run(item: Any) -> Any:
+    """Return what identifies an item among those of a run: its type, and its primary key or value."""
+    pk = identity_of(item)
+    return (type(item), repr(item)) if pk is None else (type(item), pk)
 
 
 def _indicates_more(pagination: Pagination, page: FetchedPage, count: int) -> bool:
@@ -612,10 +622,11 @@ def _current(store: Store, item: Any) -> Any:
 
     If it, or a record that it refers to, was evicted, the item of the response is returned.
     """
-    cell = cell_of(item)
-    if cell is None:
+    pk = identity_of(item)
+    if pk is None:
         return item
-    current = store.query(type(item), (cell[1],))
+    current = store.query(type(item), (pk,))
     if current is not None:
         return current
-    return None if store.is_deleted(cell) else item
+    table = cast(Any, class_record(kind_of(item))).key
+    return None if store.is_deleted((table, pk)) else item

@@ -29,8 +29,7 @@ class LastPage(Protocol):
 
     `first` is the number of the first page, or the first offset.
 
-    `count` is its number of items, `longest` that of the longest page, and `removed` is the number of items that may
-    have left their position since their pages were read.
+    `count` is its number of items, and `longest` that of the longest page.
     """
 
     @property
@@ -45,8 +44,6 @@ class LastPage(Protocol):
     def count(self) -> int: ...
     @property
     def longest(self) -> int: ...
-    @property
-    def removed(self) -> int: ...
     def named(self, path: str, /) -> Any:
         """Return the value for an option `next`: a path in the response, `header:NAME`, or `last.<field>`."""
         ...
@@ -71,7 +68,7 @@ class PageStyle(ABC):
     implied_by: ClassVar[tuple[str, ...]] = ()
     """Names of a `pagination_field` that imply this style without an option `pagination`."""
     is_counted: ClassVar[bool] = False
-    """Whether positions are numbers, which change for later items if an item leaves the list."""
+    """Whether positions are numbers."""
     counts_pages: ClassVar[bool] = False
     """Whether the number of a page alone determines the number of the next one."""
     start: ClassVar[int] = 0
@@ -111,9 +108,8 @@ class PageNumber(PageStyle):
     past_the_end: ClassVar[tuple[int, ...]] = (400, 404)
 
     def next(self, page: LastPage, option: str) -> Any:
-        """Return the next number; a lower one if removed items moved later ones to earlier pages."""
-        moved = -(-page.removed // max(page.longest, 1))
-        return max(page.first, page.position + 1 - moved)
+        """Return the next number."""
+        return page.position + 1
 
     def count_before(self, page: LastPage) -> int | None:
         """Return the number of items on earlier pages, if all are as long as the longest one that was read."""
@@ -128,8 +124,8 @@ class Offset(PageStyle):
     is_counted = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """Return the offset after the items of the page, minus the removed items."""
-        return max(page.first, page.position + page.count - page.removed)
+        """Return the offset after the items of the page."""
+        return page.position + page.count
 
     def count_before(self, page: LastPage) -> int | None:
         """Return the offset."""

@@ -85,6 +85,7 @@ def stale_of(
                 stale.spared[name] = number
         elif kind in _NAMES:
             getattr(stale, _NAMES[kind]).add(name)
+    stale.changes.update(stale.plain_lists, stale.tables)
     return stale
 
 

@@ -330,6 +330,127 @@ def test_controller_iterate_list_that_is_read_again_on_the_way_makes_it_skip_not
     assert ids_of(world, world.controller.iterate(resource.get_list), react=react) == [row["id"] for row in rows]
 
 
+# --- changes during a run ---------------------------------------------------------------------------------------------
+
+
+def of_package(style: str = "page", **options: Any) -> Any:
+    """A resource with the rules of generated packages."""
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style, strict=True)
+    return resource, resource.get_list.extend(**options) if options else resource.get_list
+
+
+def change(world: Pages, endpoint: Any, response: Any, **params: Any) -> None:
+    """A response to a change, as the client gets it."""
+    world.controller.set_response(endpoint, response, params, *([{}] if endpoint.has_body else []))
+
+
+def test_controller_iterate_requests_all_pages_once_more_after_a_change(world: Pages) -> None:
+    """Each item is yielded once, although each is changed when it is."""
+    rows = [*ALL]
+    world.serve_rows(rows, "page")
+    resource, listing = of_package()
+
+    def react(item: Any) -> None:
+        change(world, resource.partial_update, {"id": item.id, "rank": 9}, id=item.id)
+
+    assert ids_of(world, world.controller.iterate(listing), react=react) == EVERY
+    assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"] * 2
+    assert ids_of(world, world.controller.iterate(listing).limit(7), react=react) == EVERY
+    assert len(world.urls()) == 11
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+@pytest.mark.parametrize("is_package", [True, False], ids=["package", "written by hand"])
+def test_controller_iterate_yields_each_item_that_is_deleted_when_it_is_yielded(
+    world: Pages, style: str, is_package: bool
+) -> None:
+    rows = [*ALL]
+    world.serve_rows(rows, style)
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style, strict=is_package)
+
+    def react(item: Any) -> None:
+        rows[:] = [row for row in rows if row["id"] != item.id]
+        change(world, resource.delete, {"id": item.id}, id=item.id)
+
+    assert sorted(ids_of(world, world.controller.iterate(resource.get_list), react=react)) == EVERY
+    assert rows == []
+
+
+def test_controller_iterate_requests_no_page_again_for_created_items(world: Pages) -> None:
+    """They only move others to later pages; none of those is yielded twice."""
+    rows = [*ALL]
+    world.serve_rows(rows, "page")
+    listing = of_package()[1]
+
+    def react(item: Any) -> None:
+        if item.id == "2":
+            rows.insert(0, {"id": "8", "rank": 8})
+            change(world, listing.push, rows[0])
+
+    assert ids_of(world, world.controller.iterate(listing), react=react) == EVERY
+    assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
+
+
+def test_controller_iterate_requests_no_list_again_that_one_response_has_shown(world: Pages) -> None:
+    resource, listing = of_package(
+        "cursor", schema={"results": Collection([Item]), "next": None}, pagination={"style": "cursor", "next": "next"}
+    )
+    world.serve(lambda params: {"results": ALL, "next": None})
+
+    def react(item: Any) -> None:
+        change(world, resource.partial_update, {"id": item.id, "rank": 9}, id=item.id)
+
+    assert ids_of(world, world.controller.iterate(listing), react=react) == EVERY
+    assert world.urls() == ["/items"]
+
+
+@pytest.mark.parametrize("start", [None, 1])
+def test_controller_iterate_pages_are_given_once_more_if_they_have_an_item_that_no_page_had(
+    world: Pages, start: int | None
+) -> None:
+    """A run that was begun in the middle begins there once more."""
+    rows = [*ALL]
+    world.serve_rows(rows, "page")
+    resource, listing = of_package()
+    run = world.controller.bind(listing).pages().start_at(start)
+    seen: list[list[str]] = []
+
+    def react(page: Any) -> None:
+        seen.append([item.id for item in page.items])
+        if page.position == 2 and rows[0]["id"] == "1":
+            del rows[0]
+            change(world, resource.delete, {"id": "1"}, id="1")
+
+    world.take(run, react=react)
+    assert seen == [["1", "2", "3"], ["4", "5", "6"], ["5", "6", "7"]][start or 0 :]
+
+
+@pytest.mark.parametrize(("grows", "passes"), [(False, 4), (True, 20)])
+def test_controller_iterate_ends_if_records_change_during_each_pass(
+    world: Pages, grows: bool, passes: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After three passes in a row without a new item, or after twenty; with a warning."""
+    rows = [*ALL]
+    resource, listing = of_package()
+    begun = 0
+
+    def answer(params: dict[str, str]) -> Any:
+        nonlocal begun
+        page = int(params.get("page", 1))
+        if page == 1:
+            begun += 1
+            if grows:
+                rows.insert(0, {"id": str(100 + begun), "rank": 0})
+        change(world, resource.partial_update, {"id": "1", "rank": begun}, id="1")
+        return rows[(page - 1) * 3 : page * 3]
+
+    world.serve(answer)
+    found = world.ids(listing)
+    assert (set(EVERY) <= set(found), len(found)) == (True, len(set(found)))
+    assert begun == passes
+    assert f"records were changed during each of {passes} passes over its pages" in caplog.text
+
+
 # --- runs that are bounded, and gone on with -------------------------------------------------------------------------
 
 

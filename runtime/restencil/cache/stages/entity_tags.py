@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ...base.freshness import is_strong
-from ...base.values import INVALID, UNDEFINED, Sentinel
+from ...base.values import INVALID, UNDEFINED, Meta, Sentinel
 from ...schema.stored import record_of
 from ..addressed import cell_of, entities_of, entities_of_url, entity_of_result, entity_schema
-from ..entity_events import addressed_now
+from ..normalize import Normalization
 from .other_results import expire_self
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ...base.freshness import Validators
     from ...schema.protocol import Schema
-    from ..normalize import Normalization
     from ..reader import CacheReader
     from ..request import Request
     from ..tables import EntityPath
@@ -72,7 +71,10 @@ def refuse_tag(tx: Transaction) -> list[EntityPath]:
 def tag_of_mutation(reader: CacheReader, request: Request) -> tuple[EntityPath | None, str | None]:
     """Return the entity that a mutation addresses, and its known ETag; each is None if unknown."""
     store_state, concurrency = reader.store_state, request.rules.mutation.concurrency
-    found = addressed_now(store_state, request)
+    now, base = store_state.clock(), store_state.base
+    with store_state.hooks:
+        writer = Normalization(base, request.args, Meta(now, now, now))
+        found = entities_of_url(request.rules.item, request, writer)
     if len(found) != 1 or concurrency is None:
         return None, None
     path, model = cell_of(found[0]), found[0].schema.model
