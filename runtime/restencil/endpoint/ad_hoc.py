@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.calls import refuse_header, refuse_parameter
 from ..base.transport import has_scheme, joined, origin_of, origin_text
 from ..base.values import described, is_mapping
+from ..schema.record import to_wire
 from .call_options import overlaid
+from .options import is_method
 from .path import search_string
 from .rest import RestEndpoint
 
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
-
-_METHOD: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
 
 
 class AdHocEndpoint(RestEndpoint[..., Any]):
@@ -70,7 +69,7 @@ def ad_hoc_endpoint(
 
     Raises ValueError for an invalid HTTP method.
     """
-    if not isinstance(method, str) or not _METHOD(method):
+    if not isinstance(method, str) or not is_method(method):
         raise ValueError(f"the method of a request is {method!r}; expected an HTTP method such as 'GET'")
     init: dict[str, Any] = dict(base.request_init)
     if headers:
@@ -96,9 +95,10 @@ def check_headers(headers: object, credentials: Collection[str]) -> Mapping[str,
 
 
 def check_query(query: object, credentials: Collection[str]) -> Mapping[str, Any]:
-    """Return the query parameters of a request; `credentials` are the names of parameters with credentials.
+    """Return the query parameters of a request with JSON values.
 
-    Raises TypeError unless they are a mapping, and ValueError for a credential.
+    `credentials` are the names of parameters with credentials. Raises TypeError unless they are a mapping, and
+    ValueError for a credential.
     """
     if query is None:
         return {}
@@ -106,4 +106,4 @@ def check_query(query: object, credentials: Collection[str]) -> Mapping[str, Any
         raise TypeError(f"the query of a request is {described(query)}; expected a mapping of query parameters")
     for name in query:
         refuse_parameter(name, "a request", credentials)
-    return query
+    return {name: to_wire(value) for name, value in query.items()}

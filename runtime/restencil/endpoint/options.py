@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -129,13 +130,6 @@ _redirects: Final = _must(
 )
 
 
-_request_init: Final = _must(
-    lambda value: is_mapping(value) and is_mapping(value.get("headers", {})),
-    "a dict such as {'headers': {'X-Scope': 'all'}}",
-    TypeError,
-)
-
-
 def _names_field(value: Any) -> bool:
     return is_mapping(value) and {*value} == {"field"} and isinstance(value["field"], str) and bool(value["field"])
 
@@ -244,7 +238,6 @@ _HTTP_CHECKS: Final[Mapping[str, Check]] = {
     "expires": _names_or("nothing"),
     "pagination": _pagination,
     "redirects": _redirects,
-    "request_init": _request_init,
     "wrap": _path,
     "content_type": _content_type,
     "body_in_key": _body_in_key,
@@ -274,6 +267,29 @@ HOOKS: Final = frozenset(
     }
 )
 """Options that are methods if they are not set."""
+
+
+is_method: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
+
+
+def check_request(path: object, options: Mapping[str, Any]) -> None:
+    """Raise TypeError or ValueError for a path, `url_prefix`, `method` or `request_init` that is not valid.
+
+    Classes may have properties of these names, which are not read before there is a request.
+    """
+    if not isinstance(path, str):
+        raise TypeError(f"the path of an endpoint is {described(path)}; expected a string such as '/articles/:id'")
+    prefix, method, init = options.get("url_prefix"), options.get("method"), options.get("request_init")
+    if not isinstance(prefix, str | None):
+        raise TypeError(
+            f"url_prefix of endpoint {path!r} is {described(prefix)}; expected a string: 'https://api.test'"
+        )
+    if method is not None and not (isinstance(method, str) and is_method(method)):
+        raise ValueError(f"method of endpoint {path!r} is {method!r:.80}; expected an HTTP method such as 'GET'")
+    if init is not None and not (is_mapping(init) and is_mapping(init.get("headers") or {})):
+        raise TypeError(
+            f"request_init of endpoint {path!r} is {init!r:.80}; expected a dict such as {{'headers': {{'X-A': 'b'}}}}"
+        )
 
 
 def check_options(endpoint: object, *, http: bool) -> None:

@@ -24,6 +24,7 @@ from ..schema.derived import Deletion
 from ..schema.entity import EntitySchema, as_entity, value_at
 from ..schema.notation import schema_name, schema_of
 from .endpoint import Endpoint
+from .options import check_request
 from .path import PathTemplate, path_template, shorten_path
 from .rest import ListEndpoint, RestEndpoint
 from .typing import (
@@ -578,6 +579,7 @@ def _declared(options: dict[str, Any], function: Callable[..., object] | None, *
     kind: type[Any] | None = options.pop("endpoint", None)
     _check_kind(kind)
     if options.get("path") is not None:
+        check_request(options["path"], options)
         path_template(options["path"])
     if function is not None:
         options["signature"] = function
@@ -799,6 +801,7 @@ class Resource(Binder[ControllerType]):
         super().__init_subclass__()
         cls.__options__ = {**cls.__options__, **options}
         if options.get("path") is not None:
+            check_request(options["path"], options)
             template = path_template(options["path"]).template
             if not cls.__options__.get("singleton"):
                 shorten_path(template)

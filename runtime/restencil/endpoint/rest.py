@@ -49,6 +49,7 @@ from .options import (
     HttpOptions,
     Plan,
     check_options,
+    check_request,
     http_side_effect_of,
     is_in_body,
     method_of,
@@ -159,6 +160,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         path = options["path"] if options.get("path") is not None else getattr(kind, "path", None)
         if path is None:
             raise TypeError(f"{kind.__name__} needs a path, such as path='/articles/:id'")
+        check_request(path, options)
         members["_template"] = path_template(
             path, kinds_of(options.get("path_params", getattr(kind, "path_params", None)))
         )

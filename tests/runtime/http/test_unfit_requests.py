@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+import types
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 from tests.runtime.servers import Server
 from tests.runtime.worlds import BOTH, controller_of, running
 
-from restencil import Form, Multipart, RestEndpoint
+from restencil import Controller, Form, Multipart, Resource, RestEndpoint, create_resource, rest
 
 pytestmark = pytest.mark.network
 
@@ -91,13 +94,51 @@ def test_unfit_requests_options_are_reported_where_they_are_given() -> None:
     init: Any
     timeout: Any
     for init in ([], {"headers": [("X-Page", "1")]}):
-        with pytest.raises(TypeError, match="request_init of endpoint GET '/a' is .*; expected a dict such as"):
+        with pytest.raises(TypeError, match="request_init of endpoint '/a' is .*; expected a dict such as"):
             RestEndpoint(path="/a", request_init=init)
     for timeout in (10**30, 1e300, "9999999999999h"):
         with pytest.raises(
             ValueError, match="timeout of endpoint '/a' is .*; expected a positive number of milliseconds"
         ):
             RestEndpoint(path="/a", timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path": ["/a"]}, "the path of an endpoint is a list; expected a string such as"),
+        ({"path": b"/a/:id"}, "the path of an endpoint is a bytes; expected a string such as"),
+        ({"url_prefix": b"http://a.test"}, "url_prefix of endpoint '/a/:id' is a bytes; expected a string"),
+        ({"url_prefix": 1}, "url_prefix of endpoint '/a/:id' is an int; expected a string"),
+        ({"method": 1}, "method of endpoint '/a/:id' is 1; expected an HTTP method such as 'GET'"),
+        ({"method": "get it"}, "method of endpoint '/a/:id' is 'get it'; expected an HTTP method such as 'GET'"),
+        ({"method": "P\u00d6ST"}, "method of endpoint '/a/:id' is 'P\u00d6ST'; expected an HTTP method such as 'GET'"),
+    ],
+)
+def test_unfit_requests_address_of_an_endpoint_is_checked_where_it_is_given(options: Any, message: str) -> None:
+    """By an endpoint, a resource class, and a member of one."""
+    made: Any = create_resource
+    given: Any = {"path": "/a/:id", **options}
+    for declare in (
+        lambda: RestEndpoint(**given),
+        lambda: RestEndpoint(path="/a/:id").extend(**options),
+        lambda: made(schema=None, **given),
+        lambda: types.new_class("Items", (Resource,), given),
+        lambda: rest(**given)(lambda self: None),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            declare()
+
+
+def test_unfit_requests_query_of_a_request_has_the_values_of_endpoints() -> None:
+    """A datetime is in RFC 3339, whether an endpoint is declared or not; names are strings."""
+    at, names = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), ["a", uuid.UUID(int=1)]
+    with Server() as server, Controller() as controller:
+        get: Any = RestEndpoint(path="/a", url_prefix=server.url)
+        controller.fetch(get, at=at, names=names)
+        controller.request("GET", f"{server.url}/a", query={"at": at, "names": names})
+        first, second = (request.target for request in server.arrived)
+    assert first == second == "/a?at=2026-01-02T00%3A00%3A00Z&names=a%2C00000000-0000-0000-0000-000000000001"
 
 
 def test_unfit_requests_names_of_parameters_are_strings() -> None:
