@@ -131,8 +131,14 @@ def returned_headers(endpoint: HttpOptions, headers: Any) -> Any:
 def on_the_wire(endpoint: HttpOptions, init: RequestInit) -> RequestInit:
     """Return `init` as the transport sends it: without Content-Type if there is no body, with Accept for JSON.
 
-    Hooks get `init` without these changes. Raises TypeError for a header that is not a string.
+    Hooks get `init` without these changes. Raises TypeError for a header that is not a string, and for an `init`
+    that is not a mapping.
     """
+    if not is_mapping(init):
+        raise TypeError(
+            f"get_request_init of endpoint {endpoint.name!r} returned {described(init)}; expected a dict: the one that "
+            "super().get_request_init(body) returns, with changes"
+        )
     given: Any = init.get("headers")
     headers: dict[str, Any] = dict(given or ())
     body = init.get("body")

@@ -42,7 +42,7 @@ from .options import (
     known_keywords,
     refuse_keywords,
     refuse_missing,
-    refuse_reserved,
+    refuse_options,
     required_keywords,
     side_effect_of,
 )
@@ -129,7 +129,7 @@ class Endpoint(EndpointOptions, Generic[P, R]):
 
     def _configure(self, options: dict[str, Any], given: Mapping[str, object], base: Endpoint[..., Any] | None) -> None:
         """Set the attributes from all options; `given` contains only those of this construction or extension."""
-        refuse_reserved(given)
+        refuse_options(given)
         members = self.__dict__
         members.update(self._unset)
         members.update(options)

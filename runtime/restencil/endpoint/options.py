@@ -329,11 +329,19 @@ RESERVED: Final = frozenset(
 """Members that options must not hide."""
 
 
-def refuse_reserved(given: Mapping[str, object]) -> None:
-    """Raise TypeError for an option that would hide a member of every endpoint."""
+_FUNCTIONS: Final = HOOKS | {"error_policy", "get_optimistic_response", "remove_cursor", "update"}
+"""Options that are functions."""
+
+
+def refuse_options(given: Mapping[str, object]) -> None:
+    """Raise TypeError for an option that would hide a member of every endpoint, or that is no function but must be."""
     reserved = RESERVED.intersection(given)
     if reserved:
         raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option; remove it")
+    for name in _FUNCTIONS.intersection(given):
+        value = given[name]
+        if value is not None and not callable(value):
+            raise TypeError(f"the option {name} of an endpoint is {described(value)}; expected a function")
 
 
 def keyword_defaults(signature: object) -> dict[str, Any]:

@@ -68,6 +68,10 @@ class Binder(Generic[ControllerType]):
     controller: ControllerType
 
     def __init__(self, controller: ControllerType, /) -> None:
+        given: object = controller
+        if isinstance(given, type) or not hasattr(given, "bind"):
+            name = type(self).__name__
+            raise TypeError(f"{name} got {given!r:.80}; expected a controller: {name}(controller)")
         self.controller = controller
 
     def __repr__(self) -> str:

@@ -166,3 +166,33 @@ def test_unfit_requests_get_headers_returns_headers(returned: Any, is_coroutine:
         pytest.raises(TypeError, match="get_headers of endpoint 'a.get' returned .*; expect"),
     ):
         run(controller.fetch(get))
+
+
+@BOTH
+@pytest.mark.parametrize("returned", [None, [], "init"])
+def test_unfit_requests_get_request_init_returns_a_dict(returned: Any, asynchronous: bool) -> None:
+    """The error names the hook and what it returned."""
+    get: Any = RestEndpoint(path="/a", url_prefix="http://127.0.0.1:9", get_request_init=lambda body: returned)
+    controller = controller_of(asynchronous)
+    with (
+        running(controller) as run,
+        pytest.raises(TypeError, match="get_request_init of endpoint .* returned .*; expected"),
+    ):
+        run(controller.fetch(get))
+
+
+@pytest.mark.parametrize(
+    "option", ["process", "update", "error_policy", "get_optimistic_response", "key", "get_headers"]
+)
+def test_unfit_requests_option_that_is_a_function_is_checked_where_it_is_given(option: str) -> None:
+    """`error_policy="soft"` would be ignored until a request fails."""
+    with pytest.raises(TypeError, match=f"the option {option} of an endpoint is a str; expected a function"):
+        RestEndpoint(path="/a", **{option: "soft"})
+
+
+@pytest.mark.parametrize("controller", [None, 5, Controller, io.BytesIO()])
+def test_unfit_requests_resource_needs_a_controller(controller: Any) -> None:
+    """It is reported where the resource is bound, and not at the first call."""
+    notes: Any = create_resource(path="/a/:id", schema=None)
+    with pytest.raises(TypeError, match="NoneTypeResource got .*; expected a controller"):
+        notes(controller)
