@@ -446,11 +446,11 @@ class _Effects:
         found: list[_Place] = []
         if path is None or siblings is None:
             return found
-        for place in (path, *paths_above(path)):
+        for place, requests in siblings.items_at([path, *paths_above(path)]).items():
             records: list[EntityPath] = []
             unknown: list[str] = []
             is_item = has_other_paths = False
-            for get, named in siblings.items_at(place):
+            for get, named in requests:
                 rules = get.rules
                 returned = entity_of_result(entity_schema(rules.schema), self._writer.underlying.result(get.key))
                 known = [*map(cell_of, returned)] or named

@@ -143,8 +143,8 @@ class ResourceInfo(Protocol):
         """Return whether a URL is the URL of one item of the resource, so that `get` requests it."""
         ...
 
-    def items_at(self, path: str, /) -> Iterable[tuple[Request, list[tuple[str, str]]]]:
-        """Return the requests of `get` with this path, of all resources of the package, and the records they name."""
+    def items_at(self, paths: Sequence[str], /) -> Mapping[str, list[tuple[Request, list[tuple[str, str]]]]]:
+        """Return for a path, and those above it, each request of `get` in the package and the records that it names."""
         ...
 
     def get_requests(self, table: str, pk: str, record: Mapping[str, Any] | None = None, /) -> Iterator[Request]:

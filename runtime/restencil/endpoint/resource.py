@@ -251,22 +251,17 @@ class ResourceContext:
             _tables_found_otherwise[package] = known
         return known
 
-    def items_at(self, path: str) -> Iterator[tuple[Request, list[tuple[str, str]]]]:
-        """Yield the request of `get` with this path, and the records it names, of each resource of the package."""
-        import_resources(_package_of(self._resource), path)
+    def items_at(self, paths: Sequence[str]) -> dict[str, list[tuple[Request, list[tuple[str, str]]]]]:
+        """Return for a path, and those above it, each request of `get` in the package and the records that it names."""
+        import_resources(_package_of(self._resource), paths[0])
+        found: dict[str, list[tuple[Request, list[tuple[str, str]]]]] = {path: [] for path in paths}
         for get in self._gets():
-            params = _params_within(get, path)
-            request = None if params is None else _request_of(get, params)
-            if request is None:
-                continue
-            args = get.rules.entity_args(request.args)
-            models: Mapping[str, tuple[EntityModel, ...]] = {} if get.rules.reach is None else get.rules.reach.models
-            named = (
-                (table, model.node.lenient_pk(args[0], args))
-                for table in get.rules.tables
-                for model in models.get(table, ())
-            )
-            yield request, [(table, pk) for table, pk in named if pk is not None]
+            for path in paths:
+                params = _params_within(get, path)
+                request = None if params is None else _request_of(get, params)
+                if request is not None:
+                    found[path].append((request, _records_named_by(request)))
+        return found
 
     def get_requests(self, table: str, pk: str, record: Mapping[str, object] | None = None) -> Iterator[Request]:
         """Yield the requests of `get` for a record, from all resources of the package.
@@ -461,6 +456,15 @@ def _request_of(get: RestEndpoint[..., Any], params: dict[str, Any]) -> Request 
         return get.request(_args_of(get, params))
     except (TypeError, ValueError):
         return None
+
+
+def _records_named_by(request: Request) -> list[tuple[str, str]]:
+    """Return the records that the arguments of a `get` identify, one for each table that its result may be of."""
+    rules = request.rules
+    args = rules.entity_args(request.args)
+    models: Mapping[str, tuple[EntityModel, ...]] = {} if rules.reach is None else rules.reach.models
+    named = ((table, model.node.lenient_pk(args[0], args)) for table in rules.tables for model in models.get(table, ()))
+    return [(table, pk) for table, pk in named if pk is not None]
 
 
 def _key(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> str | None:
