@@ -909,6 +909,24 @@ def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
             assert said(session) == said(new)
 
 
+@pytest.mark.parametrize("kept", ["in memory", "in a reopened storage", "in a loaded dump"])
+def test_list_of_a_deleted_record_is_requested_although_a_list_of_records_contains_it_again(kept: str) -> None:
+    """Only its own response tells what is in a list whose argument is the key of a record that was deleted."""
+    items = [{"id": 1, "owner": 1, "title": "a"}]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            return NOTHING
+        return [{"id": 1, "items": items}] if target == "/users" else []
+
+    with small(DUMPED, answer, World(sqlite="reopened" in kept)) as session:
+        session.call("users.delete", id=1)
+        if kept != "in memory":
+            session.again(from_dump="dump" in kept)
+        session.call("users.get_list")
+        assert session.call("items.get_list", owner=1) == []
+
+
 @pytest.mark.parametrize("stale_by", ["times", "change"])
 def test_dump_stale_record_of_which_a_list_brought_a_part_is_loaded_as_stale(stale_by: str) -> None:
     """No member is fresh by the older response that brought the complete record."""

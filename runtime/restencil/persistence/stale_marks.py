@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ..base.values import scalar_text
 from ..cache.freshness import read_places, value_places
 from ..cache.staleness import ELSEWHERE, StaleSet, paths_above
-from ..schema.collection import identity_of_text, is_selected
+from ..schema.collection import first_argument, identity_of_text, is_selected
 from ..schema.entity import as_entity
 from ..schema.stored import is_collection
 from ..storage.protocol import Mark, Spared
@@ -106,9 +107,11 @@ def wanted_marks(request: Request) -> list[Mark]:
     found += [("read", name, values) for name, values in read_places(request)]
     path, entity, args = request.path, as_entity(rules.schema), rules.entity_args(request.args)
     params: Any = args[0] if args else None
-    pk = None if entity is None else entity.lenient_pk(params, args)
-    if pk is not None:
-        found.append(("argument", pk, ""))
+    if entity is not None:
+        keys = [entity.lenient_pk(params, args)]
+    else:  # the arguments of a list may be keys of the records that it belongs to
+        keys = [scalar_text(value) for value in first_argument(*args).values()]
+    found += [("argument", key, "") for key in keys if key is not None]
     if path is not None:
         found += [("path", path, ""), ("spared", request.key, "")]
         found += [("tree", above, "") for above in paths_above(path)]
