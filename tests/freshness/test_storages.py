@@ -927,6 +927,31 @@ def test_list_of_a_deleted_record_is_requested_although_a_list_of_records_contai
         assert session.call("items.get_list", owner=1) == []
 
 
+@pytest.mark.parametrize("kept", ["in memory", "in a reopened storage", "in a loaded dump"])
+def test_get_that_is_not_stored_is_requested_after_a_deletion_although_a_list_contains_its_record(kept: str) -> None:
+    """What a change made stale is stored, and holds for results that are not."""
+    spec = """
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer}}
+    endpoints: {get: {options: {persist: false}}}
+"""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return NOTHING if method == "DELETE" else [{"id": 1}] if target == "/items" else None
+
+    with small(spec, answer, World(sqlite="reopened" in kept)) as session:
+        session.call("items.delete", id=1)
+        if kept != "in memory":
+            session.again(from_dump="dump" in kept)
+        session.call("items.get_list")
+        for _ in range(2):
+            with pytest.raises(restencil.NotFoundError):
+                session.call("items.get", id=1)
+        assert session.asked(0).count("GET /items/1") == 1
+
+
 @pytest.mark.parametrize("stale_by", ["times", "change"])
 def test_dump_stale_record_of_which_a_list_brought_a_part_is_loaded_as_stale(stale_by: str) -> None:
     """No member is fresh by the older response that brought the complete record."""

@@ -72,7 +72,7 @@ class BatchLoader:
         """
         hydrator, todo = self._hydrator, [*cells]
         size = max(1, len(todo) + len(keys))
-        while todo or index or keys:
+        while todo or index or keys or marks:
             piece, entries, named = todo[:MOST_PLACES], index, keys
             tables = [*dict.fromkeys(table for table, _ in piece)]
             wanted = [*marks, *_marks_of({cell: cells[cell] for cell in piece})]
@@ -241,7 +241,7 @@ class ReadThrough:
         return (
             request.key in self._connection.known.key_revs
             or not self._connection.may_be_read
-            or not self._registry.keeps_result(request.key, request.rules)
+            or not self._registry.keeps_marks(request.key, request.rules)
         )
 
     def knows_entity(self, table: str, pk: str) -> bool:
@@ -322,11 +322,14 @@ class ReadThrough:
         self._registry.register(schema)
         is_loaded = False
         ahead: dict[EntityPath, Any] = {}
-        if self._registry.keeps_result(request.key, request.rules):
+        if self._registry.keeps_marks(key, rules):
             if self._connection.may_be_read and self.misses.misses_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
                 hydrator.key_shapes[key] = fingerprint_of_endpoint(rules)
-                yield from self._levels.load(ahead, (), (key,), wanted_marks(request), plain=is_all_plain)
+                keys = (key,) if self._registry.keeps_result(key, rules) else ()
+                is_done = yield from self._levels.load(ahead, (), keys, wanted_marks(request), plain=is_all_plain)
+                if is_done and not keys:
+                    self._connection.known.key_revs[key] = 0
                 is_loaded = bool(self._connection.known.key_revs.get(key))
             if key in hydrator.unusable_keys:
                 return False
