@@ -952,6 +952,15 @@ resources:
         assert session.asked(0).count("GET /items/1") == 1
 
 
+def test_dump_of_a_record_whose_get_was_expired_before_it_was_requested_is_loaded_as_stale() -> None:
+    """The record came with a list, so that no result was expired."""
+    with small(DUMPED, lambda method, target, body: [{"id": 1, "owner": 1, "title": "a"}]) as session:
+        session.call("items.get_list")
+        session.call("items.get.expire", id=1)
+        session.again(from_dump=True)
+        assert not session.is_fresh("items.get", {"id": 1})
+
+
 @pytest.mark.parametrize("stale_by", ["times", "change"])
 def test_dump_stale_record_of_which_a_list_brought_a_part_is_loaded_as_stale(stale_by: str) -> None:
     """No member is fresh by the older response that brought the complete record."""

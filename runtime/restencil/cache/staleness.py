@@ -355,7 +355,8 @@ class StaleMarks:
 
     def newest(self) -> float:
         """Return the highest number of a mark."""
-        return max([self._floor.number, *self._newest_of_kind.values()])
+        tests = [mark.number for _, mark in self._tests]
+        return max([self._floor.number, *self._newest_of_kind.values(), *tests])
 
     def of_values(self, places: Callable[[], Iterable[tuple[str | None, str | None]]]) -> Mark:
         """Return the mark of a result with values, or of an error, at these places of `StaleSet.values`."""
