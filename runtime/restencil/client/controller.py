@@ -639,7 +639,7 @@ def _core_of(
 ) -> Any:
     """Return the core of a client of this class, with a transport; both of the given classes."""
     options = {name: given.pop(name, None) for name in OPTIONS}
-    base_url: str = options["base_url"] or ""
+    base_url = str(options["base_url"] or "")
     store = store_of(kind, store)
     preparation = preparation_of(
         kind, api, store, token, options["url_prefix"], options["url_prefixes"], base_url, given

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
+from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
 
 import restencil
@@ -138,12 +139,13 @@ def test_client_arguments_server_is_chosen_by_its_name(server: Recorder) -> None
     assert shop.bind(GET).url(id=1) == "https://us.shop.test/a%20b%2Fc/orders/1"
 
 
+@pytest.mark.parametrize("url", ["http://u:p@127.0.0.1:8000", httpx.URL("http://u:p@127.0.0.1:8000")])
 @pytest.mark.parametrize("kind", [Shop, AsyncShop])
 def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
-    kind: Any, caplog: pytest.LogCaptureFixture
+    kind: Any, url: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The URLs of an API that are absolute lead elsewhere, which nobody who gives a `base_url` expects."""
-    kind(tenant="t", base_url="http://u:p@127.0.0.1:8000")
+    kind(tenant="t", base_url=url)
     kind(tenant="t", base_url="http://127.0.0.1:8000", url_prefix="http://127.0.0.1:8000")
     assert [record.getMessage() for record in caplog.records] == [
         f"{kind.__name__} got base_url='http://127.0.0.1:8000', which applies only to relative URLs, but the URLs "
