@@ -87,8 +87,8 @@ class Key:
         return self.parts[0].wires[0] if len(self.parts) == 1 and len(self.parts[0].wires) == 1 else ""
 
     def doubted(self, doubt: str) -> Key:
-        """Return the key with something to check, unless its comment already has that."""
-        if CHECK in self.comment:
+        """Return the key with something more to check."""
+        if doubt in self.comment:
             return self
         return dataclasses.replace(self, comment=f"{self.comment}; {CHECK}{doubt}".removeprefix("; "))
 
@@ -112,7 +112,7 @@ class Keys:
         either = [[record]] if items is None else [[record, items], [record]]
         for records in either:
             if (key := self.strong(records, place) or self._of_thing(records, place)) is not None:
-                return key
+                return self._per_owner(key, records, place)
         for records in either:
             if key := (self._guessed(records, place) if guess else None) or self._inside(records, place):
                 return key
@@ -126,13 +126,26 @@ class Keys:
         """Return the key by rules 1 to 4."""
         has = self._has(records)
         key = _strong(has, records[0].by_name, place)
-        if key is not None and key.rule == 1 and self._is_text(records, key.alone):
-            key = _of_owners(has, records[0].by_name, place, key)
         if key is None or not has("id") or key.alone in ("", records[0].by_name["id"]):
             return key
         # A required `id` takes precedence over an optional member.
         lacks, has_id = not self._is_required(records, key.alone), self._is_required(records, records[0].by_name["id"])
         return Key(3, (KeyPart((records[0].by_name["id"],)),), "pk: the id") if lacks and has_id else key
+
+    def _per_owner(self, key: Key, records: list[Record], place: Place) -> Key:
+        """Return the key of records below an owner, which may have chosen a string such as `run_id` for itself.
+
+        It counts per owner if the record has the owners too, which makes the longer key certain; otherwise, and for an
+        `id`, this is a doubt.
+        """
+        if not place.owners or not key.alone or not self._is_text(records, key.alone):
+            return key
+        parts = tuple(self._owners(records, place, key.alone))
+        if snake_case(key.alone) in GLOBAL or any(part.parameter for part in parts):
+            return key.doubted(f"it may count per {_braced(place.owners)}")
+        return dataclasses.replace(
+            key, parts=(*parts, *key.parts), comment=f"check: pk: counts per {_braced(place.owners)}"
+        )
 
     def _is_text(self, records: list[Record], wire: str) -> bool:
         schemas = (self.shapes.of(record.members[wire].parts[0]) for record in records)
@@ -233,19 +246,6 @@ def _strong(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place
         doubt = "check: " if has("id") or is_foreign else ""
         return Key(4, parts, f"{doubt}pk: counts per {_braced(place.owners)}")
     return None
-
-
-def _of_owners(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place, key: Key) -> Key:
-    """Return the key of rule 1 for a string such as `run_id` below an owner: clients may have chosen it per owner.
-
-    It counts per owner if the record has the owners too, which makes the longer key certain; otherwise this is a doubt.
-    """
-    if not place.owners or place.name in GLOBAL:
-        return key
-    parts = tuple(_parents(has, by_name, place, key.alone))
-    if any(part.parameter for part in parts):
-        return key.doubted(f"it may count per {_braced(place.owners)}")
-    return Key(1, (*parts, *key.parts), f"check: pk: counts per {_braced(place.owners)}")
 
 
 def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place, own: str) -> Iterator[KeyPart]:
